@@ -169,15 +169,30 @@ func panelValue(r *results.Run, key string) string {
 	return valueOf(r, key)
 }
 
-// otherKeys returns the keys, other than series and panel, in which the runs differ.
+// otherKeys returns the keys, other than series and panel, in which the runs differ. It leaves
+// out swept keys that have one value for the values of those before: the number of a sampled
+// point stands for the values at the point.
 func otherKeys(runs []results.Run, series, panel string) []string {
 	var keys []string
 	seen := map[string]bool{series: true, panel: true}
-	differs := func(key string) bool {
+	group := make([]string, len(runs)) // by run, the values of the keys so far
+	join := func(key string) {
 		for i := range runs {
-			if valueOf(&runs[i], key) != valueOf(&runs[0], key) {
+			if key != "" && key != "method" {
+				group[i] += "\n" + valueOf(&runs[i], key)
+			}
+		}
+	}
+	join(series)
+	join(panel)
+	differs := func(key string) bool {
+		first := map[string]string{}
+		for i := range runs {
+			v := valueOf(&runs[i], key)
+			if had, ok := first[group[i]]; ok && had != v {
 				return true
 			}
+			first[group[i]] = v
 		}
 		return false
 	}
@@ -190,6 +205,7 @@ func otherKeys(runs []results.Run, series, panel string) []string {
 	for _, k := range candidates {
 		if !seen[k] && differs(k) {
 			keys = append(keys, k)
+			join(k)
 		}
 		seen[k] = true
 	}

@@ -144,7 +144,7 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run) (
 
 // tabulate sets the tables and the numbers of their rows.
 func (e *experimentPage) tabulate(t *results.ExperimentTable) {
-	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowKey
+	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
 	for i := range t.Named {
 		e.Named = append(e.Named, t.Named[i].Label)
 	}

@@ -15,9 +15,10 @@ type Table struct {
 // ExperimentTable is the part of one experiment.
 type ExperimentTable struct {
 	Experiment string
-	RowKey     string // key that distinguishes the rows: "method", or the swept key of a single method
-	Seeds      int    // largest number of runs in a row
-	Vary       Vary   // varied by their seeds; empty where runs differ in it
+	RowKey     string   // key that distinguishes the rows: "method", or the swept key of a single method
+	Sampled    []string // keys with one value for each of RowKey: those of a sample; of Row.Sampled
+	Seeds      int      // largest number of runs in a row
+	Vary       Vary     // varied by their seeds; empty where runs differ in it
 	Targets    Targets
 	Known      []bool   // by target: whether any run has a value of its metric
 	Texts      []string // by target: metric and value for people
@@ -36,7 +37,8 @@ type Block struct {
 
 // Row is the mean over the seeds of one method at one point.
 type Row struct {
-	Label       string // method, or value of the swept key
+	Label       string    // method, or value of the swept key
+	Sampled     []Setting // values of ExperimentTable.Sampled
 	Algorithm   string
 	Seeds       int     // number of runs
 	Cells       []Cell  // one per target
@@ -106,12 +108,18 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 	e.ClientsOf, e.Main = MainStatistics(runs)
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
+		e.Sampled = sampled(runs, e.RowKey)
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
 	}
-	for _, block := range groupBy(runs, func(r *Run) string { return SettingsText(without(r.Point, e.RowKey)) }) {
-		b := Block{Point: without(block[0].Point, e.RowKey)}
+	inRow := append([]string{e.RowKey}, e.Sampled...)
+	for _, block := range groupBy(runs, func(r *Run) string { return SettingsText(without(r.Point, inRow)) }) {
+		b := Block{Point: without(block[0].Point, inRow)}
 		for _, seeds := range groupBy(block, label) {
 			row := newRow(label(&seeds[0]), seeds, targets)
+			for _, key := range e.Sampled {
+				value, _ := seeds[0].Value(key)
+				row.Sampled = append(row.Sampled, Setting{key, value})
+			}
 			for i := range e.Named {
 				row.Named = append(row.Named, e.Named[i].AtEnd(seeds))
 			}
@@ -159,10 +167,30 @@ func groupBy(runs []Run, text func(*Run) string) [][]Run {
 	return groups
 }
 
-func without(point []Setting, key string) []Setting {
+// sampled returns the keys that differ and have one value for each value of another key.
+func sampled(runs []Run, of string) []string {
+	var found []string
+	for _, key := range SweptKeys(runs) {
+		values, differ := map[string]string{}, map[string]bool{}
+		single := key != of
+		for i := range runs {
+			at, _ := runs[i].Value(of)
+			v, _ := runs[i].Value(key)
+			had, seen := values[at]
+			single = single && (!seen || had == v)
+			values[at], differ[v] = v, true
+		}
+		if single && len(differ) > 1 {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+func without(point []Setting, keys []string) []Setting {
 	var rest []Setting
 	for _, s := range point {
-		if s.Key != key {
+		if !slices.Contains(keys, s.Key) {
 			rest = append(rest, s)
 		}
 	}

@@ -21,7 +21,7 @@ func (t Table) WriteText(w io.Writer, width int) error {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
-		text := columns.Table{Label: e.RowKey, Groups: e.Columns()}
+		text := columns.Table{Label: e.RowHead(), Groups: e.Columns()}
 		for k := range e.Blocks {
 			text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.remarks(&e.Blocks[k])})
 		}
@@ -172,7 +172,7 @@ func (e *ExperimentTable) Cells(block *Block) [][]string {
 	notes := e.notes()
 	for i := range block.Rows {
 		r := &block.Rows[i]
-		row := []string{r.Label}
+		row := []string{r.Text()}
 		for _, c := range slices.Concat(model, cost, e.clientColumns()) {
 			row = append(row, c.cell(r))
 		}
@@ -206,6 +206,32 @@ func Scaled(v float64, unit string) string {
 		v /= 1000
 	}
 	return columns.Significant(v) + " P" + unit
+}
+
+// RowHead is the head of the row labels: the key of the rows, and the names of sampled keys.
+func (e *ExperimentTable) RowHead() string {
+	names := make([]string, len(e.Sampled))
+	for i, key := range e.Sampled {
+		names[i] = key[strings.LastIndexByte(key, '.')+1:]
+	}
+	return labeled(e.RowKey, names)
+}
+
+// Text is the label of the row, and the values of sampled keys.
+func (r *Row) Text() string {
+	values := make([]string, len(r.Sampled))
+	for i, s := range r.Sampled {
+		values[i] = s.Value
+	}
+	return labeled(r.Label, values)
+}
+
+// labeled returns a label and texts that belong to it: "3: 0.01, 5".
+func labeled(label string, texts []string) string {
+	if len(texts) == 0 {
+		return label
+	}
+	return label + ": " + strings.Join(texts, ", ")
 }
 
 // remarks names the methods of a block that lost rounds, and those whose local solves reached

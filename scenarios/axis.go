@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/results"
 	"fedsim/results/rundir"
 )
 
@@ -19,7 +20,8 @@ type Axis struct {
 // axis is an axis with the assignments of its points.
 type axis struct {
 	name   string
-	swept  config.Path // the key of a sweep; nil for a named axis
+	swept  config.Path // the key of a sweep; nil for a named axis and a sample
+	sample *sample     // of the points; nil for others. Results then have the values by key
 	points []point
 }
 
@@ -128,6 +130,18 @@ func (a *axis) collapse(to config.Assignment) {
 // choose removes points with other labels from the axis.
 func (a *axis) choose(labels []string) {
 	a.points = slices.DeleteFunc(slices.Clone(a.points), func(p point) bool { return !slices.Contains(labels, p.label) })
+}
+
+// settings returns the settings that results have of a point: its label on the axis, and the
+// values of a sample by key.
+func (a *axis) settings(p *point) []results.Setting {
+	at := []results.Setting{{Key: a.name, Value: p.label}}
+	if a.sample != nil {
+		for _, s := range p.set {
+			at = append(at, results.Setting{Key: s.Path.String(), Value: config.Label(s.Value.Value())})
+		}
+	}
+	return at
 }
 
 // isMethod reports whether the panel or series of a figure is the methods.

@@ -25,6 +25,7 @@ type experimentTable struct {
 	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`
 	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs all combinations"`
 	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
+	Sample      *config.Node            `toml:"sample" doc:"points drawn from ranges of keys, an axis of the grid beside the others"`
 	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run under the first seed; the one with the least virtual time to the target runs under all seeds"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
 	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`

@@ -82,6 +82,7 @@ const mostSeed = 1<<63 - 1
 func drivePlan(p *plan) {
 	ofMethods := func(a config.Assignment) bool { return len(a.Path) > 0 && a.Path[0] == "methods" }
 	p.set = slices.DeleteFunc(p.set, ofMethods)
+	p.axes = slices.DeleteFunc(p.axes, func(a axis) bool { return a.sample != nil && !a.sample.keep(ofMethods) })
 	for i := range p.axes {
 		for k := range p.axes[i].points {
 			point := &p.axes[i].points[k]

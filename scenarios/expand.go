@@ -287,8 +287,8 @@ func combinations(axes []axis, visit func(at []results.Setting, set []config.Ass
 		var at []results.Setting
 		var set []config.Assignment
 		for i, digit := range digits {
-			point := axes[i].points[digit]
-			at = append(at, results.Setting{Key: axes[i].name, Value: point.label})
+			point := &axes[i].points[digit]
+			at = append(at, axes[i].settings(point)...)
 			set = append(set, point.set...)
 		}
 		visit(at, set)

@@ -54,7 +54,9 @@ func Keys(s *Scenario) []config.Field {
 		prefix := "experiment." + config.Path{p.name}.String() + "."
 		add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
 		for k := range p.axes {
-			if a := &p.axes[k]; a.swept == nil {
+			if a := &p.axes[k]; a.sample != nil {
+				add(prefix+"sample.", a.sample.fields())
+			} else if a.swept == nil {
 				add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
 			}
 		}

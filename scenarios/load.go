@@ -240,11 +240,12 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 		problems.Add(root.PlaceOf("experiment"), "experiment must hold at least one experiment; without the key the base settings are one")
 	}
 	sweeps := sweepAxes(doc.Sweep, problems)
+	fields := Keys(&Scenario{Settings: doc.Settings})
 	var plans []plan
 	names, files := map[string]bool{}, map[string]bool{}
 	for i, table := range doc.Experiment {
 		node := root.Child("experiment").Items()[i]
-		p := newPlan(table, node, methods, problems)
+		p := newPlan(table, node, methods, fields, problems)
 		if names[p.name] {
 			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
 		}

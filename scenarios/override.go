@@ -197,16 +197,26 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 	}
 	for _, a := range o.settings {
 		p.set = except(p.set, a.Path)
+		dropped := -1 // index of the sample, which loses the key
 		for i := range p.axes {
 			axis := &p.axes[i]
 			switch {
 			case !axis.sets(a.Path):
+			case axis.sample != nil:
+				dropped = i
 			case axis.alone(a.Path):
 				axis.collapse(a)
 			default:
 				problems.Add(a.Value.Place, fmt.Sprintf(
 					"axis %s of experiment %s sets %s along with other keys: choose among its points with --set experiment.%s.axis.%s='[\"label\"]'",
 					axis.name, p.name, a.Path, p.name, axis.name))
+			}
+		}
+		if dropped >= 0 {
+			if rest := p.axes[dropped].drop(a.Path, a.Value.Place, problems); rest != nil {
+				p.axes[dropped] = *rest
+			} else {
+				p.axes = slices.Delete(p.axes, dropped, dropped+1)
 			}
 		}
 		for i := range p.tuned {

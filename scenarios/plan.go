@@ -17,7 +17,7 @@ type plan struct {
 	methods           []string
 	declares          bool // a method may declare metrics of its own
 	set               []config.Assignment
-	axes              []axis // named axes, then sweeps
+	axes              []axis // named axes, the sample, then sweeps
 	tuned             []tuned
 	tuning            Tuning
 	figures           []results.Figure
@@ -44,8 +44,8 @@ func (t *tuned) path(key config.Path) config.Path {
 }
 
 // newPlan reads an experiment from its table. The node has the places; the node methods has
-// those of the scenario in the order of the file.
-func newPlan(table experimentTable, node, methods *config.Node, problems *config.Errors) plan {
+// those of the scenario in the order of the file. The fields have the types of keys.
+func newPlan(table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) plan {
 	all := methods.Keys()
 	p := plan{
 		name: table.Name, description: table.Description, at: node.Place,
@@ -59,6 +59,11 @@ func newPlan(table experimentTable, node, methods *config.Node, problems *config
 	p.set = assignmentsOf(table.Set, problems)
 	for i, a := range table.Axis {
 		p.axes = append(p.axes, namedAxis(a, node.PlaceOf(fmt.Sprintf("axis[%d]", i)), problems))
+	}
+	if table.Sample != nil {
+		if a := newSample(table.Sample, fields, problems); a != nil {
+			p.axes = append(p.axes, *a)
+		}
 	}
 	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
 	p.planTuning(table, node, all, problems)
@@ -281,6 +286,8 @@ func (p *plan) checkOwners(problems *config.Errors) {
 		by := "axis " + a.name
 		if a.swept != nil {
 			by = "sweep"
+		} else if a.sample != nil {
+			by = "sample"
 		}
 		for _, point := range a.points {
 			for _, s := range point.set {

@@ -49,10 +49,11 @@ func sections() []section {
 			list = append(list, fieldsUnder(fmt.Sprintf("[%s] of %s %q", kind.path(), kind.what, m.name), m.summary, kind.path(), m.options()))
 		}
 	}
-	tuning := defaultTuning()
+	tuning, sample := defaultTuning(), defaultSample()
 	return append(list,
 		fieldsUnder("[[experiment]]", "a grid of runs. Without [[experiment]], the base settings are one experiment with the name of the scenario", "experiment", &experimentTable{}),
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
+		fieldsUnder("[experiment.sample]", "points drawn from ranges of keys. They are an axis named sample, whose labels are 1, 2 and so on. Results have the number of the point and the value of each key in columns of their own", "experiment.sample", &sample),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
 		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"", "experiment.figure", &figure),
 		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally, for [problem] with other values of lambda", "table", &tableTable{Config: crossval.Defaults()}),

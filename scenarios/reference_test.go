@@ -90,6 +90,11 @@ points = [
   { label = "never", set = { "faults.never" = [0] } },
 ]
 
+[experiment.sample]                                     # points of ranges, an axis as well
+size = 16
+ranges."problem.lambda" = { min = 1e-4, max = 1.0, scale = "log" }
+ranges."faults.drop_probability" = { min = 0.0, max = 0.5 }
+
 [experiment.tune.mocha]                                 # a grid of options, the best of which is run
 "options.epochs" = [1, 2, 5]
 
@@ -98,11 +103,13 @@ series = "drops"
 panel = "network.profile"
 ` + "```" + `
 
-An experiment runs all combinations of its axes in the order of the file, its swept keys, its
-methods and the seeds. Each of the following overrides those before it: defaults, the tables of the
+An experiment runs all combinations of its axes in the order of the file, the points of its sample,
+its swept keys, its methods and the seeds. Each of the following overrides those before it: defaults, the tables of the
 file, ` + "`set`" + `, the point of the grid, tuned options, ` + "`--set`" + `. An override of a swept or tuned key
 replaces all its values. ` + "`--set experiment.<name>.<key>=value`" + ` sets a key of an experiment, and
 ` + "`--set 'experiment.<name>.axis.<axis>=[\"label\"]'`" + ` selects points of an axis.
+An override of a sampled key removes it from the sample: the other keys keep their values, and
+` + "`--set experiment.<name>.sample.points=[3]`" + ` selects points.
 
 A scenario may also have tables of the prediction errors of a global, a local and a multi-task model:
 

@@ -23,6 +23,7 @@ type resolvedExperiment struct {
 	Methods     []string                      `toml:"methods"`
 	Set         config.InlineTable            `toml:"set,omitempty"`
 	Sweep       config.InlineTable            `toml:"sweep,omitempty"`
+	Sample      *resolvedSample               `toml:"sample"`
 	Axis        []resolvedAxis                `toml:"axis,omitempty"`
 	Tuning      *Tuning                       `toml:"tuning"`
 	Tune        map[string]config.InlineTable `toml:"tune,omitempty"`
@@ -72,6 +73,10 @@ func (p *plan) resolved() resolvedExperiment {
 		a := &p.axes[i]
 		if a.swept != nil {
 			e.Sweep = append(e.Sweep, a.sweep())
+			continue
+		}
+		if a.sample != nil {
+			e.Sample = a.sample.resolved(a)
 			continue
 		}
 		named := resolvedAxis{Name: a.name}

@@ -13,7 +13,7 @@ import (
 type Experiment struct {
 	Name        string
 	Description string
-	Axes        []Axis   // in the order of the scenario: named axes, then swept keys
+	Axes        []Axis   // in the order of the scenario: named axes, the sample, then swept keys
 	Methods     []string // labels in the order of the figures
 	Tuning      Tuning
 	Figures     []results.Figure // empty: those of plots.Defaults

@@ -50,7 +50,16 @@ func documentSchema() schema {
 	for _, s := range []schema{set, sweep} {
 		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.(selection|protocol)_options)(\.|$)`: schema{}}
 	}
-	definitions := schema{"set": set, "sweep": sweep, "data": dataOf}
+	ranges := laid(settings, "", func(value schema) schema {
+		return schema{"anyOf": []any{listOf(value), reference("range")}}
+	})
+	ranges["patternProperties"] = sweep["patternProperties"]
+	ends := schema{"type": "number"}
+	interval := schema{"type": "object", "required": []string{"min", "max"}, "additionalProperties": false, "properties": schema{
+		"min": ends, "max": ends, "scale": schema{"enum": []string{linearScale, logScale}, "default": linearScale},
+		"whole": schema{"type": "boolean"},
+	}}
+	definitions := schema{"set": set, "sweep": sweep, "data": dataOf, "ranges": ranges, "range": interval}
 	root["$defs"] = definitions
 	described(top, "sweep", reference("sweep"))
 
@@ -128,6 +137,7 @@ func experiment(table schema) {
 	described(keys, "figures", schema{"type": "array", "items": figureSchema()})
 	described(keys, "set", reference("set"))
 	described(keys, "sweep", reference("sweep"))
+	described(keys, "sample", sampleSchema())
 	axis := keys["axis"].(schema)["items"].(schema)
 	named(axis, "points")
 	points := axis["properties"].(schema)["points"].(schema)
@@ -136,6 +146,15 @@ func experiment(table schema) {
 	point["required"] = []string{"label"}
 	described(point["properties"].(schema), "set", reference("set"))
 	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
+}
+
+// sampleSchema is the schema of [experiment.sample].
+func sampleSchema() schema {
+	standard := defaultSample()
+	sample := object(config.Fields(&standard))
+	sample["required"] = []string{"size", "ranges"}
+	described(sample["properties"].(schema), "ranges", reference("ranges"))
+	return sample
 }
 
 // figureSchema is the schema of a figure.

@@ -49,6 +49,7 @@ const (
 	Partial                         // which devices do a part of their epochs in a round, and how many
 	Privacy                         // the noise of differential privacy, and rounding for secure aggregation
 	Graph                           // the random graph of devices that average with each other
+	Design                          // the points of a sampled experiment
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

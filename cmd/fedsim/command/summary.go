@@ -152,7 +152,7 @@ func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, mad
 func newRowSummary(e *results.ExperimentTable, r *results.Row, point []results.Setting) rowSummary {
 	t := &r.Totals
 	row := rowSummary{
-		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: e.RowKey, Algorithm: r.Algorithm,
+		Point: append(append([]results.Setting{}, point...), r.Sampled...), Label: r.Label, LabelOf: e.RowKey, Algorithm: r.Algorithm,
 		Seeds: r.Seeds, Stalled: r.Stalled, Interrupted: r.Interrupted,
 		Suboptimality: number(r.Last), Primal: number(t.Primal), TestError: number(t.TestError),
 		Rounds: number(t.Rounds), TimeS: number(t.TimeS), Relative: t.Relative, EnergyJ: number(t.EnergyJ), Bytes: number(t.Bytes),
