@@ -200,6 +200,37 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 			"x.toml:4:1: axis name \"b c\" must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _; a name with . is that of a key"},
 		{"points of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }, { label = \"c\" }, {}]\n", nil,
 			"x.toml:4:1: axis b has two points labeled \"c\"\nx.toml:4:1: axis b has a point without a label"},
+		{"sample without size and ranges", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nmethod = \"sobol\"\n", nil,
+			"x.toml:5:10: experiment.sample.method = \"sobol\": must be one of latin-hypercube, random\nx.toml:4:1: experiment.sample.size = 0: must be in [1, 10000]\n" +
+				"x.toml:4:1: experiment.sample.ranges must have at least one key, such as \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }"},
+		{"sample with an unknown key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsise = 3\n", nil, "x.toml:5:1: unknown key experiment.sample.sise: did you mean size?\nx.toml:4:1: experiment.sample.ranges must have at least one key, such as \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }"},
+		{"points of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\npoints = [4, 1, 1]\nranges.run.rounds = [1, 2, 3]\n", nil, "x.toml:6:10: experiment.sample.points = 4: must be in [1, 3], the numbers of the points\nx.toml:6:10: experiment.sample.points = 1: must be there once"},
+		{"ranges of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\n[experiment.sample.ranges]\n" +
+			"\"problem.lambda\" = { min = 2, max = 1 }\n" +
+			"\"problem.sigma\" = { min = 0, max = 1, scale = \"ln\" }\n" +
+			"\"run.rounds\" = { min = 1.5, max = 4 }\n" +
+			"\"faults.drop_probability\" = { min = 0, max = 0.5, scale = \"log\" }\n" +
+			"\"network.loss_probability\" = { max = 0.5 }\n" +
+			"\"problem.loss\" = { min = 0, max = 1 }\n" +
+			"\"run.outer\" = 3\n" +
+			"\"network.jitter\" = []\n" +
+			"\"run.eval_every\" = { min = \"one\", max = 4, whole = 1 }\n", nil, strings.Join([]string{
+			"x.toml:13:1: experiment.sample.ranges: run.outer: a key needs a range { min = ..., max = ... } or a list of values",
+			"x.toml:14:20: network.jitter: must be a list of the values to run with",
+			"x.toml:7:28: experiment.sample.ranges: problem.lambda: min = 2 must be less than max = 1",
+			"x.toml:8:47: experiment.sample.ranges: problem.sigma: scale = \"ln\": must be \"linear\" or \"log\"",
+			"x.toml:9:24: experiment.sample.ranges: run.rounds: takes whole numbers: min and max must be whole and less than 2^53",
+			"x.toml:10:37: experiment.sample.ranges: faults.drop_probability: min = 0: must be positive on a logarithmic scale",
+			"x.toml:11:38: experiment.sample.ranges: network.loss_probability: a range needs both min and max",
+			"x.toml:12:26: experiment.sample.ranges: problem.loss: is a string, which has no range: list its values",
+			"x.toml:15:28: experiment.sample.ranges: run.eval_every: min = \"one\": must be a number",
+			"x.toml:15:52: experiment.sample.ranges: run.eval_every: whole = 1: must be true or false"}, "\n")},
+		{"unknown key of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.problem.lamda = { min = 1.0, max = 2.0 }\n", nil, "x.toml:6:32: unknown key problem.lamda: did you mean lambda?"},
+		{"range beyond its key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.faults.drop_probability = { min = 1.1, max = 2.0 }\n", nil, "x.toml:6:42: faults.drop_probability = 1.569: must be in [0, 1]"},
+		{"key of a sample and a sweep", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [3] }\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\n", nil, "x.toml:4:27: experiment a: run.rounds is set by sample and by sweep"},
+		{"algorithm in a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 2\nranges.methods.mocha.algorithm = [\"cocoa\", \"mocha\"]\n", nil, "x.toml:6:44: experiment a: methods.mocha.algorithm cannot change from run to run: add another method"},
+		{"axis and sample of one name", mocha + "[[experiment]]\nname = \"a\"\nsample = { size = 1, ranges = { \"run.rounds\" = [1, 2] } }\n[[experiment.axis]]\nname = \"sample\"\npoints = [{ label = \"c\" }]\n", nil, "x.toml:2:1: experiment a: two axes are named sample"},
+		{"sample that an override leaves too large", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 4\nranges.run.rounds = [1, 2, 3]\nranges.problem.lambda = { min = 1.0, max = 2.0 }\n", []string{"problem.lambda=1"}, "--set problem.lambda=1: experiment.sample: there are not 4 different points in the ranges: lower experiment.sample.size, or widen a range"},
 		{"axis twice", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n", nil,
 			"x.toml:2:1: experiment a: two axes are named b"},
 		{"point of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [\n  { label = \"c\", set = { \"faults.drop_probability\" = 2 } },\n]\n", nil,

@@ -54,6 +54,7 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	if len(problems) == 0 {
 		p.checkPrivate(&e, &problems)
 	}
+	problems = p.oncePerRange(problems)
 	for i := range p.figures {
 		f := &p.figures[i]
 		switch {

@@ -291,55 +291,86 @@ func (s *sample) places() (places [][]place, ok bool) {
 			order[i] = int32(i)
 		}
 		stream.Shuffle(order)
-		var of []place
-		for i := range order {
+		of := make([]place, s.Size)
+		for i := range of {
 			if s.Method == latinHypercube {
-				of = append(of, place{int(order[i]), stream.Float64()})
+				of[i] = place{int(order[i]), stream.Float64()}
 			} else {
 				own := s.stream(k, i, 0)
-				of = append(of, place{0, own.Float64()})
+				of[i] = place{0, own.Float64()}
 			}
 		}
 		places = append(places, of)
 	}
-	points := map[string]int{} // number of points with the same values
-	for i := range s.Size {
-		points[s.text(places, i)]++
+	return places, s.combinations() >= float64(s.Size) && s.differ(places)
+}
+
+// combinations returns the number of points in the ranges.
+func (s *sample) combinations() float64 {
+	n := 1.0
+	for i := range s.ranges {
+		switch r := &s.ranges[i]; {
+		case r.list != nil:
+			n *= float64(len(r.list))
+		case r.whole:
+			n *= r.max - r.min + 1
+		default:
+			return math.Inf(1)
+		}
 	}
-	swap := rng.New(s.Seed, rng.Design, -2, 0)
-	for i := range s.Size {
-		for attempt := 1; points[s.text(places, i)] > 1; attempt++ {
-			if attempt > mostAttempts {
-				return nil, false
+	return n
+}
+
+// differ makes equal points different: random points are drawn again, those of a Latin
+// hypercube exchange a value with another point. It reports whether all differ.
+func (s *sample) differ(places [][]place) bool {
+	texts, points := make([]string, s.Size), map[string]int{} // number of points by text
+	put := func(i int) {
+		texts[i] = s.text(places, i)
+		points[texts[i]]++
+	}
+	take := func(i int) {
+		if points[texts[i]]--; points[texts[i]] == 0 {
+			delete(points, texts[i])
+		}
+	}
+	for i := range texts {
+		put(i)
+	}
+	stream := rng.New(s.Seed, rng.Design, -2, 0)
+	for attempt := 1; len(points) < s.Size; attempt++ {
+		if attempt > mostAttempts {
+			return false
+		}
+		i := slices.IndexFunc(texts, func(text string) bool { return points[text] > 1 })
+		if s.Method == randomSample {
+			take(i)
+			for k := range s.ranges {
+				own := s.stream(k, i, attempt)
+				places[k][i].share = own.Float64()
 			}
-			if s.Method == randomSample {
-				points[s.text(places, i)]--
-				for k := range s.ranges {
-					own := s.stream(k, i, attempt)
-					places[k][i].share = own.Float64()
-				}
-				points[s.text(places, i)]++
-				continue
-			}
-			// Two points of a Latin hypercube exchange a value, unless that makes others equal.
-			k, j := swap.IntN(len(s.ranges)), swap.IntN(s.Size)
-			exchange := func() {
-				points[s.text(places, i)]--
-				points[s.text(places, j)]--
-				places[k][i], places[k][j] = places[k][j], places[k][i]
-				points[s.text(places, i)]++
-				points[s.text(places, j)]++
-			}
-			if exchange(); points[s.text(places, i)] > 1 || points[s.text(places, j)] > 1 {
+			put(i)
+			continue
+		}
+		k, j, different := stream.IntN(len(s.ranges)), stream.IntN(s.Size), len(points)
+		exchange := func() {
+			take(i)
+			take(j)
+			places[k][i], places[k][j] = places[k][j], places[k][i]
+			put(i)
+			put(j)
+		}
+		if i != j {
+			if exchange(); len(points) < different {
 				exchange()
 			}
 		}
 	}
-	return places, true
+	return true
 }
 
-// mostAttempts limits the draws of a point that differs from the others.
-const mostAttempts = 20_000
+// mostAttempts limits the changes that make points different.
+const mostAttempts = 100_000
 
 // stream returns the stream of a range, of a point and an attempt. It depends on the key and
 // not on the other ranges.
@@ -379,7 +410,7 @@ func (r *sampled) value(at place, parts int) (*config.Node, string) {
 		if err != nil {
 			panic(err) // it is the text of a number
 		}
-		if digits >= 17 || x >= r.min && x <= r.max && r.part(x, parts) == at.part {
+		if digits >= 17 || r.within(x, at.part, parts) {
 			return config.NewScalar(x, r.at), config.Label(x)
 		}
 	}
@@ -398,11 +429,15 @@ func (r *sampled) at01(share, most float64) float64 {
 	return x
 }
 
-// part returns the part of the range that has x.
-func (r *sampled) part(x float64, parts int) int {
+// within reports whether x is within a part of the range, and not on its edge up to rounding.
+func (r *sampled) within(x float64, part, parts int) bool {
+	const edge = 1e-6
+	if x < r.min || x > r.max {
+		return false
+	}
 	from, to := r.scale(r.min), r.scale(r.max)
-	share := (r.scale(x) - from) / (to - from)
-	return min(int(math.Floor(float64(share*float64(parts)))), parts-1)
+	at := float64((r.scale(x)-from)/(to-from)*float64(parts)) - float64(part)
+	return at > edge && at < 1-edge
 }
 
 // scale returns a number on the scale of the range.
@@ -431,20 +466,52 @@ func (s *sample) resolved(a *axis) *resolvedSample {
 			t.Ranges = append(t.Ranges, config.Assignment{Path: r.key, Value: config.NewList(r.list, config.Place{})})
 			continue
 		}
-		add := func(name string, value any) {
-			t.Ranges = append(t.Ranges, config.Assignment{Path: slices.Concat(r.key, config.Path{name}), Value: config.NewScalar(value, config.Place{})})
+		table := config.NewTable(config.Place{})
+		for _, part := range r.fields() {
+			if err := table.Set(config.Path{part.name}, config.NewScalar(part.value, config.Place{})); err != nil {
+				panic(err) // the path is not empty
+			}
 		}
-		if r.whole {
-			add("min", int64(r.min))
-			add("max", int64(r.max))
-		} else {
-			add("min", r.min)
-			add("max", r.max)
-		}
-		add("whole", r.whole)
-		add("scale", map[bool]string{false: linearScale, true: logScale}[r.log])
+		t.Ranges = append(t.Ranges, config.Assignment{Path: r.key, Value: table})
 	}
 	return t
+}
+
+// rangePart is a key of a range.
+type rangePart struct {
+	name, kind, doc string
+	value           any
+	choices         []string
+}
+
+// fields lists the keys of a range.
+func (r *sampled) fields() []rangePart {
+	least, most, scale := any(r.min), any(r.max), linearScale
+	if r.whole {
+		least, most = int64(r.min), int64(r.max)
+	}
+	if r.log {
+		scale = logScale
+	}
+	return []rangePart{
+		{"min", "float", "least value", least, nil},
+		{"max", "float", "largest value", most, nil},
+		{"scale", "string", "scale of the range", scale, []string{linearScale, logScale}},
+		{"whole", "boolean", "whole numbers only", r.whole, nil},
+	}
+}
+
+// oncePerRange returns the problems with only the first of each range, which has many values.
+func (p *plan) oncePerRange(problems config.Errors) config.Errors {
+	seen := map[config.Place]bool{}
+	return slices.DeleteFunc(problems, func(l config.Located) bool {
+		inRange := slices.ContainsFunc(p.axes, func(a axis) bool {
+			return a.sample != nil && slices.ContainsFunc(a.sample.ranges, func(r sampled) bool { return r.list == nil && r.at == l.Place })
+		})
+		again := inRange && seen[l.Place]
+		seen[l.Place] = true
+		return again
+	})
 }
 
 // fields lists the keys that overrides of the sample reach.
@@ -454,13 +521,13 @@ func (s *sample) fields() []config.Field {
 		r := &s.ranges[i]
 		key := "ranges." + config.Path{r.key.String()}.String()
 		if r.list != nil {
-			fields = append(fields, config.Field{Key: key, Type: "list of values", Doc: "values that are sampled"})
+			values := config.NewList(r.list, config.Place{}).Value()
+			fields = append(fields, config.Field{Key: key, Type: "list of values", Default: config.Literal(values), Doc: "values that are sampled"})
 			continue
 		}
-		fields = append(fields,
-			config.Field{Key: key + ".min", Type: "float", Default: config.Literal(r.min), Doc: "least value that is sampled"},
-			config.Field{Key: key + ".max", Type: "float", Default: config.Literal(r.max), Doc: "largest value that is sampled"},
-			config.Field{Key: key + ".scale", Type: "string", Doc: "scale of the range", Choices: []string{linearScale, logScale}})
+		for _, p := range r.fields() {
+			fields = append(fields, config.Field{Key: key + "." + p.name, Type: p.kind, Default: config.Literal(p.value), Doc: p.doc, Choices: p.choices})
+		}
 	}
 	return fields
 }

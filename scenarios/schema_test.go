@@ -92,6 +92,7 @@ func TestSchemaTakes(t *testing.T) {
 		"settings partly in both":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"data.synthetic\" = { tasks = 4 }, data = { \"synthetic.features\" = 3 } }\n",
 		"a sweep of a method's option": mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 2] }\n",
 		"a sweep of a list":            "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
+		"a sample":                     mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
 		"a tuning grid":                mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
 		"a table and no method":        "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { \"synthetic.tasks\" = 4 }, paper = { mtl = [1, 0.5] } }]\n",
 	} {
@@ -134,6 +135,10 @@ func TestSchemaRefuses(t *testing.T) {
 		{"value swept twice", "[sweep]\nrun.rounds = [3, 3]\n" + mocha, "/sweep/run/rounds"},
 		{"axis without points", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n", "/experiment/0/axis/0"},
 		{"point without a label", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ set = { \"run.rounds\" = 1 } }]\n", "/experiment/0/axis/0/points/0"},
+		{"sample without a size", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nranges.run.rounds = [1]\n", "/experiment/0/sample"},
+		{"unknown key of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.round = [1]\n", "/experiment/0/sample/ranges/run"},
+		{"range without an end", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1 }\n", "/experiment/0/sample/ranges/run/rounds"},
+		{"scale of a range", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1, max = 2, scale = \"ln\" }\n", "/experiment/0/sample/ranges/run/rounds/scale"},
 		{"tuning of no option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"epochs\" = [1]\n", "/experiment/0/tune/mocha"},
 		{"unknown axis of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.x = \"tme\"\n", "/experiment/0/figure/x"},
 		{"table without sets", "[[table]]\nname = \"a\"\n", "/table/0"},
