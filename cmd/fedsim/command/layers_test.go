@@ -55,7 +55,7 @@ var layers = map[string]string{
 	"federation":          "algorithms algorithms/compress algorithms/privacy clients config data devices devices/fleets engine mtl network results internal/elementary internal/parallel internal/registry internal/rng internal/state",
 	"analysis/timeline":   "clients engine federation",
 	"analysis/ledger":     "clients engine federation results",
-	"scenarios":           "algorithms algorithms/compress algorithms/external algorithms/privacy config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/input",
+	"scenarios":           "algorithms algorithms/compress algorithms/external algorithms/privacy config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/elementary internal/input internal/rng",
 	"analysis/explain":    "devices federation network results results/rundir scenarios internal/columns",
 	"report":              "analysis/explain analysis/fairness plots results results/rundir scenarios internal/input",
 	"report/serve":        "report results results/rundir",
