@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fedsim/experiment/plan"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -68,6 +69,11 @@ func (d *Dir) NeedDone(n *plan.Need) (bool, error) {
 
 // needPath returns the path of a state of a prerequisite.
 func (d *Dir) needPath(name string) string { return filepath.Join(d.path, needsDir, name) }
+
+// Shared returns the states of the prerequisites.
+func (d *Dir) Shared() *rundir.States {
+	return rundir.NewStates(filepath.Join(d.path, needsDir), d.resolved)
+}
 
 // AttemptsDir returns the folder of the attempts at a group or a prerequisite, by worker.
 func (d *Dir) AttemptsDir(id string) string { return filepath.Join(d.path, attemptsDir, id) }

@@ -59,6 +59,7 @@ type Manifest struct {
 	Metrics    bool              `json:"metrics,omitempty"`        // there is a metrics.csv
 	Parquet    []string          `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
 	Sums       []string          `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
+	Absent     []string          `json:"absent,omitempty"`         // runs, without tuned options, and data sets of tables that a partial merge lacks
 	Runs       []RunEntry        `json:"runs"`
 	Clock      *Clock            `json:"clock,omitempty"`
 }

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ var ErrTake = errors.New("cannot be merged")
 // their rows by device, values by client and models, and leaves those directories as they
 // are. It checks all files against their checksums. A run that several directories have is
 // taken once. place returns the place of a run in the order of the scenario. The writer must
-// not be Resumable: the directories are its checkpoint.
-func (w *Writer) Take(place func(id string) (int, bool), from ...string) error {
+// not be Resumable: the directories are its checkpoint. When ctx ends, Take returns its error.
+func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), from ...string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken = true
@@ -25,14 +26,23 @@ func (w *Writer) Take(place func(id string) (int, bool), from ...string) error {
 	for i, index := range w.index {
 		t.at[index] = i
 	}
+	defer sort.Sort((*byPlace)(w))
 	for _, dir := range from {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := t.take(dir); err != nil {
 			return err
 		}
 	}
-	sort.Sort((*byPlace)(w))
 	return nil
 }
+
+// Lack records what the directory will lack, for the manifest: see Manifest.Absent.
+func (w *Writer) Lack(absent []string) { w.absent = absent }
+
+// Absent returns what Lack recorded.
+func (w *Writer) Absent() []string { return w.absent }
 
 // taking is a call of Take, during which the runs are in no order.
 type taking struct {

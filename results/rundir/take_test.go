@@ -94,7 +94,7 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	}
 	for range 2 { // the second one with force
 		w := create(t, filepath.Join(filepath.Dir(one.Dir()), "taken"), true)
-		if err := w.Take(placesOf(fullRuns()), groups...); err != nil {
+		if err := w.Take(t.Context(), placesOf(fullRuns()), groups...); err != nil {
 			t.Fatal(err)
 		}
 		finish(t, w, Complete)
@@ -156,7 +156,7 @@ func TestTakeRefuses(t *testing.T) {
 		dir := group(t, c.about, 12, 40)
 		path := c.spoil(dir)
 		w := create(t, filepath.Join(t.TempDir(), "run"), false)
-		err := w.Take(placesOf(fullRuns()), dir)
+		err := w.Take(t.Context(), placesOf(fullRuns()), dir)
 		if !errors.Is(err, ErrTake) || !strings.HasPrefix(err.Error(), path+": cannot be merged: ") || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), ": delete "+dir+" to compute its runs again") {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -175,7 +175,7 @@ func TestTakeRefuses(t *testing.T) {
 	if err := errors.Join(other.Add(1, differs), other.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	if err := twice.Take(placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
+	if err := twice.Take(t.Context(), placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
 		t.Error(err)
 	}
 }

@@ -126,6 +126,7 @@ type Writer struct {
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
 	plan    *joinPlan // of devices.parquet, from the start of its join
+	absent  []string  // what a partial merge lacks
 	taken   bool      // parts may be links to those of other directories
 }
 
@@ -340,6 +341,7 @@ func checkRun(r *results.Run) error {
 // names a missing file.
 func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	m := newManifest(w.about, state, w.runs, extra, end)
+	m.Absent = w.absent
 	type file struct {
 		name string
 		fill func(io.Writer) error

@@ -150,6 +150,9 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Checkpoint, named
 	if f.driver == nil && left.Driver != nil {
 		return nil, nil, usagef("--resume %s: another program drives this run: start %s again and let it start fedsim engine with --resume %s", f.resume, left.Driver.Name, f.resume)
 	}
+	if err := requireMemory(s); err != nil {
+		return nil, nil, err
+	}
 	about, err := f.about(s)
 	if err != nil {
 		return nil, nil, err

@@ -182,16 +182,26 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		}
 		return err
 	}
+	return f.conclude(cmd, w, scenario, made, watched)
+}
+
+// conclude draws the figures, completes the run directory and prints the summary and the
+// timelines.
+func (f *runFlags) conclude(cmd *cobra.Command, w *rundir.Writer, s *scenarios.Scenario, made []*crossval.Result, watched *watch) error {
+	state := rundir.Complete
+	if len(w.Absent()) > 0 {
+		state = rundir.Incomplete
+	}
 	var figures []string
 	var drawn error
 	if !f.plain {
-		figures, drawn = draw(w, scenario)
+		figures, drawn = draw(w, s)
 	}
 	// Save the results even if drawing failed.
-	if err := w.Finish(rundir.Complete, ended()); err != nil {
+	if err := w.Finish(state, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, f.summarize(cmd, w, rundir.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
+	return errors.Join(drawn, f.summarize(cmd, w, state, s, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
 }
 
 // discard closes a run directory after err, which may be nil. A checkpoint is preserved,
@@ -280,11 +290,19 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 
 // create creates the run directory; checkpoints reports whether the run can be resumed.
 func (f *runFlags) create(s *scenarios.Scenario, checkpoints bool) (*rundir.Writer, error) {
+	if err := requireMemory(s); err != nil {
+		return nil, err
+	}
 	about, err := f.about(s)
 	if err != nil {
 		return nil, err
 	}
 	about.Resumable = checkpoints
+	return f.createAs(s, about)
+}
+
+// createAs creates the run directory of a scenario, as about describes it.
+func (f *runFlags) createAs(s *scenarios.Scenario, about rundir.About) (*rundir.Writer, error) {
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", s.Name)
@@ -292,12 +310,8 @@ func (f *runFlags) create(s *scenarios.Scenario, checkpoints bool) (*rundir.Writ
 	return rundir.Create(dir, f.force, about)
 }
 
-// about returns the facts that the run directory records about a scenario. It fails if
-// the scenario cannot run on this machine.
+// about returns the facts that the run directory records about a scenario.
 func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) {
-	if err := requireMemory(s); err != nil {
-		return about, err
-	}
 	resolved, err := s.Resolved()
 	if err != nil {
 		return about, err
@@ -412,7 +426,7 @@ func (f *runFlags) summarize(cmd *cobra.Command, w *rundir.Writer, state rundir.
 	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {
 		return err
 	}
-	return errors.Join(results.WriteEdges(out, w.Runs()), printPaths(out, w, figures), printTablePaths(out, w, made))
+	return errors.Join(results.WriteEdges(out, w.Runs()), printPaths(out, w, figures), printTablePaths(out, w, made), printAbsent(out, w))
 }
 
 // printPaths prints the paths of the run directory and its figures.

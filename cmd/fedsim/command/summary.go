@@ -25,6 +25,7 @@ type summary struct {
 	Experiments []experimentSummary  `json:"experiments"`
 	Tables      []tableSummary       `json:"tables"`
 	Edges       []results.TunedEdges `json:"edges"`
+	Absent      []string             `json:"absent"`
 }
 
 // experimentSummary is the summary of an experiment.
@@ -128,7 +129,7 @@ func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, mad
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: w.Dir(),
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},
-		Edges: results.EdgesOf(w.Runs()),
+		Edges: results.EdgesOf(w.Runs()), Absent: append([]string{}, w.Absent()...),
 	}
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(w.Dir(), "figures", name))

@@ -15,8 +15,7 @@ import (
 // dataFolder is the environment variable with the folder of data files.
 const dataFolder = "FEDSIM_DATA"
 
-// makeTables computes the tables of a scenario in order and writes each to the run
-// directory when it is complete. After an error it returns the complete tables too.
+// makeTables makes the tables of a scenario, with checkpoints; see addTables.
 func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
 	keep := f.policy(w)
 	if keep.Store != nil && len(s.Tables) > 0 { // tables can take longer than the runs
@@ -24,11 +23,16 @@ func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenario
 			return nil, err
 		}
 	}
+	return addTables(ctx, w, s, crossval.Options{Workers: f.workers, Progress: p.table, Checkpoint: keep})
+}
+
+// addTables computes the tables of a scenario in order and writes each to the run directory
+// when it is complete. After an error it returns the complete tables too.
+func addTables(ctx context.Context, w *rundir.Writer, s *scenarios.Scenario, o crossval.Options) ([]*crossval.Result, error) {
+	o.Folder = os.Getenv(dataFolder)
 	var made []*crossval.Result
 	for i := range s.Tables {
-		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, crossval.Options{
-			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table, Checkpoint: keep,
-		})
+		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, o)
 		if err != nil {
 			return made, err
 		}

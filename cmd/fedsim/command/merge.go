@@ -1,0 +1,319 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/experiment"
+	"fedsim/experiment/plan"
+	"fedsim/experiment/work"
+	"fedsim/internal/checkpoint"
+	"fedsim/mtl/crossval"
+	"fedsim/results/rundir"
+)
+
+// mergeFlags are the flags of fedsim merge.
+type mergeFlags struct {
+	runFlags
+	partial bool
+}
+
+func newMerge() *cobra.Command {
+	var f mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge DIR",
+		Short: "Make the run directory of a planned scenario",
+		Long: `Make the run directory of the groups in a plan directory that "fedsim work" has
+finished, draw the figures and print the summary. The files are byte for byte those
+of "fedsim run" with the planned scenario, except for wall-clock times.
+
+If runs are missing, nothing is written, unless --partial asks for the finished ones.
+A partial merge has the state "incomplete", and its manifest lists what is absent.
+It is not resumed: merge again, which replaces it.
+
+The plan directory stays as it is, so an interrupted merge can be repeated.`,
+		Example: `  fedsim merge plans/lte
+  fedsim merge plans/lte --out runs/lte
+  fedsim merge plans/lte --partial --out runs/so-far`,
+		Args:              takes(1, 1, "one plan directory"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.merge(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>)")
+	completeFlag(cmd, "out", completeDirectory)
+	flags.BoolVar(&f.partial, "partial", false, "merge what is finished, if runs are missing")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
+	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
+	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
+	f.addQuiet(cmd)
+	return cmd
+}
+
+func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
+	m, err := f.open(dir)
+	if err != nil {
+		return err
+	}
+	if len(m.lacking) > 0 && !f.partial {
+		return m.missing()
+	}
+	f.line = m.Plan.Command
+	about, err := f.about(m.Scenario)
+	if err != nil {
+		return err
+	}
+	w, err := f.createAs(m.Scenario, about)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Discard()) }()
+	err = m.take(cmd, w)
+	var made []*crossval.Result
+	if err == nil {
+		made, err = m.tables(cmd, w)
+	}
+	if err == nil {
+		err = cmd.Context().Err()
+	}
+	if experiment.Interrupted(err) {
+		return interrupted{"interrupted: nothing is written; merge again", err}
+	}
+	if err != nil {
+		return err
+	}
+	return f.conclude(cmd, w, m.Scenario, made, nil)
+}
+
+// merging is a plan directory and what it lacks.
+type merging struct {
+	*work.Dir
+	path    string
+	lacking []*plan.Group // that are not done
+}
+
+// open reads a plan directory.
+func (f *mergeFlags) open(dir string) (*merging, error) {
+	d, err := work.Open(dir, readVersion().String())
+	if errors.Is(err, os.ErrNotExist) && !plan.Is(dir) {
+		return nil, fmt.Errorf("%s: is not a plan directory: make one with fedsim plan SCENARIO -o %s", dir, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &merging{Dir: d, path: dir}
+	for i := range d.Plan.Groups {
+		g := &d.Plan.Groups[i]
+		done, err := m.GroupDone(g.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			m.lacking = append(m.lacking, g)
+		}
+	}
+	return m, nil
+}
+
+// take adds the finished runs to the run directory. With --partial it records what is absent,
+// else it refuses groups without some of their runs.
+func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
+	places := experiment.Places(m.Scenario.Experiments)
+	var done []string
+	for i := range m.Plan.Groups {
+		if g := &m.Plan.Groups[i]; !slices.Contains(m.lacking, g) {
+			done = append(done, m.DoneDir(g.ID))
+		}
+	}
+	if err := w.Take(cmd.Context(), places, done...); err != nil {
+		return err
+	}
+	for _, g := range m.lacking {
+		if err := m.takeUnfinished(cmd, w, g, places); err != nil {
+			return err
+		}
+	}
+	had := map[int]bool{}
+	for _, r := range w.Runs() {
+		at, _ := places(r.ID)
+		had[at] = true
+	}
+	var absent []string
+	for i := range m.Plan.Groups {
+		g := &m.Plan.Groups[i]
+		lacks, err := m.absentOf(g, func(id string) bool {
+			at, ok := places(id)
+			return ok && had[at]
+		})
+		if err != nil {
+			return err
+		}
+		if len(lacks) > 0 && !slices.Contains(m.lacking, g) {
+			return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s",
+				m.DoneDir(g.ID), lacks[0], m.DoneDir(g.ID), m.path)
+		}
+		absent = append(absent, lacks...)
+	}
+	if len(absent) > 0 && len(w.Runs()) == 0 && len(m.wholeTables(absent)) == 0 {
+		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.path, m.path)
+	}
+	w.Lack(absent)
+	return nil
+}
+
+// absentOf returns the runs and the data sets of tables that a group lacks.
+func (m *merging) absentOf(g *plan.Group, has func(run string) bool) (absent []string, err error) {
+	for _, id := range g.Runs {
+		if !has(id) {
+			absent = append(absent, id)
+		}
+	}
+	for _, id := range g.Needs {
+		n := m.Plan.Need(id)
+		if n.Kind != plan.NeedTable {
+			continue
+		}
+		if there, err := m.NeedDone(n); err != nil {
+			return nil, err
+		} else if !there {
+			absent = append(absent, crossval.StateName(n.Of[0], n.Of[1]))
+		}
+	}
+	return absent, nil
+}
+
+// takeUnfinished adds the finished runs of the attempts at a group. The worker may finish the
+// group meanwhile.
+func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.Group, places func(string) (int, bool)) error {
+	attempts, err := os.ReadDir(m.AttemptsDir(g.ID))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, a := range attempts {
+		dir := filepath.Join(m.AttemptsDir(g.ID), a.Name())
+		if !a.IsDir() {
+			continue
+		}
+		if info, err := rundir.Stat(dir); err != nil || info.Status == rundir.Absent {
+			continue // it has not begun, or was renamed
+		}
+		err := w.Take(cmd.Context(), places, dir)
+		if _, gone := os.Stat(dir); err != nil && !errors.Is(gone, os.ErrNotExist) {
+			return err
+		}
+	}
+	if done, err := m.GroupDone(g.ID); !done || err != nil {
+		return err
+	}
+	return w.Take(cmd.Context(), places, m.DoneDir(g.ID))
+}
+
+// tables makes the tables of which all data sets are there.
+func (m *merging) tables(cmd *cobra.Command, w *rundir.Writer) ([]*crossval.Result, error) {
+	whole := *m.Scenario
+	whole.Tables = m.wholeTables(w.Absent())
+	return addTables(cmd.Context(), w, &whole, crossval.Options{Shared: checkpoint.Policy{Store: m.Shared(), Clock: time.Now}})
+}
+
+// wholeTables returns the tables without those of which a data set is absent.
+func (m *merging) wholeTables(absent []string) []crossval.Table {
+	return slices.DeleteFunc(slices.Clone(m.Scenario.Tables), func(t crossval.Table) bool {
+		return slices.ContainsFunc(t.Sets, func(s crossval.Set) bool { return slices.Contains(absent, crossval.StateName(t.Name, s.Label)) })
+	})
+}
+
+// missing returns the error of groups that are not done: the first few, and why.
+func (m *merging) missing() error {
+	const named = 3
+	var texts []string
+	runs, sets := 0, 0
+	for i, g := range m.lacking {
+		runs += len(g.Runs)
+		if len(g.Runs) == 0 {
+			sets++
+		}
+		if i >= named {
+			continue
+		}
+		state, err := m.state(g)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, m.nameOf(g)+" ("+state+")")
+	}
+	if more := len(m.lacking) - named; more > 0 {
+		texts = append(texts, count(more, "more group"))
+	}
+	what := fmt.Sprintf("%d of %s", runs, count(m.Plan.Runs, "run"))
+	if sets > 0 {
+		what += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
+	}
+	return fmt.Errorf("%s: cannot be merged: %s missing: %s: finish the work with fedsim work %s, or merge what is there with --partial",
+		m.path, what, strings.Join(texts, ", "), m.path)
+}
+
+// nameOf names a group by its first run, or its table.
+func (m *merging) nameOf(g *plan.Group) string {
+	if len(g.Runs) == 0 {
+		n := m.Plan.Need(g.Needs[0])
+		return crossval.StateName(n.Of[0], n.Of[1])
+	}
+	name := g.Runs[0]
+	if more := len(g.Runs) - 1; more > 0 {
+		name += fmt.Sprintf(" and %d more of its group", more)
+	}
+	return name
+}
+
+// state says why a group is not done.
+func (m *merging) state(g *plan.Group) (string, error) {
+	for _, id := range append([]string{g.ID}, g.Needs...) {
+		if failed, err := m.Failure(id); err != nil {
+			return "", err
+		} else if failed != nil {
+			return "failed: " + failed.Reason, nil
+		}
+	}
+	for _, id := range append([]string{g.ID}, g.Needs...) {
+		if claim, err := m.Claim(id); err != nil {
+			return "", err
+		} else if claim != nil && !claim.Stale(time.Now()) {
+			return "running on " + claim.Host, nil
+		}
+	}
+	return "waiting", nil
+}
+
+// printAbsent says what a partial merge lacks.
+func printAbsent(out io.Writer, w *rundir.Writer) error {
+	if len(w.Absent()) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "absent:  %s\n", absentText(w.Absent()))
+	return err
+}
+
+// absentText counts what a partial merge lacks, and names the first.
+func absentText(absent []string) string {
+	text := absent[0]
+	if more := len(absent) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more, see %q in manifest.json", more, "absent")
+	}
+	return text
+}
+
+// noteAbsent warns that what a command shows is of a partial merge.
+func noteAbsent(out io.Writer, dir string, m *rundir.Manifest) {
+	if len(m.Absent) == 0 {
+		return
+	}
+	printError(out, fmt.Errorf("warning: %s is a partial merge: absent: %s", dir, absentText(m.Absent)))
+}
