@@ -17,7 +17,7 @@ EXAMPLES = prox steady foreground gilbert utility semiasync
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch test-flower fuzz generate licenses wheels clean
+.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -113,6 +113,16 @@ test-peers:
 test-duckdb:
 	cd bench/interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
 	cd bench && $(GO) test -count=1 -v ./interop/duckdb
+
+# Tests plans on Slurm: a controller and two nodes on this machine, from Debian's packages,
+# which it installs if they are missing. SLOW=1: with the tests that take minutes.
+SLURM = slurmctld slurmd slurm-client munge
+test-slurm:
+	@if [ "$$(id -u)" != 0 ]; then echo "skipped: Slurm on one machine needs root"; exit 0; fi; \
+	if ! dpkg -s $(SLURM) >/dev/null 2>&1 && ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM) >/dev/null; }; then \
+		echo "skipped: apt-get cannot install $(SLURM)"; exit 0; fi; \
+	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
+		cd bench && $(GO) test -count=1 -timeout $(if $(SLOW),30m,4m) -v ./interop/slurm -fedsim "$$made/fedsim" $(if $(SLOW),-slow)
 
 # Tests the report in Chromium, which it installs if needed. PICTURES: a folder for
 # screenshots.
