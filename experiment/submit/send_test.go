@@ -1,0 +1,116 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// scheduler puts a program with the name into PATH that runs a script of a shell.
+func scheduler(t *testing.T, name, script string) {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not installed")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/usr/bin/env bash\n"+script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+func TestSend(t *testing.T) {
+	scheduler(t, "qsub", `pwd; cat "$1"`)
+	e, err := parse("dir/my.pbs", "{{define \"submit\"}}qsub\n{{.File}}{{end}}{{.Number}} {{.Tasks}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := job(t)
+	for n, want := range []string{"1 3", "2 3"} {
+		j.Place(e)
+		text, submit, err := e.Render(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed, err := Send(t.Context(), j, text, submit)
+		folder := filepath.Join(j.Dir, "submitted")
+		if err != nil || printed != folder+"; "+want || j.Number != n+1 || j.File != filepath.Join(folder, want[:1]+"-my.pbs") {
+			t.Errorf("%q, %v: %+v", printed, err, j)
+		}
+	}
+	if _, err := Send(t.Context(), j, "", []string{"qsub", j.File}); err == nil || !strings.Contains(err.Error(), "another process submits the plan") {
+		t.Error(err)
+	}
+}
+
+func TestSendFails(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"echo 'sbatch: error: Batch job submission failed: invalid partition specified: x' >&2; exit 1", "qsub: exit status 1: sbatch: error: Batch job submission failed: invalid partition specified: x; the file is "},
+		{"echo \"sbatch: unrecognized option '--x'\" >&2; echo 'Try --help' >&2; exit 255", "sbatch: unrecognized option '--x'"},
+		{"echo \"error: unexpected argument '--x' found\" >&2; exit 2", "error: unexpected argument '--x' found"},
+		{"exit 4", "qsub: exit status 4: printed nothing; the file is "},
+	} {
+		scheduler(t, "qsub", test.script)
+		j := job(t)
+		j.Place(Shipped("slurm"))
+		_, err := Send(t.Context(), j, "", []string{"qsub"})
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.script, err)
+		}
+		if _, ok := errors.AsType[*OptionError](err); ok == strings.HasPrefix(test.want, "qsub") {
+			t.Errorf("%s: %T", test.script, err)
+		}
+	}
+	j := job(t)
+	j.Place(Shipped("slurm"))
+	if _, err := Send(t.Context(), j, "", []string{"no-such-scheduler"}); err == nil || !strings.HasPrefix(err.Error(), "no-such-scheduler: not found: ") {
+		t.Error(err)
+	}
+}
+
+// Workers of this machine fail on their own, and are interrupted together.
+func TestLocal(t *testing.T) {
+	scheduler(t, "worker", `
+if [ "$1" = wait ]; then
+	trap 'exit 75' TERM
+	echo >"$2/$BASHPID"
+	while :; do sleep 0.01; done
+fi
+if mkdir "$2/first" 2>/dev/null; then
+	echo 'fedsim: no memory' >&2
+	kill -KILL $BASHPID
+fi`)
+	var failed []Worker
+	Local(t.Context(), []string{"worker", "fail", t.TempDir()}, 3, func(w Worker) {
+		if w.Err != nil {
+			failed = append(failed, w)
+		}
+	})
+	if len(failed) != 1 || failed[0].Status != -1 || !strings.HasSuffix(failed[0].Err.Error(), " of 3: was killed by the signal killed; the last line of its standard error: fedsim: no memory") {
+		t.Errorf("%v", failed)
+	}
+
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for {
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) == 2 {
+				cancel()
+				return
+			}
+		}
+	}()
+	n := 0
+	Local(ctx, []string{"worker", "wait", dir}, 2, func(w Worker) {
+		if n++; w.Status != 75 {
+			t.Errorf("%+v", w)
+		}
+	})
+	if n != 2 {
+		t.Errorf("%d workers ended", n)
+	}
+}
