@@ -61,13 +61,13 @@ type hold struct {
 }
 
 // hold claims a group or a prerequisite. ok is false if another worker has a claim that is not
-// stale after some time.
-func (d *Dir) hold(id string, by Claim, after time.Duration) (h *hold, ok bool, err error) {
+// stale after some time. The function now returns the time of the file server.
+func (d *Dir) hold(id string, by Claim, after time.Duration, now func() (time.Time, error)) (h *hold, ok bool, err error) {
 	h = &hold{d, id, by}
 	if ok, err = h.create(); ok || err != nil {
 		return h, ok, err
 	}
-	if ok, err = d.dropStale(id, by.Worker, after); !ok || err != nil {
+	if ok, err = d.dropStale(id, by.Worker, after, now); !ok || err != nil {
 		return h, false, err
 	}
 	ok, err = h.create()
@@ -90,13 +90,13 @@ func (h *hold) create() (created bool, err error) {
 }
 
 // dropStale removes a claim that is stale. Of several workers one succeeds: who renames it.
-func (d *Dir) dropStale(id, by string, after time.Duration) (dropped bool, err error) {
+func (d *Dir) dropStale(id, by string, after time.Duration, now func() (time.Time, error)) (dropped bool, err error) {
 	old, err := d.Claim(id)
 	if old == nil || err != nil {
 		return err == nil, err
 	}
-	now, err := d.Now(by)
-	if err != nil || !old.stale(now, after) {
+	at, err := now()
+	if err != nil || !old.stale(at, after) {
 		return false, err
 	}
 	path := d.note(claimsDir, id)
@@ -118,13 +118,12 @@ func (d *Dir) dropStale(id, by string, after time.Duration) (dropped bool, err e
 }
 
 // beat writes a heartbeat, unless another worker has the claim.
-func (h *hold) beat(share float64) error {
+func (h *hold) beat() error {
 	there, err := h.dir.Claim(h.id)
 	if err != nil {
 		return err
 	}
 	h.claim.Beat++
-	h.claim.Share = share
 	switch {
 	case there == nil:
 		_, err = h.create()

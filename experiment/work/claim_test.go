@@ -24,13 +24,18 @@ func newDir(t *testing.T) *Dir {
 	return d
 }
 
+// clock returns the clock of the file server for a worker.
+func (d *Dir) clock(worker string) func() (time.Time, error) {
+	return func() (time.Time, error) { return d.Now(worker) }
+}
+
 // another is a worker on another machine: only its heartbeat tells whether it lives.
 func another(name string) Claim { return Claim{Worker: name, Host: "elsewhere"} }
 
 // hold claims and requires success or not.
 func requireHold(t *testing.T, d *Dir, id string, by Claim, want bool) *hold {
 	t.Helper()
-	h, ok, err := d.hold(id, by, StaleAfter)
+	h, ok, err := d.hold(id, by, StaleAfter, d.clock(by.Worker))
 	if err != nil || ok != want {
 		t.Fatalf("hold(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
 	}
@@ -69,7 +74,8 @@ func TestClaim(t *testing.T) {
 	requireHold(t, d, "2", another("b"), true)
 	grow(t, d, "1", StaleAfter-5*time.Second)
 	requireHold(t, d, "1", another("b"), false)
-	if err := a.beat(0.25); err != nil {
+	a.claim.Share = 0.25
+	if err := a.beat(); err != nil {
 		t.Fatal(err)
 	}
 	if c := requireWorker(t, d, "1", "a"); c.Beat != 1 || c.Share != 0.25 || time.Since(c.written) > StaleAfter/2 {
@@ -92,14 +98,14 @@ func TestStaleClaimIsTakenOver(t *testing.T) {
 	a := requireHold(t, d, "1", another("a"), true)
 	grow(t, d, "1", StaleAfter+time.Second)
 	b := requireHold(t, d, "1", another("b"), true)
-	if err := a.beat(0.5); err != nil {
+	if err := a.beat(); err != nil {
 		t.Fatal(err)
 	}
 	requireWorker(t, d, "1", "b")
 	if err := b.release(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.beat(0.5); err != nil { // it still works on the group
+	if err := a.beat(); err != nil { // it still works on the group
 		t.Fatal(err)
 	}
 	requireWorker(t, d, "1", "a")
@@ -115,7 +121,7 @@ func TestOneTakesOver(t *testing.T) {
 		var all sync.WaitGroup
 		for _, name := range []string{"a", "b", "c", "d"} {
 			all.Go(func() {
-				_, ok, err := d.hold("1", another(name), StaleAfter)
+				_, ok, err := d.hold("1", another(name), StaleAfter, d.clock(name))
 				if err != nil {
 					t.Error(err)
 				}
@@ -209,10 +215,10 @@ func TestFailure(t *testing.T) {
 	if f, err := d.Failure("1"); f != nil || err != nil {
 		t.Fatal(f, err)
 	}
-	if err := writeNote(d.note(failedDir, "1"), &Failure{Reason: "NaN", Host: "n1", BudgetS: 2}); err != nil {
+	if err := writeNote(d.note(failedDir, "1"), &Failure{Reason: "NaN", Host: "n1", TookS: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := d.Failure("1"); err != nil || f.Reason != "NaN" || f.Host != "n1" || f.BudgetS != 2 {
+	if f, err := d.Failure("1"); err != nil || f.Reason != "NaN" || f.Host != "n1" || f.TookS != 2 {
 		t.Fatal(f, err)
 	}
 	for range 2 {

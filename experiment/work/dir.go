@@ -83,10 +83,15 @@ func (d *Dir) note(folder, id string) string { return filepath.Join(d.path, fold
 
 // Failure says why a group or a prerequisite failed.
 type Failure struct {
-	Reason  string    `json:"reason"` // one line
-	Host    string    `json:"host"`
-	Time    time.Time `json:"time"`
-	BudgetS float64   `json:"budget_s,omitempty"` // seconds that it was allowed, and was over
+	Reason string    `json:"reason"` // one line
+	Host   string    `json:"host"`
+	Time   time.Time `json:"time"`
+	TookS  float64   `json:"took_s,omitempty"` // seconds that it took when it was over its budget; else 0
+}
+
+// continues reports whether a budget allows to continue; 0: no limit.
+func (f *Failure) continues(budget time.Duration) bool {
+	return f.TookS > 0 && (budget == 0 || budget.Seconds() > f.TookS)
 }
 
 // Failure returns why a group or a prerequisite failed, nil when it did not.

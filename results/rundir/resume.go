@@ -320,7 +320,7 @@ func (w *Writer) Suspend() error {
 	w.done = true
 	err := w.saveFinished()
 	w.log.close()
-	return errors.Join(err, w.lock.release())
+	return errors.Join(err, w.lock.release(), atomicfile.SyncDir(w.stage()), atomicfile.SyncDir(w.dir))
 }
 
 // Resumable reports whether there is a checkpoint with work in it.

@@ -121,16 +121,34 @@ func (h *header) state(c *state.Coder) {
 // Load returns the state of a name, nil when there is none. The error of a file that is
 // corrupt, or of another scenario or numeric version, wraps ErrCheckpoint.
 func (s *States) Load(name string) ([]byte, error) {
-	path := s.path(name)
-	text, err := input.ReadFile(path, maxTable)
-	if errors.Is(err, fs.ErrNotExist) {
+	content, of, err := s.load(StateFile(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err == nil && of != name:
+		return nil, refuse(s.path(name), fmt.Sprintf("it is of %q, not of %q", of, name), deleteIt)
 	}
+	return content, err
+}
+
+// Check returns the error of a file of the folder that Load would refuse: see StateFile.
+func (s *States) Check(file string) error {
+	_, of, err := s.load(file)
+	if err == nil && StateFile(of) != file {
+		err = refuse(filepath.Join(s.dir, file), fmt.Sprintf("it is of %q", of), deleteIt)
+	}
+	return err
+}
+
+// load returns the content of a file, and the name of its state.
+func (s *States) load(file string) (content []byte, name string, err error) {
+	path := filepath.Join(s.dir, file)
+	text, err := input.ReadFile(path, maxTable)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	refused := func(format string, arguments ...any) ([]byte, error) {
-		return nil, refuse(path, fmt.Sprintf(format, arguments...), deleteIt)
+	refused := func(format string, arguments ...any) ([]byte, string, error) {
+		return nil, "", refuse(path, fmt.Sprintf(format, arguments...), deleteIt)
 	}
 	end := len(text) - sha256.Size
 	if end < len(stateMagic) {
@@ -155,10 +173,8 @@ func (s *States) Load(name string) ([]byte, error) {
 		return refused("%s", otherNumerics(h.numerics, s.numerics))
 	case h.scenario != s.scenario:
 		return refused("it is of another scenario (%s, not %s)", results.Hash(h.scenario), results.Hash(s.scenario))
-	case h.name != name:
-		return refused("it is of %q, not of %q", h.name, name)
 	}
-	return text[end-r.Len() : end], nil
+	return text[end-r.Len() : end], h.name, nil
 }
 
 // otherNumerics says that a checkpoint has another numeric version than this program.

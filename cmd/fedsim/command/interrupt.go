@@ -29,6 +29,14 @@ func untilInterrupted(parent context.Context) (ctx context.Context, stop func())
 	return ctx, stop
 }
 
+// ignoreTerminate makes a second SIGTERM have no effect until the returned function is called.
+// Schedulers send several within a moment; the first is the end of the context of the command.
+func ignoreTerminate() func() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	return func() { signal.Stop(signals) }
+}
+
 // interrupted is the error of a command that the user interrupted.
 type interrupted struct {
 	outcome string

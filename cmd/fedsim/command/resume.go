@@ -26,6 +26,11 @@ type resumeFlags struct {
 func (f *resumeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted or killed run in this directory; with SCENARIO, start it if there is no checkpoint")
 	completeFlag(cmd, "resume", completeDirectory)
+	f.addCheckpoint(cmd)
+}
+
+// addCheckpoint adds the flag --checkpoint.
+func (f *resumeFlags) addCheckpoint(cmd *cobra.Command) {
 	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "minimum seconds between checkpoints; 0: none")
 }
 

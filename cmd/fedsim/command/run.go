@@ -161,12 +161,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	if f.resume != "" {
 		estimate = nil // a part is done; progress shows the remaining time
 	}
-	err = experiment.Run(cmd.Context(), scenario.Experiments, f.checkpointing(w, experiment.Options{
+	err = experiment.Run(cmd.Context(), scenario.Experiments, f.recording(w, experiment.Options{
 		Memory:   machineMemory(),
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Clients: clientsOf(w), Model: modelsOf(w), Clock: time.Now,
-		Stderr: cmd.ErrOrStderr(),
+		Progress: p.update, Clock: time.Now, Stderr: cmd.ErrOrStderr(),
 	}))
 	var made []*crossval.Result
 	if err == nil {
@@ -233,6 +232,12 @@ func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 		kind = progressNone
 	}
 	return newProgress(cmd.ErrOrStderr(), kind, time.Now)
+}
+
+// recording returns o with the functions that write runs and checkpoints to the run directory.
+func (f *runFlags) recording(w *rundir.Writer, o experiment.Options) experiment.Options {
+	o.Rounds, o.Devices, o.Clients, o.Model = w.Progress, devicesOf(w), clientsOf(w), modelsOf(w)
+	return f.checkpointing(w, o)
 }
 
 // devicesOf returns a function that opens the rows by device of a run.

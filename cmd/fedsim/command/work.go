@@ -1,0 +1,126 @@
+package command
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/experiment/work"
+)
+
+// workFlags are the flags of fedsim work.
+type workFlags struct {
+	runFlags // workers, checkpoint, quiet and allowExternal
+	part     string
+	maxTime  time.Duration
+	retry    bool
+}
+
+func newWork() *cobra.Command {
+	f := workFlags{runFlags: runFlags{queue: engine.DefaultQueue, progress: progressNone}}
+	cmd := &cobra.Command{
+		Use:   "work DIR",
+		Short: "Do groups of a plan that are not done",
+		Long: `Do the groups of a plan ("fedsim plan") that are not done, until none is left or
+all others have failed. Any number of workers on any number of machines may work
+in the same directory, and each may end at any time: a worker continues the
+checkpoints of those that have ended.
+
+With --part i/n the worker does the groups of one of n equal parts only, waiting
+for those that others do. In an array of Slurm tasks each task does a part by
+itself. With a list, --part 3,7,9/12, the task's index in its array picks one:
+SLURM_ARRAY_TASK_ID, HQ_TASK_ID or JOB_COMPLETION_INDEX.
+
+An interrupt or SIGTERM ends each run after its current round, saves a checkpoint
+and exits with status 75: start the worker again to continue. Status 1 means that
+a group has failed, and the others are done. A group with --max-time that takes
+longer is checkpointed and counts as failed; a longer time continues it.`,
+		Example: `  fedsim work plans/lte
+  fedsim work plans/lte --part 2/4
+  fedsim work plans/lte --max-time 2h --retry`,
+		Args:              takes(1, 1, "the directory of a plan"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.work(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.part, "part", "", "do part i of n of the groups, as in 2/4; or a list for an array of tasks, as in 3,7,9/12")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "most time for a group, as in 90s or 2h; 0: no limit")
+	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
+	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
+	f.addAllow(cmd)
+	f.addCheckpoint(cmd)
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, and programs that are started")
+	return cmd
+}
+
+func (f *workFlags) work(cmd *cobra.Command, dir string) error {
+	defer ignoreTerminate()()
+	if err := errors.Join(f.check(), f.resumeFlags.check(cmd)); err != nil {
+		return err
+	}
+	part, err := work.ParsePart(f.part, os.Getenv)
+	if err != nil {
+		return usageError{err}
+	}
+	d, err := work.Open(dir, readVersion().String())
+	if err != nil {
+		return err
+	}
+	if err := f.permit(cmd, d.Scenario); err != nil {
+		return err
+	}
+	f.line = d.Plan.Command
+	about, err := f.about(d.Scenario)
+	if err != nil {
+		return err
+	}
+	about.Resumable = true
+	by, err := thisWorker()
+	if err != nil {
+		return err
+	}
+	note := func(text string) {
+		if !f.quiet {
+			printLine(cmd.ErrOrStderr(), text, false)
+		}
+	}
+	err = d.Work(cmd.Context(), work.Options{
+		Part: part, MaxTime: f.maxTime, Retry: f.retry, By: by, About: about, DataFolder: os.Getenv(dataFolder), Note: note,
+		Run: experiment.Options{
+			Workers: f.workers, Queue: f.queue, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Checkpoints: f.policy(nil),
+		},
+		Record: f.recording, Stale: staleAfter,
+	})
+	if experiment.Interrupted(err) {
+		return interrupted{fmt.Sprintf("interrupted; checkpoints are saved; continue with: fedsim work %s", dir), err}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f.text(cmd), "%s of %s: done\n", part, dir)
+	return err
+}
+
+// staleAfter is the age of a claim that is taken over; 0: the default. Tests shorten it.
+var staleAfter time.Duration
+
+// thisWorker returns who this process is, under a name that no other has: process numbers and
+// the names of hosts are given again.
+func thisWorker() (by work.Claim, err error) {
+	by.Host, err = os.Hostname()
+	if err != nil {
+		return by, err
+	}
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // it never returns an error
+	by.Process = work.ThisProcess()
+	by.Worker = fmt.Sprintf("%s-%d-%s", by.Host, by.Process.PID, hex.EncodeToString(random[:]))
+	return by, nil
+}
