@@ -19,6 +19,7 @@ type Report struct {
 	Description string           `json:"description"`
 	State       rundir.State     `json:"state"`
 	Expected    int              `json:"expected"` // number of runs of the scenario
+	Absent      []string         `json:"absent"`   // what a partial merge lacks
 	Made        provenance       `json:"made"`
 	Targets     []target         `json:"targets"`
 	Scenario    string           `json:"scenario"` // resolved, as TOML
@@ -112,7 +113,7 @@ func build(dir string, found *rundir.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Made: newMade(m), Targets: []target{}, Scenario: string(found.Scenario),
+		Absent: nonNil(m.Absent), Made: newMade(m), Targets: []target{}, Scenario: string(found.Scenario),
 		Experiments: []experimentPage{}, Runs: []reportRun{}, Tables: []table{},
 	}
 	for _, t := range m.Targets {

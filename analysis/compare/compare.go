@@ -34,6 +34,8 @@ func Open(dir string) (Directory, error) {
 		return Directory{}, fmt.Errorf("%w: must be a directory written by fedsim run", err)
 	case err != nil:
 		return Directory{}, err
+	case len(found.Manifest.Absent) > 0:
+		return Directory{}, fmt.Errorf("%s: %w (a partial merge without %s): merge it again with fedsim merge when all runs are done", dir, errUnfinished, found.Manifest.Absent[0])
 	case found.Manifest.State != rundir.Complete:
 		return Directory{}, fmt.Errorf("%s: %w (%s): resume it first with: fedsim run --resume %s", dir, errUnfinished, found.Manifest.State, dir)
 	}

@@ -47,7 +47,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 // opening returns the header of the page.
 function opening(report) {
   const m = report.made, done = report.runs.filter((r) => r.status === "done").length;
-  const state = { complete: "complete", incomplete: "interrupted", running: "running" }[report.state] || report.state;
+  const state = { complete: "complete", incomplete: report.absent.length > 0 ? "partial merge" : "interrupted", running: "running" }[report.state] || report.state;
   const fact = (name, ...value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
   const stalled = report.runs.filter((r) => r.status === "stalled").length;
   return [
@@ -55,6 +55,7 @@ function opening(report) {
     el("h1", {}, report.name), report.description ? el("p", { class: "lead" }, report.description) : null,
     el("dl", { class: "facts" },
       report.expected > 0 ? fact("runs", `${done.toLocaleString("en")} of ${report.expected.toLocaleString("en")}`, stalled > 0 ? `, ${stalled} stalled` : "") : null,
+      report.absent.length > 0 ? fact("absent", report.absent[0], report.absent.length > 1 ? ` and ${(report.absent.length - 1).toLocaleString("en")} more` : "") : null,
       m.data ? fact("data", m.data) : null,
       fact("seeds", m.seeds.join(", ")),
       known(m.took_s) ? fact("took", clock(m.took_s), known(m.events_per_s) ? `, ${amount(m.events_per_s, thousands, 3)} events/s` : "") : null,

@@ -81,6 +81,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	noteAbsent(cmd.ErrOrStderr(), dir, &read.Manifest)
 	run, err := explain.Find(read, f.run, func(ids []string) error {
 		return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
 	})

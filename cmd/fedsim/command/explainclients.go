@@ -26,6 +26,7 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	noteAbsent(cmd.ErrOrStderr(), dir, &read.Manifest)
 	runs := read.Runs
 	if f.run != "" {
 		at := slices.IndexFunc(runs, func(r results.Run) bool { return r.ID == f.run })

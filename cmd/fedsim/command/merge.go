@@ -301,8 +301,11 @@ func printAbsent(out io.Writer, w *rundir.Writer) error {
 	return err
 }
 
-// absentText counts what a partial merge lacks, and names the first.
+// absentText names the first of what a partial merge lacks, and counts the rest.
 func absentText(absent []string) string {
+	if len(absent) == 0 {
+		return ""
+	}
 	text := absent[0]
 	if more := len(absent) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more, see %q in manifest.json", more, "absent")

@@ -161,7 +161,7 @@ func TestShippedScenariosMerge(t *testing.T) {
 			case "quickstart":
 				sets = []string{"run.rounds=20", "run.devices=true", "run.model=true"}
 			case "lte-high-var":
-				sets = small("run.rounds=10")
+				sets = small("run.max_time_s=1")
 			}
 			sameMerged(t, info.Name, sets)
 		})

@@ -54,7 +54,7 @@ type plotFlags struct{ out, x, y string }
 // that is empty, they go to the folder figures of the only directory, which must not link
 // to a place outside it.
 func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
-	first, err := p.read(dirs[0])
+	first, err := p.read(cmd, dirs[0])
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	}
 	runs := first.Runs
 	for _, dir := range dirs[1:] {
-		other, err := p.read(dir)
+		other, err := p.read(cmd, dir)
 		if err != nil {
 			return err
 		}
@@ -97,8 +97,11 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 }
 
 // read reads a run directory, with its values by client if a figure may show them.
-func (p *plotFlags) read(dir string) (*rundir.Results, error) {
+func (p *plotFlags) read(cmd *cobra.Command, dir string) (*rundir.Results, error) {
 	found, err := rundir.Read(dir)
+	if err == nil {
+		noteAbsent(cmd.ErrOrStderr(), dir, &found.Manifest)
+	}
 	if err != nil || p.x != "" || p.y != "" {
 		return found, err
 	}

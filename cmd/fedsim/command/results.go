@@ -58,6 +58,7 @@ func showResults(out io.Writer, dir string) error {
 	var names, texts []string
 	for _, line := range []struct{ name, text string }{
 		{"directory", place + ": " + completeness(m)},
+		{"absent", absentText(m.Absent)},
 		{"command", strings.Join(m.Command, " ")},
 		{"made by", fmt.Sprintf("fedsim %s, numeric version %d", m.Version, m.Numerics)},
 		{"built for", fmt.Sprintf("%s/%s with %s, ran on %s", m.Platform.OS, m.Platform.Arch, m.Go, count(m.Platform.CPUs, "core"))},
@@ -67,7 +68,9 @@ func showResults(out io.Writer, dir string) error {
 		{"runs", endings(m.Runs)},
 		{"result", m.ResultHash.String()},
 	} {
-		names, texts = append(names, line.name+":"), append(texts, line.text)
+		if line.text != "" || line.name != "absent" {
+			names, texts = append(names, line.name+":"), append(texts, line.text)
+		}
 	}
 	if _, err := io.WriteString(out, columns.Entries(names, texts, textWidth())); err != nil {
 		return err
@@ -85,10 +88,12 @@ func showResults(out io.Writer, dir string) error {
 
 // completeness describes the state of a run directory.
 func completeness(m *rundir.Manifest) string {
-	switch m.State {
-	case rundir.Complete:
+	switch {
+	case m.State == rundir.Complete:
 		return "complete"
-	case rundir.Incomplete:
+	case len(m.Absent) > 0:
+		return "a partial merge"
+	case m.State == rundir.Incomplete:
 		return "interrupted, with the results so far"
 	default:
 		return "unfinished, with the results at the last checkpoint"

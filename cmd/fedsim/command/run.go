@@ -360,13 +360,7 @@ func (f *runFlags) saveInterrupted(cmd *cobra.Command, w *rundir.Writer, s *scen
 	if err := f.summarize(cmd, w, rundir.Incomplete, s, made, nil); err != nil {
 		return err
 	}
-	finished := 0
-	for _, r := range w.Runs() {
-		if r.Status != results.Interrupted {
-			finished++
-		}
-	}
-	progress := fmt.Sprintf("%d of %d runs", finished, experiment.Total(s.Experiments))
+	progress := fmt.Sprintf("%d of %d runs", finishedOf(w.Runs()), experiment.Total(s.Experiments))
 	if len(s.Tables) > 0 {
 		progress += fmt.Sprintf(" and %d of %d tables", len(made), len(s.Tables))
 	}
@@ -375,6 +369,16 @@ func (f *runFlags) saveInterrupted(cmd *cobra.Command, w *rundir.Writer, s *scen
 		outcome += "; " + resumeHint(w)
 	}
 	return interrupted{outcome, interrupt}
+}
+
+// finishedOf counts the runs that were not interrupted.
+func finishedOf(runs []results.Run) (n int) {
+	for i := range runs {
+		if runs[i].Status == results.Done || runs[i].Status == results.Stalled {
+			n++
+		}
+	}
+	return n
 }
 
 // draw draws the figures of all experiments to the run directory.
@@ -391,7 +395,8 @@ func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 }
 
 // drawInto draws the figures of all experiments that have runs, as [plots.Figures] completes
-// them. The error has the figures that failed.
+// them. The title says how many runs of the experiment there are, if some are absent. The
+// error has the figures that failed.
 func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
 	for _, e := range s.Experiments {
 		var own []results.Run
@@ -403,7 +408,14 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 		if len(own) == 0 && len(e.Figures) == 0 {
 			continue
 		}
+		note := ""
+		if has, all := finishedOf(own), experiment.Total([]scenarios.Experiment{e}); has < all {
+			note = fmt.Sprintf(" (%d of %d runs)", has, all)
+		}
 		for _, figure := range plots.Figures(e.Figures, own) {
+			if note != "" {
+				figure.Title = strings.TrimSpace(figure.Title + note)
+			}
 			var names []string
 			failed := fmt.Errorf("figure %q: another figure has this file name", figure.File)
 			if !slices.Contains(files, figure.File+".png") {
