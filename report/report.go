@@ -33,6 +33,7 @@ type Report struct {
 	Causes      []string         `json:"causes"`  // values of column cause, by index
 	Parts       []string         `json:"parts"`   // names of the parts of a path, in the order of the columns path_0, path_1, ...
 	Tables      []table          `json:"tables"`
+	Plan        any              `json:"plan"` // of the runs of a plan: its state, as in docs/json.md; else null
 }
 
 // target is a results.Target with its text.
@@ -101,11 +102,11 @@ func Read(dir string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return build(dir, &found.Results)
+	return Of(dir, &found.Results)
 }
 
-// build returns the report of the results in dir.
-func build(dir string, found *rundir.Results) (*Report, error) {
+// Of returns the report of results. Files that they list are in dir.
+func Of(dir string, found *rundir.Results) (*Report, error) {
 	scenario, err := scenarios.ParseRecorded(dir, found.Scenario)
 	if err != nil {
 		return nil, err

@@ -257,7 +257,7 @@ func TestRelativeUnits(t *testing.T) {
 	for i := range found.Runs {
 		found.Runs[i].Relative = true
 	}
-	r, err := build(dir, found)
+	r, err := Of(dir, found)
 	if err != nil {
 		t.Fatal(err)
 	}

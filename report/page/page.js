@@ -106,8 +106,8 @@ async function follow() {
     if (message) say(message);
     if (failed) fetchAndShow();
   });
-  events.addEventListener("changed", () => { announce("Following the run"); fetchAndShow(); });
-  events.addEventListener("finished", () => { fetchAndShow(); announce("The run has ended"); });
+  events.addEventListener("changed", () => { announce(report?.plan ? "Following the work" : "Following the run"); fetchAndShow(); });
+  events.addEventListener("finished", () => { fetchAndShow(); announce(report?.plan ? "All groups are done" : "The run has ended"); });
   events.addEventListener("error", () => say("The server does not respond; the page continues when it does"));
   await fetchAndShow();
 }

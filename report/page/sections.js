@@ -25,7 +25,8 @@ function perExperiment(report, make) {
 function sections(report) {
   const list = [];
   const add = (id, title, { live, content }, ...more) => { if (content.length > 0) list.push(section(id, title, live, ...more, content)); };
-  if (report.runs.length === 0 && report.state === "running") {
+  if (report.plan) list.push(section("plan", "Plan", [], planOf(report.plan)));
+  if (report.runs.length === 0 && report.state === "running" && !report.plan) {
     list.push(section("results", "Results", [], el("p", {}, "No run has started: fedsim prepares the data and tunes the methods. The page shows the rounds when there are some.")));
   }
   add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)].flat() : null)));
@@ -47,7 +48,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 // opening returns the header of the page.
 function opening(report) {
   const m = report.made, done = report.runs.filter((r) => r.status === "done").length;
-  const state = { complete: "complete", incomplete: report.absent.length > 0 ? "partial merge" : "interrupted", running: "running" }[report.state] || report.state;
+  const state = (report.plan && workOf(report.plan)) || { complete: "complete", incomplete: report.absent.length > 0 ? "partial merge" : "interrupted", running: "running" }[report.state] || report.state;
   const fact = (name, ...value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
   const stalled = report.runs.filter((r) => r.status === "stalled").length;
   return [

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 
+	"fedsim/experiment/work"
 	"fedsim/report"
 	"fedsim/results/rundir"
 )
@@ -30,6 +31,25 @@ func Directory(dir string) Source {
 			return report.Read(dir)
 		},
 	}
+}
+
+// mostListed is the maximum number of groups of a plan that the page lists in each condition.
+const mostListed = 100
+
+// Plan returns a plan directory as a source: its state, and all its runs so far.
+func Plan(v *work.View) Source {
+	return Source{Dir: v.Path(), Stat: v.Stat, Read: func() (*report.Report, error) {
+		found, state, err := v.Live()
+		if err != nil {
+			return nil, err
+		}
+		r, err := report.Of(v.Path(), &found.Results)
+		if err != nil {
+			return nil, err
+		}
+		r.Plan = state.Listed(mostListed)
+		return r, nil
+	}}
 }
 
 // checkLinks returns an error if a file that a report reads is a symbolic link out of

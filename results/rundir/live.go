@@ -10,7 +10,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"fedsim/internal/input"
-	"fedsim/results"
 )
 
 // Status says whether a run directory has a run, and whether a process writes to it.
@@ -163,11 +162,7 @@ func (p *progress) live(status Status) *Live {
 		l.Manifest.State = Incomplete
 	}
 	for _, place := range p.places() {
-		run := p.runs[place].Run
-		if run.Status == results.UnderWay && status != Writing {
-			run.Status = results.Interrupted
-		}
-		l.Runs = append(l.Runs, run)
+		l.Runs = append(l.Runs, p.run(place, status == Writing))
 	}
 	l.Manifest.setRuns(l.Runs)
 	l.Manifest.Clock = newClock(l.Manifest.Clock.Started, l.Runs, nil)

@@ -58,12 +58,12 @@ var layers = map[string]string{
 	"scenarios":           "algorithms algorithms/compress algorithms/external algorithms/privacy config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/elementary internal/input internal/rng",
 	"analysis/explain":    "devices federation network results results/rundir scenarios internal/columns",
 	"report":              "analysis/explain analysis/fairness plots results results/rundir scenarios internal/input",
-	"report/serve":        "report results results/rundir",
+	"report/serve":        "experiment/work report results results/rundir",
 	"mtl/theory":          "mtl internal/elementary internal/kernel internal/linalg",
 	"experiment":          "mtl/theory algorithms algorithms/external config data devices engine federation analysis/ledger mtl network results scenarios devices/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
 	"experiment/submit":   "config experiment/plan experiment/work internal/child internal/quote",
 	"experiment/plan":     "experiment internal/atomicfile internal/input mtl/crossval results/rundir scenarios",
-	"experiment/work":     "experiment experiment/plan internal/atomicfile internal/input internal/quote mtl/crossval results/rundir scenarios",
+	"experiment/work":     "experiment experiment/plan internal/atomicfile internal/input internal/quote mtl/crossval results results/rundir scenarios",
 	"experiment/driven":   "analysis/ledger clients engine experiment federation internal/checkpoint internal/quote internal/state results scenarios",
 }
 

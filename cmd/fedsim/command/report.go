@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fedsim/experiment/plan"
 	"fedsim/internal/atomicfile"
 	"fedsim/report"
 	"fedsim/results/rundir"
@@ -33,6 +34,9 @@ no network. While a run is in progress, the report shows its finished rounds;
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
 				return usagef("--out=%s: must end in .html or .htm", out) // never overwrite another kind of file
+			}
+			if plan.Is(args[0]) {
+				return usagef("%s: a plan has no report before it is merged: use fedsim merge, with --partial before all is done, or fedsim serve", args[0])
 			}
 			found, err := report.Read(args[0])
 			if err != nil {

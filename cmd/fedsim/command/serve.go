@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"fedsim/experiment/plan"
+	"fedsim/experiment/work"
 	"fedsim/report/serve"
 	"fedsim/results/rundir"
 )
@@ -23,9 +26,10 @@ func newServe() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Serve a live report of a run for a browser",
+		Short: "Serve a live report of a run or a plan for a browser",
 		Long: `Serve a live report of a run over HTTP and print its address. The report is that of
-"fedsim report"; each round appears about a second after its end.
+"fedsim report"; each round appears about a second after its end. The report of a
+plan shows the runs so far, and which groups run, wait or have failed.
 
 DIR need not exist yet. Its run can be started, interrupted, resumed and
 overwritten while the report is open.
@@ -36,7 +40,7 @@ An interrupt (Ctrl-C) stops it.`,
 		Example: `  fedsim serve runs/quickstart
   fedsim serve runs/tonight --addr 127.0.0.1:8080
   fedsim serve runs/tonight --addr '[::1]:0' --json`,
-		Args:              takes(1, 1, "one run directory"),
+		Args:              takes(1, 1, "one run directory or plan directory"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.serve(cmd, args[0])
@@ -60,7 +64,15 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	if err := checkAddress(f.address); err != nil {
 		return err
 	}
-	server, err := serve.New(serve.Directory(dir))
+	from := serve.Directory(dir)
+	if plan.Is(dir) {
+		d, err := work.Open(dir, readVersion().String())
+		if err != nil {
+			return err
+		}
+		from = serve.Plan(d.View(time.Now))
+	}
+	server, err := serve.New(from)
 	if err != nil {
 		return err
 	}
@@ -68,7 +80,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.printAddress(cmd, dir, l); err != nil {
+	if err := f.printAddress(cmd, from, l); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	return server.Serve(cmd.Context(), l)
@@ -88,12 +100,13 @@ func checkAddress(address string) error {
 }
 
 // printAddress prints the address of the report.
-func (f *serveFlags) printAddress(cmd *cobra.Command, dir string, l net.Listener) error {
+func (f *serveFlags) printAddress(cmd *cobra.Command, from serve.Source, l net.Listener) error {
+	dir := from.Dir
 	about := serving{URL: serve.URL(l), Directory: dir, Loopback: serve.Loopback(l)}
 	if !about.Loopback {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: every computer with access to this machine can read %s", f.address, dir))
 	}
-	if g, err := rundir.Stat(dir); err == nil && g.Status == rundir.Absent {
+	if g, err := from.Stat(); err == nil && g.Status == rundir.Absent {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("%s: no run here yet; the report waits for it", dir))
 	}
 	out := cmd.OutOrStdout()

@@ -1,0 +1,255 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"fedsim/experiment/work"
+	"fedsim/internal/columns"
+	"fedsim/internal/quote"
+	"fedsim/results"
+)
+
+// planState is the status of a plan (docs/json.md).
+type planState struct {
+	*work.State
+	Next string `json:"next"`
+}
+
+// What to do next.
+const (
+	nextWait   = "wait"
+	nextSubmit = "submit"
+	nextMerge  = "merge"
+)
+
+// newPlanState says what to do next.
+func newPlanState(s *work.State) planState {
+	switch {
+	case s.Complete():
+		return planState{s, nextMerge}
+	case s.Workers > 0:
+		return planState{s, nextWait}
+	default:
+		return planState{s, nextSubmit}
+	}
+}
+
+func (s planState) ended() (bool, error) {
+	switch {
+	case s.Complete():
+		return true, nil
+	case s.Stuck():
+		return true, fmt.Errorf("%s: %d of %s left: all failed or need what has failed: read the reasons with fedsim status, then submit again",
+			s.Directory, s.Groups.Total-s.Groups.Done, count(s.Groups.Total, "group"))
+	default:
+		return false, nil
+	}
+}
+
+// countsText returns counts in words.
+func countsText(c work.Counts) string {
+	text := fmt.Sprintf("%d of %d done", c.Done, c.Total)
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{c.Failed, "failed"}, {c.Running, "running"}, {c.Stopped, "stopped"}, {c.Waiting, "waiting"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	return text
+}
+
+func (s planState) line() string {
+	text := "groups: " + countsText(s.Groups)
+	if s.Needs.Done < s.Needs.Total {
+		text += "; prerequisites: " + countsText(s.Needs)
+	}
+	if known(s.LeftS) && !s.Complete() {
+		text += "; about " + secondsText(s.LeftS) + " left"
+	}
+	return text
+}
+
+func known(n results.Number) bool { return !math.IsNaN(float64(n)) }
+
+// secondsText formats seconds; "-" if they are not known.
+func secondsText(n results.Number) string {
+	if !known(n) {
+		return "-"
+	}
+	d := time.Duration(min(float64(n), 1e9) * float64(time.Second))
+	text := d.Round(roundedTo(d)).String()
+	if d >= 10*time.Minute {
+		text = strings.TrimSuffix(text, "0s") // it is rounded to minutes
+	}
+	return text
+}
+
+// left describes the time left.
+func (s planState) left() string {
+	switch {
+	case s.Complete():
+		return "none"
+	case known(s.LeftS):
+		return fmt.Sprintf("about %s with %s", secondsText(s.LeftS), count(s.Workers, "worker"))
+	case known(s.WorkS):
+		return fmt.Sprintf("about %s of work for one worker; nobody works", secondsText(s.WorkS))
+	default:
+		return "not known before something is done"
+	}
+}
+
+// advice says in a line what to do next.
+func (s planState) advice() string {
+	submit := "fedsim submit " + argument(s.Directory) + " --engine ENGINE"
+	failed := s.Groups.Failed+s.Needs.Failed > 0
+	switch s.Next {
+	case nextMerge:
+		return "fedsim merge " + argument(s.Directory)
+	case nextSubmit:
+		return submit
+	case nextWait:
+		if failed || s.Groups.Stopped > 0 {
+			return "wait; then " + submit
+		}
+	}
+	return "wait; fedsim serve " + argument(s.Directory) + " shows the curves"
+}
+
+// argument quotes a word for a shell if necessary.
+func argument(word string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func (s planState) text(width, rows int) string {
+	var b strings.Builder
+	names := []string{"scenario:", "groups:", "prerequisites:", "runs:", "time left:"}
+	texts := []string{s.Scenario, countsText(s.Groups), countsText(s.Needs), fmt.Sprintf("%d of %d done", s.RunsDone, s.Runs), s.left()}
+	b.WriteString(columns.Entries(names, texts, width) + "next:           " + s.advice() + "\n") // a command is in one line
+	s.failures(&b, width, max(rows/2, 3))
+	s.list(&b, work.Running, "running", width, max(rows/2, 3))
+	s.list(&b, work.Stopped, "stopped", width, max(rows/8, 3))
+	s.waiting(&b, width)
+	return b.String()
+}
+
+// of returns the items of a condition.
+func (s planState) of(c work.Condition) (list []*work.Item) {
+	for i := range s.Items {
+		if s.Items[i].Condition == c {
+			list = append(list, &s.Items[i])
+		}
+	}
+	return list
+}
+
+// more says how many items a list does not show.
+func more(b *strings.Builder, n int) {
+	if n > 0 {
+		fmt.Fprintf(b, "  and %d more (--json has all)\n", n)
+	}
+}
+
+// failures lists what has failed, with the reasons.
+func (s planState) failures(b *strings.Builder, width, most int) {
+	list := s.of(work.Failed)
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\nfailed\n")
+	for _, item := range list[:min(len(list), most)] {
+		b.WriteString(columns.Wrap(fmt.Sprintf("%s  %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
+	}
+	more(b, len(list)-most)
+}
+
+// shortID returns the start of an ID, which is enough to find its files.
+func shortID(item *work.Item) string { return item.ID[:min(len(item.ID), 8)] }
+
+// what names the runs of a group, or a prerequisite.
+func what(item *work.Item) string {
+	switch {
+	case item.Runs > 1:
+		return fmt.Sprintf("%s and %d more", item.About, item.Runs-1)
+	case item.Runs == 1:
+		return item.About
+	default:
+		return strings.TrimSpace(item.Kind + " " + item.About)
+	}
+}
+
+// list lists what is running or was stopped.
+func (s planState) list(b *strings.Builder, c work.Condition, title string, width, most int) {
+	list := s.of(c)
+	if len(list) == 0 {
+		return
+	}
+	t := columns.Table{Label: title, Groups: []columns.Group{{Heads: []string{"runs", "host", "process"}, Left: true}, {Heads: []string{"progress", "time", "seen"}}}, Blocks: []columns.Block{{}}}
+	hosts := 4
+	for _, item := range list {
+		hosts = max(hosts, utf8.RuneCountInString(item.Host))
+	}
+	hosts = min(hosts, 14)
+	room := width - 2 - 8 - 4 - hosts - 2 - 7 - 2 - 4 - 8 - 2 - 6 - 2 - 6
+	for _, item := range list[:min(len(list), most)] {
+		progress := "-"
+		if known(item.Progress) {
+			progress = fmt.Sprintf("%.0f %%", 100*float64(item.Progress))
+		}
+		pid := "-"
+		if item.PID > 0 {
+			pid = strconv.Itoa(item.PID)
+		}
+		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
+			shortID(item), middle(what(item), room), middle(cmp.Or(item.Host, "-"), hosts), pid, progress, secondsText(item.TookS), secondsText(item.AgeS),
+		})
+	}
+	b.WriteByte('\n')
+	t.Write(b, width)
+	more(b, len(list)-most)
+}
+
+// middle cuts the middle of a text that is longer than a width.
+func middle(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	head := (width - 1) / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
+}
+
+// waiting counts what waits, by what it waits for.
+func (s planState) waiting(b *strings.Builder, width int) {
+	list := s.of(work.Waiting)
+	needing := 0
+	for _, item := range list {
+		if len(item.WaitsFor) > 0 {
+			needing++
+		}
+	}
+	var parts []string
+	if n := len(list) - needing; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d for a worker", n))
+	}
+	if needing > 0 {
+		parts = append(parts, fmt.Sprintf("%d for prerequisites that are not done", needing))
+	}
+	if len(parts) > 0 {
+		b.WriteString("\n" + columns.Wrap("waiting: "+strings.Join(parts, ", "), width, 0) + "\n")
+	}
+}

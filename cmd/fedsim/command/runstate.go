@@ -1,0 +1,122 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"fedsim/internal/columns"
+	"fedsim/results"
+	"fedsim/results/rundir"
+)
+
+// runState is the status of a run directory (docs/json.md).
+type runState struct {
+	Kind      string        `json:"kind"` // "run"
+	Directory string        `json:"directory"`
+	Status    rundir.Status `json:"status"`
+	State     rundir.State  `json:"state"`
+	Runs      int           `json:"runs"` // 0: not known
+	RunsDone  int           `json:"runs_done"`
+	UnderWay  []runUnderWay `json:"under_way"`
+	Next      string        `json:"next"`
+}
+
+// runUnderWay is a run that has begun and has not ended.
+type runUnderWay struct {
+	Run    string         `json:"run"`
+	Rounds int            `json:"rounds"`
+	TimeS  results.Number `json:"time_s"`
+}
+
+// What to do next.
+const (
+	nextResume = "resume"
+	nextReport = "report"
+)
+
+// lookAtRun returns the status of a run directory.
+func lookAtRun(dir string) (subject, error) {
+	s := runState{Kind: "run", Directory: dir, UnderWay: []runUnderWay{}}
+	l, err := rundir.ReadLive(dir)
+	if errors.Is(err, rundir.ErrForeign) || errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it must have a plan (fedsim plan) or a run (fedsim run)", dir, rundir.ErrForeign)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Status, s.State, s.Runs = l.Status, l.Manifest.State, l.Total
+	for i := range l.Runs {
+		r := &l.Runs[i]
+		if r.Status == results.Done || r.Status == results.Stalled {
+			s.RunsDone++
+			continue
+		}
+		u := runUnderWay{Run: r.ID}
+		if n := len(r.Rounds); n > 0 {
+			u.Rounds, u.TimeS = r.Rounds[n-1].Round, results.Number(r.Rounds[n-1].TimeS)
+		}
+		s.UnderWay = append(s.UnderWay, u)
+	}
+	switch {
+	case s.Status == rundir.Writing:
+		s.Next = nextWait
+	case s.State == rundir.Complete:
+		s.Next = nextReport
+	default:
+		s.Next = nextResume
+	}
+	return s, nil
+}
+
+func (s runState) ended() (bool, error) {
+	switch {
+	case s.Status == rundir.Writing:
+		return false, nil
+	case s.State == rundir.Complete:
+		return true, nil
+	default:
+		return true, fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s", s.Directory, argument(s.Directory))
+	}
+}
+
+func (s runState) line() string {
+	text := fmt.Sprintf("runs: %d done", s.RunsDone)
+	if s.Runs > 0 {
+		text = fmt.Sprintf("runs: %d of %d done", s.RunsDone, s.Runs)
+	}
+	rounds := 0
+	for _, u := range s.UnderWay {
+		rounds += u.Rounds
+	}
+	if len(s.UnderWay) > 0 {
+		text += fmt.Sprintf(", %d under way with %s", len(s.UnderWay), count(rounds, "round"))
+	}
+	return text
+}
+
+func (s runState) text(width, rows int) string {
+	state := map[rundir.Status]string{rundir.Writing: "a process writes to it", rundir.Stopped: "unfinished; no process writes to it"}[s.Status]
+	if s.Status == rundir.Finished {
+		state = string(s.State)
+	}
+	var b strings.Builder
+	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(s.line(), "runs: ")}, width))
+	next := map[string]string{
+		nextWait:   "wait; fedsim serve " + argument(s.Directory) + " shows the curves",
+		nextResume: "fedsim run --resume " + argument(s.Directory),
+		nextReport: "fedsim report " + argument(s.Directory),
+	}[s.Next]
+	b.WriteString("next:   " + next + "\n")
+	if len(s.UnderWay) == 0 {
+		return b.String()
+	}
+	b.WriteString("\nunder way\n")
+	most := max(rows, 3)
+	for _, u := range s.UnderWay[:min(len(s.UnderWay), most)] {
+		fmt.Fprintf(&b, "  %s  %s\n", middle(u.Run, width-20), count(u.Rounds, "round"))
+	}
+	more(&b, len(s.UnderWay)-most)
+	return b.String()
+}

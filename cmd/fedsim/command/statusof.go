@@ -1,0 +1,170 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"fedsim/experiment/plan"
+	"fedsim/experiment/work"
+)
+
+// statusFlags are the flags of fedsim status.
+type statusFlags struct {
+	json, watch bool
+}
+
+func newStatus() *cobra.Command {
+	var f statusFlags
+	cmd := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Show how far the work of a plan or a run is",
+		Long: `Show how far the work of a plan is: which groups failed and why, which run, on
+which host and since when, and which wait. The time left is estimated from the
+time of the work that is done.
+
+DIR may also be a run directory. fedsim status changes nothing there.
+
+--watch shows every change. It ends with status 0 when all is done, and with
+status 1 when nothing runs and all that is left has failed or was stopped.`,
+		Example: `  fedsim status plans/lte
+  fedsim status plans/lte --watch
+  fedsim status plans/lte --json`,
+		Args:              takes(1, 1, "one plan directory or run directory"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.status(cmd, args[0]) },
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the status as JSON (docs/json.md)")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "show every change until all is done")
+	return cmd
+}
+
+// subject is what fedsim status shows: a plan or a run at a moment.
+type subject interface {
+	text(width, rows int) string // a table; lists have about that many rows together
+	line() string                // the numbers in one line
+	ended() (ended bool, err error)
+}
+
+func (f *statusFlags) status(cmd *cobra.Command, dir string) error {
+	if f.json && f.watch {
+		return usagef("--json cannot be combined with --watch: call fedsim status --json again and again")
+	}
+	look := func() (subject, error) { return lookAtRun(dir) }
+	if plan.Is(dir) {
+		d, err := work.Open(dir, readVersion().String())
+		if err != nil {
+			return err
+		}
+		view := d.View(time.Now)
+		look = func() (subject, error) {
+			s, err := view.State()
+			if err != nil {
+				return nil, err
+			}
+			return newPlanState(s), nil
+		}
+	}
+	out := cmd.OutOrStdout()
+	if f.watch {
+		w := watcher{out: out, look: look, now: time.Now}
+		if terminal := int(os.Stdout.Fd()); term.IsTerminal(terminal) {
+			w.size = func() (width, height int) {
+				width, height, err := term.GetSize(terminal)
+				if err != nil {
+					return 0, 0
+				}
+				return width, height
+			}
+		}
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		return w.watch(ticker.C, cmd.Context().Done(), cmd.Context().Err)
+	}
+	s, err := look()
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(out, s)
+	}
+	_, err = io.WriteString(out, s.text(textWidth(), 60))
+	return err
+}
+
+// watcher shows every change of a subject. A terminal has one text that is redrawn; other
+// outputs have a new line for a change, at most one in lineEvery.
+type watcher struct {
+	out  io.Writer
+	look func() (subject, error)
+	now  func() time.Time
+	size func() (width, height int) // of the terminal; nil if there is none
+
+	shown   string    // the last text or line
+	at      time.Time // when it was shown
+	showing int       // lines on the terminal
+}
+
+// lineEvery is the least time between two lines.
+const lineEvery = 5 * time.Second
+
+// watch looks at every tick until the subject has ended, or it is interrupted.
+func (w *watcher) watch(tick <-chan time.Time, done <-chan struct{}, why func() error) error {
+	for {
+		s, err := w.look()
+		if err != nil {
+			return err
+		}
+		ended, result := s.ended()
+		if err := w.show(s, ended); err != nil || ended {
+			return errors.Join(err, result)
+		}
+		select {
+		case <-tick:
+		case <-done:
+			return interrupted{"fedsim status was interrupted; the work was not", why()}
+		}
+	}
+}
+
+// show shows the subject if it has changed; the last time in any case.
+func (w *watcher) show(s subject, last bool) error {
+	if w.size == nil {
+		line := s.line()
+		if !last && (line == w.shown || !w.at.IsZero() && w.now().Sub(w.at) < lineEvery) || line == w.shown {
+			return nil
+		}
+		w.shown, w.at = line, w.now()
+		_, err := fmt.Fprintf(w.out, "%s %s\n", w.at.Format("15:04:05"), line)
+		return errors.Join(err, flush(w.out))
+	}
+	width, height := w.size()
+	if width <= 0 || height <= 0 {
+		width, height = 80, 24 // unknown
+	}
+	text := s.text(min(max(width, 60), 240), max(height-statusHead, 3))
+	if text == w.shown {
+		return nil
+	}
+	w.shown = text
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	if !last {
+		lines = lines[:min(len(lines), height-1)] // what has scrolled away cannot be redrawn
+	}
+	up := ""
+	if w.showing > 0 {
+		up = fmt.Sprintf("\x1b[%dA", w.showing)
+	}
+	w.showing = len(lines)
+	_, err := io.WriteString(w.out, up+"\r\x1b[J"+strings.TrimSuffix(strings.Join(lines, ""), "\n")+"\n")
+	return errors.Join(err, flush(w.out))
+}
+
+// statusHead is about how many lines a status has besides its lists.
+const statusHead = 16
