@@ -4,90 +4,41 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/experiment"
-	"fedsim/experiment/plan"
-	"fedsim/experiment/work"
-	"fedsim/internal/checkpoint"
-	"fedsim/mtl/crossval"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
-var allMerged = flag.Bool("all-merged", false, "TestShippedScenariosMerge does all shipped scenarios, not a few")
+var allMerged = flag.Bool("all-merged", false, "run TestShippedScenariosMerge")
 
-// doGroups does groups of a plan as workers would, those that chosen accepts.
-func doGroups(t *testing.T, dir string, chosen func(i int) bool) {
+// workOn does a plan with n workers at a time, each a part, but those of the parts left out.
+func workOn(t *testing.T, dir string, n int, leftOut ...int) {
 	t.Helper()
-	d, err := work.Open(dir, readVersion().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := d.Scenario.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.MkdirAll(filepath.Join(dir, "needs"), 0o777))
-	must(os.MkdirAll(filepath.Join(dir, "done"), 0o777))
-	o := experiment.Options{Shared: d.Shared(), Preparation: &experiment.Preparation{}, Clock: time.Now}
-	var need func(id string)
-	need = func(id string) {
-		n := d.Plan.Need(id)
-		if there, err := d.NeedDone(n); there || err != nil {
-			return
-		}
-		for _, first := range n.Needs {
-			need(first)
-		}
-		if n.Kind != plan.NeedTable {
-			must(experiment.Make(t.Context(), d.Scenario.Experiments, n.Kind, n.Of, o))
-			return
-		}
-		i := slices.IndexFunc(d.Scenario.Tables, func(x crossval.Table) bool { return x.Name == n.Of[0] })
-		only, _ := d.Scenario.Tables[i].Only(n.Of[1])
-		_, err := only.Run(t.Context(), d.Scenario.Settings.Problem, crossval.Options{Folder: os.Getenv(dataFolder), Shared: checkpoint.Policy{Store: d.Shared(), Clock: time.Now}})
-		must(err)
-	}
-	place := experiment.Places(d.Scenario.Experiments)
-	for i, g := range d.Plan.Groups {
-		if !chosen(i) {
+	var workers sync.WaitGroup
+	for i := 1; i <= n; i++ {
+		if slices.Contains(leftOut, i) {
 			continue
 		}
-		for _, id := range g.Needs {
-			need(id)
-		}
-		only := map[int]bool{}
-		for _, id := range g.Runs {
-			at, _ := place(id)
-			only[at] = true
-		}
-		w, err := rundir.Create(d.DoneDir(g.ID), false, rundir.About{
-			Version: d.Plan.Version, Command: d.Plan.Command, Seeds: d.Scenario.Settings.Run.Seeds, Scenario: resolved, Targets: d.Scenario.Targets(), Started: time.Now(), Runs: d.Plan.Runs, Resumable: true,
+		workers.Go(func() {
+			if status, out, errors := mainOf("work", dir, "--part", fmt.Sprintf("%d/%d", i, n), "--workers", "1", "--allow-external"); status != 0 {
+				t.Errorf("part %d of %d: exit status %d\n%s%s", i, n, status, out, errors)
+			}
 		})
-		must(err)
-		r := o
-		r.Only, r.Finished = func(at int) bool { return only[at] }, w.Add
-		r.Rounds, r.Devices, r.Clients, r.Model = w.Progress, devicesOf(w), clientsOf(w), modelsOf(w)
-		must(experiment.Run(t.Context(), d.Scenario.Experiments, r))
-		must(w.Suspend())
+	}
+	workers.Wait()
+	if t.Failed() {
+		t.FailNow()
 	}
 }
-
-func everyGroup(int) bool { return true }
 
 // withoutClock returns the files of a run directory by name. It removes wall-clock times and
 // the command line.
@@ -132,74 +83,189 @@ func mainOf(args ...string) (status int, out, errors string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// planned plans a scenario in a new directory.
+// planned plans a scenario, with flags --set, in a new directory.
 func planned(t *testing.T, name string, sets []string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plan")
-	args := []string{"plan", name, "-o", dir}
-	for _, set := range sets {
-		args = append(args, "--set", set)
-	}
+	args := append([]string{"plan", name, "-o", dir}, sets...)
 	if status, out, errors := mainOf(args...); status != 0 {
 		t.Fatalf("exit status %d\n%s%s", status, out, errors)
 	}
 	return dir
 }
 
-// Scenarios that are planned, worked on and merged leave the bytes of one run, and print the
-// same.
-func TestShippedScenariosMerge(t *testing.T) {
-	few := map[string]bool{"left-behind": true, "table1": true, "million-events": true, "quickstart": true}
-	for _, info := range scenarios.Shipped() {
-		if !*allMerged && !few[info.Name] {
-			continue
+// everything is a scenario in which much is shared and much is stored.
+const everything = `
+[data]
+test_fraction = 0.25
+[data.synthetic]
+tasks = 4
+features = 4
+rows_min = 20
+rows_max = 30
+[run]
+rounds = 6
+seeds = [1, 2]
+targets = [1e-2]
+[methods.mocha]
+[methods.cocoa]
+[methods.fedavg]
+[[experiment]]
+name = "tuned"
+methods = ["mocha", "fedavg"]
+[experiment.set]
+run.rounds = 40
+[experiment.tune.mocha]
+"options.epochs" = [0.5, 1]
+[experiment.tune.fedavg]
+"options.step" = [0.1, 0.3]
+[experiment.tuning]
+target = 1e-2
+extend = 2
+[[experiment]]
+name = "stored"
+[experiment.set]
+run = { devices = true, model = true, client_metrics = ["error"], theta_every = 2, vary = "all" }
+[[experiment]]
+name = "shared"
+methods = ["mocha", "cocoa"]
+[experiment.sweep]
+"network.profile" = ["3g", "wifi"]
+[[experiment]]
+name = "timed"
+methods = ["mocha"]
+[experiment.set]
+run.mode = "timing"
+[[table]]
+name = "errors"
+shuffles = 2
+folds = 2
+lambdas = [0.01, 1]
+[[table.set]]
+label = "one"
+[[table.set]]
+label = "two"
+data = { "synthetic.tasks" = 5 }
+`
+
+// learned is a scenario of a learner in another process, with values by client.
+const learned = `
+[data]
+source = "external"
+[data.external]
+clients = 4
+rows = 10
+[run]
+rounds = 3
+seeds = [1, 2]
+[methods.x]
+algorithm = "external"
+command = ["learner"]
+`
+
+// Runs that workers made leave the bytes of one process, however many there were, and the
+// same summary.
+func TestMergedRunsEqualOneRun(t *testing.T) {
+	write := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name+".toml")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
 		}
+		return path
+	}
+	path := write("everything", everything)
+	one := runOnce(t, path, "--no-figures")
+	for _, file := range []string{"devices.parquet", "clients.parquet", "metrics.csv", "thetas.csv", "models/000006.npy", "tables/errors.csv"} {
+		if one.files[file] == "" {
+			t.Errorf("there is no %s", file)
+		}
+	}
+	if !strings.Contains(one.files["manifest.json"], `"tuned"`) {
+		t.Error("nothing was tuned")
+	}
+	for _, n := range []int{1, 3} {
+		sameMerged(t, one, n, "--no-figures")
+	}
+	sameMerged(t, runOnce(t, write("learned", learned)), 2)
+}
+
+// All shipped scenarios, cut short, are merged to the bytes of one run; one of them of 1, 2, 7
+// and 100 parts.
+func TestShippedScenariosMerge(t *testing.T) {
+	if !*allMerged {
+		t.Skip("takes minutes: run it with -all-merged")
+	}
+	for _, info := range scenarios.Shipped() {
 		t.Run(info.Name, func(t *testing.T) {
 			t.Parallel()
-			sets := shortForms[info.Name]
+			form, workers := shortForms[info.Name], []int{2}
 			switch info.Name {
 			case "quickstart":
-				sets = []string{"run.rounds=20", "run.devices=true", "run.model=true"}
+				form = []string{"run.rounds=20", "run.devices=true", "run.model=true"}
 			case "lte-high-var":
-				sets = small("run.max_time_s=1")
+				form, workers = small("run.max_time_s=1"), []int{1, 2, 7, 100}
 			}
-			sameMerged(t, info.Name, sets)
+			var sets []string
+			for _, set := range form {
+				sets = append(sets, "--set", set)
+			}
+			one := runOnce(t, info.Name, sets...)
+			for _, n := range workers {
+				sameMerged(t, one, n)
+			}
 		})
 	}
 }
 
-// sameMerged compares the run directory and the summary of a run with those of a merge.
-func sameMerged(t *testing.T, name string, sets []string) {
+// finishedRun is a run of a scenario in one process.
+type finishedRun struct {
+	dir    string
+	args   []string // of the command run
+	status int
+	out    string
+	files  map[string]string
+}
+
+// runOnce runs a scenario. Further arguments but --no-figures are those of its plan, too.
+func runOnce(t *testing.T, name string, args ...string) *finishedRun {
 	t.Helper()
-	dir := planned(t, name, sets)
-	doGroups(t, dir, everyGroup)
-	one, merged := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
-	args := []string{"run", name}
-	for _, set := range sets {
-		args = append(args, "--set", set)
+	r := &finishedRun{dir: filepath.Join(t.TempDir(), "run"), args: append([]string{"run", name}, args...)}
+	var errors string
+	if r.status, r.out, errors = mainOf(append(slices.Clone(r.args), "--out", r.dir, "--progress", "none", "--allow-external")...); r.status != 0 && r.status != 3 {
+		t.Fatalf("exit status %d: %s", r.status, errors)
 	}
-	wantStatus, wantOut, _ := mainOf(append(args, "--out", one, "--progress", "none")...)
-	status, out, errors := mainOf("merge", dir, "--out", merged)
-	if status != wantStatus || status != 0 && status != 3 {
-		t.Fatalf("exit status %d, of the run %d: %s", status, wantStatus, errors)
+	r.files = withoutClock(t, r.dir)
+	return r
+}
+
+// sameMerged plans a scenario for n workers and compares what they leave, merged, with a run.
+func sameMerged(t *testing.T, one *finishedRun, n int, more ...string) {
+	t.Helper()
+	line := slices.DeleteFunc(slices.Clone(one.args), func(arg string) bool { return arg == "--no-figures" })
+	dir := planned(t, line[1], line[2:])
+	workOn(t, dir, n)
+	merged := filepath.Join(t.TempDir(), "run")
+	status, out, errors := mainOf(append([]string{"merge", dir, "--out", merged}, more...)...)
+	if status != one.status {
+		t.Fatalf("%d parts: exit status %d, of the run %d: %s", n, status, one.status, errors)
 	}
-	if d := cmp.Diff(wantOut, strings.ReplaceAll(out, merged, one)); d != "" {
-		t.Errorf("summary: %s", d)
+	if d := cmp.Diff(one.out, strings.ReplaceAll(out, merged, one.dir)); d != "" {
+		t.Errorf("%d parts: the summary differs: %s", n, d)
 	}
-	want, got := withoutClock(t, one), withoutClock(t, merged)
-	for file := range want {
-		if file != "manifest.json" && want[file] != got[file] {
-			t.Errorf("%s differs", file)
+	got := withoutClock(t, merged)
+	for file := range one.files {
+		if file != "manifest.json" && one.files[file] != got[file] {
+			t.Errorf("%d parts: %s differs", n, file)
 		}
 	}
-	if d := cmp.Diff(want["manifest.json"], got["manifest.json"]); d != "" || len(got) != len(want) {
-		t.Errorf("%d files, want %d: %s", len(got), len(want), d)
+	if d := cmp.Diff(one.files["manifest.json"], got["manifest.json"]); d != "" || len(got) != len(one.files) {
+		t.Errorf("%d parts: %d files, want %d: %s", n, len(got), len(one.files), d)
 	}
 	m, err := rundir.ReadManifest(merged)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(m.Command[1:], args) {
-		t.Errorf("command %q, want %q", m.Command, args)
+	if !slices.Equal(m.Command[1:], line) {
+		t.Errorf("%d parts: command %q, want %q", n, m.Command, line)
 	}
 }

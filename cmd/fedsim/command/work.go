@@ -76,6 +76,9 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if err := f.permit(cmd, d.Scenario); err != nil {
 		return err
 	}
+	if err := requireMemory(d.Scenario); err != nil {
+		return err
+	}
 	f.line = d.Plan.Command
 	about, err := f.about(d.Scenario)
 	if err != nil {
