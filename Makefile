@@ -17,7 +17,7 @@ EXAMPLES = prox steady foreground gilbert utility semiasync
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
+.PHONY: build test test-python check race invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -79,6 +79,10 @@ tidy:
 # and 8 workers.
 test-crash:
 	$(GO) test ./cmd/fedsim/command -run '^TestKilled(Runs|Tables)Resume$$' -kills 200 -v -timeout 30m
+
+# Kills, stops and robs workers of plans 200 times, and merges what the others make of it.
+test-kills:
+	$(GO) test ./cmd/fedsim/command -run '^TestKilledWorkers$$' -kills 200 -v -timeout 30m
 
 # Reads, runs, resumes and draws 10,000 mutated scenarios, 10,000 mutated data files and
 # 2,000 mutated run directories.

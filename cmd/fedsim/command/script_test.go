@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 var programs = map[string]func(){
 	"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 	"small-disk":       smallDisk,
+	"impatient":        impatient,
 	"unprivileged":     unprivileged,
 	"interrupt-at":     interruptAt,
 	"interrupt-itself": interruptItself,
