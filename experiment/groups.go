@@ -15,6 +15,7 @@ import (
 type Group struct {
 	Runs  []int // places of the runs, increasing
 	Needs []int // indices of what must be made first
+	Cost  Cost  // without that of Needs
 }
 
 // The kinds of a Need.
@@ -30,6 +31,7 @@ type Need struct {
 	Of    []string // an optimum: the ID of a run; a tuning: keys of jobs
 	Names []string // of the states in Options.Shared: it is made when all are there
 	Needs []int    // indices of what must be made first
+	Cost  Cost     // without that of Needs
 }
 
 // Groups divides the runs of experiments into groups, those of the first seed first, and lists
@@ -51,6 +53,7 @@ func Groups(ctx context.Context, experiments []scenarios.Experiment) ([]Group, [
 		}
 	}
 	for i := range g.groups {
+		g.groups[i].Cost = costOf(g.costs[i])
 		slices.Sort(g.groups[i].Runs)
 	}
 	return g.groups, g.needs, nil
@@ -61,6 +64,7 @@ type grouping struct {
 	*runner
 	groups []Group
 	needs  []Need
+	costs  [][]quantities // by group: those of its runs
 	group  map[string]int
 	need   map[string]int
 }
@@ -71,22 +75,32 @@ func (g *grouping) add(j *job, seed int) error {
 	if err != nil {
 		return err
 	}
-	at := place(g.group, key, func() int { g.groups = append(g.groups, Group{}); return len(g.groups) - 1 })
+	at := place(g.group, key, func() int {
+		g.groups, g.costs = append(g.groups, Group{}), append(g.costs, nil)
+		return len(g.groups) - 1
+	})
 	group := &g.groups[at]
+	cost, err := g.quantitiesUnder(j, seed)
+	if err != nil {
+		return err
+	}
+	g.costs[at] = append(g.costs[at], cost)
 	group.Runs = append(group.Runs, j.first+seed)
 	if len(j.Candidates) == 1 {
-		group.Needs = with(group.Needs, g.optimum(&j.Candidates[0], j.Seeds[seed])...)
-		return nil
+		of, err := g.optimum(&j.Candidates[0], j.Seeds[seed])
+		group.Needs = with(group.Needs, of...)
+		return err
 	}
 	tuning, err := g.tuning(j)
 	if err != nil {
 		return err
 	}
 	group.Needs = with(group.Needs, tuning)
-	if of := g.optima(j, j.Seeds[seed]); len(of) == 1 { // of every candidate: that of the winner
+	of, err := g.optima(j, j.Seeds[seed])
+	if len(of) == 1 { // of every candidate: that of the winner
 		group.Needs = with(group.Needs, of...)
 	}
-	return nil
+	return err
 }
 
 // sharing returns what the computation of a job under a seed depends on: equal texts share it.
@@ -107,25 +121,30 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 }
 
 // optimum returns the need of the problem of a run under a seed, if it has one.
-func (g *grouping) optimum(of *scenarios.Run, seed uint64) []int {
+func (g *grouping) optimum(of *scenarios.Run, seed uint64) ([]int, error) {
 	run := of.WithSeed(seed)
 	s := &run.Settings
 	if s.Run.Mode == scenarios.Timing || isExternal(&run) || !s.Problem.HasReference() && s.Problem.WarmOmega == 0 {
-		return nil
+		return nil, nil
 	}
+	q, err := g.quantitiesOf(&run)
 	name := keyOf(s).name()
 	return []int{place(g.need, name, func() int {
-		g.needs = append(g.needs, Need{Kind: NeedOptimum, Of: []string{run.ID}, Names: []string{name}})
+		g.needs = append(g.needs, Need{Kind: NeedOptimum, Of: []string{run.ID}, Names: []string{name}, Cost: q.optimum(s)})
 		return len(g.needs) - 1
-	})}
+	})}, err
 }
 
 // optima returns the needs of the problems of all candidates of a job under a seed.
-func (g *grouping) optima(j *job, seed uint64) (all []int) {
+func (g *grouping) optima(j *job, seed uint64) (all []int, err error) {
 	for i := range j.Candidates {
-		all = with(all, g.optimum(&j.Candidates[i], seed)...)
+		of, err := g.optimum(&j.Candidates[i], seed)
+		if err != nil {
+			return all, err
+		}
+		all = with(all, of...)
 	}
-	return all
+	return all, nil
 }
 
 // tuning returns the need of the tuning of a job.
@@ -134,12 +153,20 @@ func (g *grouping) tuning(j *job) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	of := g.optima(j, j.Seeds[0])
+	of, err := g.optima(j, j.Seeds[0])
+	if err != nil {
+		return 0, err
+	}
+	cost, err := g.quantitiesUnder(j, 0)
+	if err != nil {
+		return 0, err
+	}
 	at := place(g.need, "tuning "+key, func() int {
 		g.needs = append(g.needs, Need{Kind: NeedTuning})
 		return len(g.needs) - 1
 	})
 	n := &g.needs[at]
+	n.Cost = n.Cost.tuning(&cost, len(j.Candidates))
 	if !slices.Contains(n.Of, j.Key()) {
 		n.Of, n.Names = append(n.Of, j.Key()), append(n.Names, tuningName(j.Job))
 	}

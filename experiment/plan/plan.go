@@ -17,8 +17,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
@@ -45,6 +48,7 @@ type Plan struct {
 	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
 	Command  []string `json:"command"`         // of the run that the merged directory equals
 	Runs     int      `json:"runs"`
+	MaxTimeS float64  `json:"max_time_s,omitempty"` // that a worker may work on a group; 0: no limit
 	Needs    []Need   `json:"prerequisites"`
 	Groups   []Group  `json:"groups"`
 	Sum      string   `json:"sha256"` // of the plan with an empty sum
@@ -57,6 +61,7 @@ type Need struct {
 	Of     []string `json:"of"`
 	States []string `json:"states"`          // names of the files that hold it
 	Needs  []string `json:"needs,omitempty"` // IDs of what comes first
+	Cost
 }
 
 // Group is a group of runs.
@@ -64,24 +69,59 @@ type Group struct {
 	ID    string   `json:"id"`
 	Runs  []string `json:"runs"`            // IDs, without tuned options
 	Needs []string `json:"needs,omitempty"` // IDs of prerequisites
+	Cost
 }
 
-// New plans a scenario. Command is that of the run that the merged directory equals.
-func New(ctx context.Context, s *scenarios.Scenario, version string, command []string) (*Plan, error) {
+// Cost is an estimate of what a group or a prerequisite takes on one core, without what it needs
+// first: see experiment.Cost.
+type Cost struct {
+	TimeS       float64 `json:"time_s"`
+	MemoryBytes float64 `json:"memory_bytes"`
+}
+
+// costOf rounds a cost to two digits: more say nothing.
+func costOf(c experiment.Cost) Cost {
+	short := func(x float64) float64 {
+		y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
+		return y
+	}
+	return Cost{short(c.Seconds), short(c.Bytes)}
+}
+
+// Options are how a scenario is planned.
+type Options struct {
+	Version   string        // of fedsim
+	Command   []string      // of the run that the merged directory equals
+	GroupTime time.Duration // to which short groups are packed at most
+	MaxTime   time.Duration // that a worker may work on a group; 0: no limit
+}
+
+// DefaultGroupTime is the longest time that short groups are packed to by default.
+const DefaultGroupTime = time.Minute
+
+// New plans a scenario.
+func New(ctx context.Context, s *scenarios.Scenario, o Options) (*Plan, error) {
 	resolved, err := s.Resolved()
 	if err != nil {
+		return nil, err
+	}
+	if err := requireMethods(s); err != nil {
 		return nil, err
 	}
 	groups, needs, err := experiment.Groups(ctx, s.Experiments)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format, Version: version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: command, Needs: []Need{}, Groups: []Group{}}
+	groups = experiment.Pack(groups, experiment.PackTime(groups, o.GroupTime.Seconds()))
+	p := &Plan{
+		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command, MaxTimeS: o.MaxTime.Seconds(),
+		Needs: []Need{}, Groups: []Group{},
+	}
 	id := func(kind string, of []string) string {
-		return sum([]byte(strings.Join(append([]string{p.Scenario, version, kind}, of...), "\n")))[:16]
+		return sum([]byte(strings.Join(append([]string{p.Scenario, o.Version, kind}, of...), "\n")))[:16]
 	}
 	for _, n := range needs {
-		made := Need{ID: id(n.Kind, n.Names), Kind: n.Kind, Of: n.Of}
+		made := Need{ID: id(n.Kind, n.Names), Kind: n.Kind, Of: n.Of, Cost: costOf(n.Cost)}
 		for _, name := range n.Names {
 			made.States = append(made.States, rundir.StateFile(name))
 		}
@@ -98,7 +138,7 @@ func New(ctx context.Context, s *scenarios.Scenario, version string, command []s
 	}
 	names := experiment.Names(s.Experiments)
 	for _, g := range groups {
-		made := Group{Needs: ids(g.Needs)}
+		made := Group{Needs: ids(g.Needs), Cost: costOf(g.Cost)}
 		for _, at := range g.Runs {
 			made.Runs = append(made.Runs, names[at])
 		}
@@ -109,7 +149,7 @@ func New(ctx context.Context, s *scenarios.Scenario, version string, command []s
 	for _, t := range s.Tables { // no run needs them, so a group without runs does
 		for _, set := range t.Sets {
 			of := []string{t.Name, set.Label}
-			need := Need{ID: id(NeedTable, of), Kind: NeedTable, Of: of, States: []string{rundir.StateFile(crossval.StateName(t.Name, set.Label))}}
+			need := Need{ID: id(NeedTable, of), Kind: NeedTable, Of: of, States: []string{rundir.StateFile(crossval.StateName(t.Name, set.Label))}, Cost: costOf(tableCost(&t.Config, &set))}
 			p.Needs = append(p.Needs, need)
 			p.Groups = append(p.Groups, Group{ID: id("group", of), Runs: []string{}, Needs: []string{need.ID}})
 		}
@@ -118,9 +158,31 @@ func New(ctx context.Context, s *scenarios.Scenario, version string, command []s
 	return p, err
 }
 
+// requireMethods refuses runs that another program drives: that program starts them.
+func requireMethods(s *scenarios.Scenario) error {
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			if j.Candidates[0].Algorithm == scenarios.Driven {
+				return config.Problem{Key: "methods." + j.Candidates[0].Method + ".algorithm", Value: scenarios.Driven, Want: "must be a method of fedsim: a program that drives a run starts it itself, so it cannot be planned"}
+			}
+		}
+	}
+	return nil
+}
+
 // NeedTable is the kind of a data set of a table of prediction errors; Of is the name of the
 // table and the label of the set.
 const NeedTable = "table"
+
+// tableCost estimates a data set of a table. A set from a file has the sizes of the generated one
+// that replaces it if the file is missing.
+func tableCost(t *crossval.Config, set *crossval.Set) experiment.Cost {
+	of := &set.Data
+	if set.Fallback != nil {
+		of = set.Fallback
+	}
+	return experiment.FitsCost(*of, len(t.Models)*t.Shuffles*(t.Folds*len(t.Lambdas)+t.OmegaUpdates))
+}
 
 // sum returns the SHA-256 of content in hexadecimal digits.
 func sum(content []byte) string {

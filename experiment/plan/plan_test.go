@@ -23,7 +23,7 @@ func load(t *testing.T, overrides ...string) *scenarios.Scenario {
 
 func written(t *testing.T, dir string, s *scenarios.Scenario, version string) *plan.Plan {
 	t.Helper()
-	p, err := plan.New(t.Context(), s, version, []string{"fedsim", "run", "quickstart"})
+	p, err := plan.New(t.Context(), s, plan.Options{Version: version, Command: []string{"fedsim", "run", "quickstart"}, GroupTime: plan.DefaultGroupTime})
 	if err == nil {
 		err = p.Write(dir, s)
 	}
@@ -59,7 +59,7 @@ func TestPlansReadBack(t *testing.T) {
 	if q := written(t, t.TempDir(), s, "v2"); q.Groups[0].ID == p.Groups[0].ID || q.Needs[0].ID == p.Needs[0].ID {
 		t.Error("another version has the same IDs")
 	}
-	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), "v1", p.Command); err != nil || q.Groups[0].ID == p.Groups[0].ID {
+	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Groups[0].ID == p.Groups[0].ID {
 		t.Errorf("another scenario has the same IDs (%v)", err)
 	} else if err := q.Write(dir, s); err == nil || !strings.Contains(err.Error(), "another plan is here") {
 		t.Errorf("over another plan: %v", err)

@@ -45,7 +45,7 @@ func planned(t *testing.T, optimumSweeps int) *Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(t.Context(), s, "v", []string{"fedsim", "run", "x.toml"})
+	p, err := plan.New(t.Context(), s, plan.Options{Version: "v", Command: []string{"fedsim", "run", "x.toml"}})
 	if err == nil {
 		err = p.Write(path, s)
 	}

@@ -2,8 +2,7 @@ package command
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,8 @@ type planFlags struct {
 	line []string // the command line
 	set  []string
 	out  string
+
+	groupTime, maxTime time.Duration
 }
 
 func newPlan(line []string) *cobra.Command {
@@ -38,6 +39,8 @@ the work, and "fedsim merge DIR" makes the run directory of it.`,
 	addSet(cmd, &f.set, "")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory of the plan")
 	completeFlag(cmd, "out", completeDirectory)
+	cmd.Flags().DurationVar(&f.groupTime, "group-time", plan.DefaultGroupTime, "pack short runs into groups of about this time at most, as estimated")
+	cmd.Flags().DurationVar(&f.maxTime, "max-time", 0, "stop a group that takes longer; 0: no limit")
 	return cmd
 }
 
@@ -45,12 +48,15 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 	if f.out == "" {
 		return usagef("-o DIR is missing: name a directory for the plan that all machines can read and write")
 	}
+	if f.groupTime < 0 || f.maxTime < 0 {
+		return usagef("--group-time and --max-time must not be negative")
+	}
 	s, err := scenarios.Load(name, f.set)
 	if err != nil {
 		return err
 	}
 	printNotes(cmd.ErrOrStderr(), s)
-	p, err := plan.New(cmd.Context(), s, readVersion().String(), f.runCommand())
+	p, err := plan.New(cmd.Context(), s, plan.Options{Version: readVersion().String(), Command: f.runCommand(name), GroupTime: f.groupTime, MaxTime: f.maxTime})
 	if err != nil {
 		return err
 	}
@@ -62,20 +68,10 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 }
 
 // runCommand returns the command line of the run that the merged directory equals.
-func (f *planFlags) runCommand() []string {
-	line := slices.Clone(f.line)
-	if i := slices.Index(line, "plan"); i >= 0 {
-		line[i] = "run"
-	}
-	for i := 0; i < len(line); i++ {
-		switch {
-		case line[i] == "-o" || line[i] == "--out":
-			line = slices.Delete(line, i, min(i+2, len(line)))
-			i--
-		case strings.HasPrefix(line[i], "-o") || strings.HasPrefix(line[i], "--out="):
-			line = slices.Delete(line, i, i+1)
-			i--
-		}
+func (f *planFlags) runCommand(scenario string) []string {
+	line := []string{f.line[0], "run", scenario}
+	for _, set := range f.set {
+		line = append(line, "--set", set)
 	}
 	return line
 }

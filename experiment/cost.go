@@ -1,0 +1,238 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/algorithms"
+	"fedsim/data"
+	"fedsim/federation"
+	"fedsim/mtl"
+	"fedsim/scenarios"
+)
+
+// Cost is an estimate of what a computation takes on one core. It comes from a model of the
+// sizes of data, models and rounds, without a clock: the same scenario has the same costs on every
+// machine. Runs that end early, by run.stop_at or run.max_time_s, take less; a reference
+// optimum and work that depends on the data are guesses.
+type Cost struct {
+	Seconds float64
+	Bytes   float64
+
+	load    float64 // seconds to prepare the data, once for a process
+	shared  float64 // seconds of the computation that the runs of a group share
+	results float64 // bytes of the results of all runs
+}
+
+// plus returns the cost of two computations of a process, one after the other.
+func (c Cost) plus(d Cost) Cost {
+	sum := Cost{load: math.Max(c.load, d.load), results: c.results + d.results}
+	sum.Seconds = c.Seconds - c.load + d.Seconds - d.load + sum.load
+	sum.Bytes = math.Max(c.Bytes-c.results, d.Bytes-d.results) + sum.results
+	return sum
+}
+
+// The constants of the model, in seconds and bytes. They are rounded from the CPU time of the
+// shipped scenarios on a core of an x86-64 server with AVX2 (docs/performance.md).
+const (
+	flopTime    = 0.3e-9 // of local work, of evaluations and of couplings
+	stepTime    = 15e-9  // of a local step, beside its FLOPs
+	rowTime     = 8e-9   // of a row in an evaluation, beside its FLOPs
+	attemptTime = 1.2e-6 // of a device in a round: its messages and events
+	roundTime   = 20e-6  // of a round: the server, and its row in every file
+	rowsTime    = 2e-6   // of a row by device, or a value by client
+	runTime     = 1e-3   // of a run: building devices and links, its files
+	valueTime   = 15e-9  // of a value of the data: generated, divided and scaled
+	solvePasses = 300    // passes over the data for a reference optimum or a learned coupling
+	fitPasses   = 40     // passes for a fit of a table
+	thetaPasses = 15     // passes of a device whose work ends at an accuracy
+
+	processBytes = 60 << 20 // of a process without runs
+	valueBytes   = 8
+	roundBytes   = 500 // of a round in the memory of a process
+	workBytes    = 24  // of a device in a recorded round
+)
+
+// quantities are what the costs of a run are made of.
+type quantities struct {
+	load       float64 // seconds to prepare the data
+	math       float64 // seconds of the method and of evaluations
+	simulation float64 // seconds of the simulation of devices, links and server
+	data       float64 // bytes of the data and the problem
+	rounds     float64
+	devices    float64
+	pass       float64 // seconds of a pass over all rows and one update of the server
+	tasks      float64
+	values     float64 // of a model
+}
+
+// quantitiesOf returns the quantities of a run if it makes all its rounds.
+func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
+	s := &run.Settings
+	sized, err := g.prepare.sizesOf(s.Data)
+	if err != nil {
+		return q, err
+	}
+	shape := mtl.Shape{Features: sized.features, Outputs: sized.outputs, Hidden: s.Problem.Hidden}
+	perTask := max(1, s.Data.DevicesPerTask)
+	tasks, rows := len(sized.rows), 0.0
+	for _, n := range sized.rows {
+		rows += float64(n)
+	}
+	devices := tasks * perTask
+	_, asked := s.Federation.Sizes(devices)
+	factory, known := algorithms.Lookup(run.Algorithm)
+	learns := s.Run.Mode != scenarios.Timing
+	q.tasks, q.values, q.devices = float64(tasks), float64(shape.Values()), float64(devices)
+	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
+	attempts := float64(q.rounds * float64(asked))
+	q.simulation = runTime + float64(q.rounds*roundTime) + float64(attempts*attemptTime)
+	if s.Run.Devices {
+		q.simulation += float64(q.rounds * q.devices * rowsTime)
+	}
+	if !learns || isExternal(run) || !known {
+		q.data = float64(q.devices * timedDevice)
+		return q, nil
+	}
+	all := rows / math.Max(1-s.Data.TestFraction, 0.1)
+	q.load = float64(all * float64(shape.Features+2) * valueTime)
+	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(tasks, shape.Values(), s.Run.Outer)
+
+	models := q.tasks
+	coupled := float64(2*math.Min(q.tasks, 2*q.values)) + 2 // FLOPs of a value in an update of all models
+	if factory.HasOneModel(run.Options) {
+		models, coupled = 1, 4
+	}
+	server := float64(models * q.values * coupled * flopTime)
+	local := float64(rows * (stepTime + float64(shape.StepFLOPs()*flopTime)))
+	q.pass = local + server
+	work := float64(local * thetaPasses)
+	if factory.Workload != nil {
+		load := factory.Workload(run.Options, shape)
+		steps, least := 0.0, int(slices.Min(sized.rows))
+		for _, n := range sized.rows {
+			steps += float64(load.Steps(int(n), allowedSteps(s, &load, int(n), least)))
+		}
+		work = float64(steps * (stepTime + float64(load.StepFLOPs*flopTime)))
+	}
+	share := float64(asked) / q.devices
+	shown := 1.0
+	if s.Run.EvalTasks > 0 {
+		shown = math.Min(1, float64(s.Run.EvalTasks)/q.tasks)
+	}
+	evaluation := float64(shown*all*(rowTime+float64(shape.RowFLOPs()/2*flopTime))) + float64(shown*server)
+	if s.Run.ClientsEvery > 0 && len(s.Run.ClientMetrics) > 0 {
+		q.simulation += float64(q.rounds / float64(s.Run.ClientsEvery) * q.devices * float64(len(s.Run.ClientMetrics)) * 2 * rowsTime)
+	}
+	q.math = float64(q.rounds*float64(float64(share*work)+server)) + float64((q.rounds/float64(s.Run.EvalEvery)+1)*evaluation)
+	if s.Run.ThetaEvery > 0 {
+		q.math += float64(q.rounds / float64(s.Run.ThetaEvery) * thetaPasses * local)
+	}
+	q.math += float64(float64(s.Run.Outer-1) * q.omega())
+	return q, nil
+}
+
+// omega returns the seconds of an update of the coupling: a decomposition of the smaller side.
+func (q *quantities) omega() float64 {
+	small := math.Min(q.tasks, q.values)
+	return float64(20 * small * small * math.Max(q.tasks, q.values) * flopTime)
+}
+
+// allowedSteps estimates the steps that the protocol allows a device with so many rows.
+func allowedSteps(s *scenarios.Settings, load *algorithms.Workload, rows, least int) int {
+	traits := s.Federation.Traits()
+	switch {
+	case !traits.LimitsWork:
+		return algorithms.NoLimit
+	case traits.ChargedPasses > 0:
+		return max(1, int(float64((s.Federation.StepsLow+s.Federation.StepsHigh)/2*float64(least))))
+	case traits.FitsWork && s.Federation.Cost == federation.Physical && s.Fleet.Fleet() == nil:
+		profile := s.Devices.Device()
+		return max(1, int(math.Min(math.MaxInt32, s.Federation.DeadlineS*profile.Rate()/load.StepFLOPs)))
+	default:
+		return 5 * rows
+	}
+}
+
+// costOf returns the cost of runs that share their computation, or of a single run.
+func costOf(runs []quantities) (c Cost) {
+	mathematics, memory, recorded := 0.0, 0.0, 0.0
+	for i := range runs {
+		q := &runs[i]
+		c.load, mathematics = math.Max(c.load, q.load), math.Max(mathematics, q.math)
+		c.Seconds += q.simulation
+		memory = math.Max(memory, 2*q.data+float64(2*q.devices*timedDevice))
+		recorded = math.Max(recorded, q.rounds*q.devices*workBytes)
+		c.results += float64(q.rounds * roundBytes)
+	}
+	if len(runs) > 1 {
+		c.shared = mathematics
+		memory += recorded
+	}
+	c.Seconds += c.load + mathematics
+	c.Bytes = processBytes + memory + c.results
+	return c
+}
+
+// quantitiesUnder returns the quantities of the run of a job under a seed: the mean of its
+// candidates.
+func (g *grouping) quantitiesUnder(j *job, seed int) (mean quantities, err error) {
+	n := float64(len(j.Candidates))
+	for i := range j.Candidates {
+		run := j.Candidates[i].WithSeed(j.Seeds[seed])
+		q, err := g.quantitiesOf(&run)
+		if err != nil {
+			return mean, err
+		}
+		seconds := mean.math + q.math/n
+		simulation := mean.simulation + q.simulation/n
+		if i == 0 || q.data > mean.data {
+			mean = q
+		}
+		mean.math, mean.simulation = seconds, simulation
+	}
+	return mean, nil
+}
+
+// optimum returns the cost of the reference optimum and the first coupling of a problem.
+func (q *quantities) optimum(s *scenarios.Settings) Cost {
+	solutions := float64(s.Problem.WarmOmega)
+	if s.Problem.HasReference() {
+		solutions++
+		if s.Run.Outer > 1 { // of the joint problem
+			solutions += 4
+		}
+	}
+	seconds := q.load + float64(solutions*float64(float64(solvePasses*q.pass)+q.omega()))
+	return Cost{Seconds: seconds, Bytes: processBytes + float64(3*q.data), load: q.load}
+}
+
+// tuning adds the candidates of a job to the cost of a tuning. Jobs of a tuning share their
+// computation.
+func (c Cost) tuning(mean *quantities, candidates int) Cost {
+	n := float64(candidates)
+	one := costOf([]quantities{*mean})
+	if c.Seconds == 0 {
+		c = Cost{Seconds: mean.load + float64(n*mean.math), Bytes: one.Bytes, load: mean.load}
+	}
+	c.Seconds += float64(n * mean.simulation)
+	return c
+}
+
+// FitsCost returns the cost of so many central fits of models to a data set, those of a table of
+// prediction errors; 0 for sets from files, whose sizes are not known.
+func FitsCost(set data.Config, fits int) (c Cost) {
+	if set.Path != "" {
+		return c
+	}
+	rows, features, outputs, err := data.Sizes(set)
+	if err != nil {
+		return c
+	}
+	n := 0.0
+	for _, r := range rows {
+		n += float64(r)
+	}
+	pass := n * (stepTime + float64(mtl.Shape{Features: features, Outputs: outputs}.StepFLOPs()*flopTime))
+	return Cost{Seconds: float64(fits) * fitPasses * pass, Bytes: processBytes + float64(3*n*float64(features)*valueBytes)}
+}
