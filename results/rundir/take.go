@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sort"
+	"sync"
 )
 
 // ErrTake is wrapped by the errors of Take about files that do not fit.
@@ -27,12 +30,20 @@ func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), fr
 		t.at[index] = i
 	}
 	defer sort.Sort((*byPlace)(w))
-	for _, dir := range from {
+	for dirs := range slices.Chunk(from, runtime.GOMAXPROCS(0)) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := t.take(dir); err != nil {
-			return err
+		logs, failed := make([]*progress, len(dirs)), make([]error, len(dirs))
+		var reading sync.WaitGroup
+		for i, dir := range dirs {
+			reading.Go(func() { logs[i], failed[i] = readProgress(filepath.Join(dir, stageDir, progressFile)) })
+		}
+		reading.Wait()
+		for i, dir := range dirs {
+			if err := t.take(dir, logs[i], failed[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -51,14 +62,13 @@ type taking struct {
 	at    map[int]int // of runs, by place
 }
 
-// take takes the runs of a directory.
-func (t *taking) take(dir string) error {
+// take takes the runs of a directory with a log, or with the error of reading it.
+func (t *taking) take(dir string, p *progress, err error) error {
 	other := &Writer{dir: dir}
 	path := filepath.Join(other.stage(), progressFile)
 	refused := func(format string, arguments ...any) error {
 		return refuseTake(path, dir, fmt.Sprintf(format, arguments...))
 	}
-	p, err := readProgress(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return refused(noFile)

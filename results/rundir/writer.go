@@ -360,8 +360,14 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	if m.Thetas {
 		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
 	}
-	for _, f := range files {
-		if err := atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill); err != nil {
+	failed := make([]error, len(files))
+	var writing sync.WaitGroup
+	for i, f := range files {
+		writing.Go(func() { failed[i] = atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill) })
+	}
+	writing.Wait()
+	for _, err := range failed {
+		if err != nil {
 			return err
 		}
 	}

@@ -233,6 +233,14 @@ func (m *merging) wholeTables(absent []string) []crossval.Table {
 // missing returns the error of groups that are not done: the first few, and why.
 func (m *merging) missing() error {
 	const named = 3
+	state, err := m.View(time.Now).State()
+	if err != nil {
+		return err
+	}
+	items := map[string]*work.Item{}
+	for i := range state.Items {
+		items[state.Items[i].ID] = &state.Items[i]
+	}
 	var texts []string
 	runs, sets := 0, 0
 	for i, g := range m.lacking {
@@ -240,14 +248,9 @@ func (m *merging) missing() error {
 		if len(g.Runs) == 0 {
 			sets++
 		}
-		if i >= named {
-			continue
+		if i < named {
+			texts = append(texts, m.nameOf(g)+" ("+why(items, g)+")")
 		}
-		state, err := m.state(g)
-		if err != nil {
-			return err
-		}
-		texts = append(texts, m.nameOf(g)+" ("+state+")")
 	}
 	if more := len(m.lacking) - named; more > 0 {
 		texts = append(texts, count(more, "more group"))
@@ -273,23 +276,18 @@ func (m *merging) nameOf(g *plan.Group) string {
 	return name
 }
 
-// state says why a group is not done.
-func (m *merging) state(g *plan.Group) (string, error) {
+// why says why a group is not done.
+func why(items map[string]*work.Item, g *plan.Group) string {
 	for _, id := range append([]string{g.ID}, g.Needs...) {
-		if failed, err := m.Failure(id); err != nil {
-			return "", err
-		} else if failed != nil {
-			return "failed: " + failed.Reason, nil
+		if item := items[id]; item.Condition == work.Failed {
+			return "failed: " + item.Reason
 		}
 	}
-	for _, id := range append([]string{g.ID}, g.Needs...) {
-		if claim, err := m.Claim(id); err != nil {
-			return "", err
-		} else if claim != nil && !claim.Stale(time.Now()) {
-			return "running on " + claim.Host, nil
-		}
+	item := items[g.ID]
+	if item.Condition == work.Running {
+		return "running on " + item.Host
 	}
-	return "waiting", nil
+	return string(item.Condition)
 }
 
 // printAbsent says what a partial merge lacks.

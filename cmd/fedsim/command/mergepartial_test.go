@@ -68,6 +68,9 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	}
 	write(claim, `{"worker": "w", "host": "node7"}`)
 	refused("(running on node7)")
+	if err := os.Remove(claim); err != nil {
+		t.Fatal(err)
+	}
 	write(failure, `{"reason": "learner x: exit status 9", "host": "node7"}`)
 	refused("(failed: learner x: exit status 9)")
 
@@ -145,6 +148,16 @@ func TestPartialMerges(t *testing.T) {
 	}
 	if d := cmp.Diff(absent, summary.Absent); d != "" || summary.State != rundir.Incomplete {
 		t.Errorf("%s: %s", summary.State, d)
+	}
+
+	// A finished run of a group that is not done counts.
+	done, attempt := filepath.Join(dir, "done", p.Groups[1].ID), filepath.Join(dir, "attempts", p.Groups[1].ID, "worker")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(attempt), 0o777), os.Rename(done, attempt)); err != nil {
+		t.Fatal(err)
+	}
+	says(0, []string{"\nabsent:  " + absent[0] + "\n"}, "merge", dir, "--out", out, "--partial", "--no-figures")
+	if err := os.Rename(attempt, done); err != nil {
+		t.Fatal(err)
 	}
 
 	// Interrupted, it is as it was.
