@@ -7,7 +7,7 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages that start goroutines or use internal/parallel.
-CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./experiment ./experiment/driven ./results/rundir ./report/serve
+CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./experiment ./experiment/driven ./experiment/submit ./results/rundir ./report/serve
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 
@@ -17,7 +17,7 @@ EXAMPLES = prox steady foreground gilbert utility semiasync
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
+.PHONY: build test test-python check race invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-hyperqueue test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -128,6 +128,11 @@ test-slurm:
 	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
 		cd bench && $(GO) test -count=1 -timeout $(if $(SLOW),30m,4m) -v ./interop/slurm -fedsim "$$made/fedsim" $(if $(SLOW),-slow)
 
+# Submits plans to HyperQueue, which it installs from PyPI to bench/interop/hyperqueue.
+test-hyperqueue:
+	cd bench/interop/hyperqueue && { [ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv; } && .venv/bin/pip install -q hyperqueue==0.27.0
+	cd bench && $(GO) vet ./interop/hyperqueue && $(GO) test -count=1 -timeout 10m -v ./interop/hyperqueue
+
 # Tests the report in Chromium, which it installs if needed. PICTURES: a folder for
 # screenshots.
 test-browser:
@@ -158,11 +163,11 @@ fuzz:
 		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=100x "$$(dirname $$file)" || exit 1; \
 	done
 
-# Updates docs/scenarios.md from the schema, the outputs in docs/tutorial.md from its
-# commands, and the AVX2 kernels from their generator.
+# Updates docs/scenarios.md from the schema, the outputs in docs/tutorial.md and
+# docs/clusters.md from their commands, and the AVX2 kernels from their generator.
 generate:
 	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
-	$(GO) test ./cmd/fedsim/command -run TestTutorial -update-tutorial
+	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage' -update-tutorial
 	$(GO) generate ./internal/kernel
 
 # Updates the license notices after a change of go.mod.

@@ -78,15 +78,11 @@ func (j *Job) Require(name string) (string, error) {
 
 // Options returns the engine options that Option has not taken, each as a line, quoted for
 // a shell. A template that calls it takes any option.
-func (j *Job) Options() ([]string, error) {
+func (j *Job) Options() []string {
 	j.passed = true
 	var lines []string
 	for _, words := range j.options {
-		line, err := shell(words)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
+		lines = append(lines, Quote(words...))
 	}
-	return lines, nil
+	return lines
 }

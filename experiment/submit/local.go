@@ -25,7 +25,7 @@ func Local(ctx context.Context, command []string, n int, ended func(Worker)) {
 	for i := range n {
 		all.Go(func() {
 			w := Worker{Index: i + 1}
-			if err := child.Run(ctx, child.Config{Command: command}); err != nil {
+			if err := child.Run(ctx, child.Config{Command: command, Env: []string{"SLURM_ARRAY_TASK_ID="}}); err != nil {
 				w.Status, w.Err = -1, fmt.Errorf("worker %d of %d: %w", i+1, n, err)
 				if exit, ok := errors.AsType[*child.ExitError](err); ok {
 					w.Status = exit.Code

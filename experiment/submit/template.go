@@ -174,13 +174,18 @@ func shell(words any) (string, error) {
 	default:
 		return "", fmt.Errorf("quote takes a text or a list of texts, not %T", words)
 	}
-	quoted := make([]string, len(list))
-	for i, w := range list {
+	return Quote(list...), nil
+}
+
+// Quote quotes words for a POSIX shell.
+func Quote(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
 		if quoted[i] = w; !plain.MatchString(w) {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return strings.Join(quoted, " "), nil
+	return strings.Join(quoted, " ")
 }
 
 // plain matches the words that a shell takes as they are.

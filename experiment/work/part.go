@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedsim/experiment/plan"
 )
 
 // Part is one of the equal shares that the groups of a plan are divided into. The zero value is
@@ -90,10 +92,16 @@ func slurmPart(env func(string) string) (Part, error) {
 	return p, nil
 }
 
-// Divide divides groups with estimated times into n parts of about equal time and returns the
+// Parts returns the part of each group of a plan that is divided into n parts, from 0.
+func Parts(p *plan.Plan, n int) []int {
+	times := make([]float64, len(p.Groups))
+	return divide(times, n)
+}
+
+// divide divides groups with estimated times into n parts of about equal time and returns the
 // part of each group, from 0. Longer groups choose first, each the part with the least time, then
 // the fewest groups.
-func Divide(times []float64, n int) []int {
+func divide(times []float64, n int) []int {
 	n = min(n, len(times)) // the other parts are empty
 	order := make([]int, len(times))
 	for i := range order {

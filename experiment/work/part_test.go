@@ -66,8 +66,8 @@ func TestDivide(t *testing.T) {
 		{[]float64{0, 0, 0, 0}, 2, []int{0, 1, 0, 1}}, // unknown times: by count
 		{[]float64{1, 2}, 1_000_000_000, []int{1, 0}},
 	} {
-		if got := Divide(x.times, x.n); !slices.Equal(got, x.want) {
-			t.Errorf("Divide(%v, %d) = %v, want %v", x.times, x.n, got, x.want)
+		if got := divide(x.times, x.n); !slices.Equal(got, x.want) {
+			t.Errorf("divide(%v, %d) = %v, want %v", x.times, x.n, got, x.want)
 		}
 	}
 }

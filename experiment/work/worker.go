@@ -116,10 +116,9 @@ func (w *worker) part() (mine []*item) {
 		n := &w.Plan.Needs[i]
 		w.items[n.ID] = &item{id: n.ID, name: fmt.Sprintf("prerequisite %s (%s of %s)", n.ID, n.Kind, several(n.Of)), needs: n.Needs, need: n}
 	}
-	times := make([]float64, len(w.Plan.Groups))
-	part := make([]int, len(times))
+	part := make([]int, len(w.Plan.Groups))
 	if w.Part.Of > 0 {
-		part = Divide(times, w.Part.Of)
+		part = Parts(w.Plan, w.Part.Of)
 	}
 	for i := range w.Plan.Groups {
 		g := &w.Plan.Groups[i]

@@ -84,7 +84,7 @@ func TestReadmeCommands(t *testing.T) {
 
 // TestReadmeLinks checks that the targets of links exist.
 func TestReadmeLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/plugins.md", "docs/json.md", "docs/tutorial.md", "docs/compare.md", "docs/reading.md", "docs/explain.md", "docs/report.md", "docs/models.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/plugins.md", "docs/json.md", "docs/tutorial.md", "docs/compare.md", "docs/reading.md", "docs/explain.md", "docs/report.md", "docs/models.md", "docs/clusters.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(read(t, page), -1) {
 			if strings.HasPrefix(m[1], "https://") {
 				continue

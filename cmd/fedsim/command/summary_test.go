@@ -144,7 +144,7 @@ func TestJSONPage(t *testing.T) {
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
 		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
-		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{},
+		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, sent{},
 		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{}} {
 		for i := range reflect.TypeOf(v).NumField() {
 			if f := reflect.TypeOf(v).Field(i); !f.Anonymous && f.IsExported() { // embedded structs are listed once

@@ -144,14 +144,8 @@ func distance(t *testing.T, one, other []byte) float64 {
 
 func rewriteTutorial(t *testing.T, between []string, found []fence, picture []byte) {
 	t.Helper()
-	var page strings.Builder
-	for i, block := range found {
-		page.WriteString(between[i] + "```" + block.info + "\n" + block.text + "```\n")
-	}
-	page.WriteString(between[len(found)])
-	for name, text := range map[string][]byte{"docs/tutorial.md": []byte(page.String()), "docs/images/tutorial.png": picture} {
-		if err := os.WriteFile(filepath.Join(root, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	rewritePage(t, "docs/tutorial.md", between, found)
+	if err := os.WriteFile(filepath.Join(root, "docs/images/tutorial.png"), picture, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

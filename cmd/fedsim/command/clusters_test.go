@@ -1,0 +1,74 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestClustersPage runs the commands of docs/clusters.md whose output follows, in one folder,
+// and compares their output. The others need a cluster; "make test-slurm",
+// "make test-hyperqueue" and "make test-kubernetes" have them.
+func TestClustersPage(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	// As in TestMain, the test binary acts as fedsim if that is its name. Workers are started
+	// by the path of the binary, where a link has the name of its target.
+	if err := os.Link(self, filepath.Join(bin, "fedsim")); err != nil {
+		t.Skipf("there are no links: %v", err)
+	}
+	between, found := fences(read(t, "docs/clusters.md"))
+	ran := 0
+	for i := range len(found) - 1 {
+		if found[i].info != "sh" || found[i+1].info != "text" {
+			continue
+		}
+		ran++
+		cmd := exec.Command(shell, "-e", "-c", found[i].text)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		var out, messages bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &messages
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%s%v\n%s%s", found[i].text, err, &out, &messages)
+		}
+		if *updateTutorial {
+			found[i+1].text = out.String()
+		}
+		if diff := cmp.Diff(found[i+1].text, out.String()); diff != "" {
+			t.Errorf("%s(-page +printed):\n%s", found[i].text, diff)
+		}
+	}
+	if ran < 4 {
+		t.Errorf("ran %d blocks, the page has at least 4", ran)
+	}
+	if *updateTutorial {
+		rewritePage(t, "docs/clusters.md", between, found)
+	}
+}
+
+// rewritePage writes a page of its blocks and the text between them.
+func rewritePage(t *testing.T, name string, between []string, found []fence) {
+	t.Helper()
+	var page strings.Builder
+	for i, block := range found {
+		page.WriteString(between[i] + "```" + block.info + "\n" + block.text + "```\n")
+	}
+	page.WriteString(between[len(found)])
+	if err := os.WriteFile(filepath.Join(root, name), []byte(page.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,285 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/config"
+	"fedsim/experiment/plan"
+	"fedsim/experiment/submit"
+	"fedsim/experiment/work"
+	"fedsim/internal/quote"
+)
+
+// engineLocal is the engine of processes on this machine. The others are templates.
+const engineLocal = "local"
+
+// submitFlags are the flags of fedsim submit.
+type submitFlags struct {
+	engine, template string
+	tasks, cores     int
+	print            bool
+	json             bool
+	progress         string
+	allow            runFlags // --allow-external
+}
+
+func newSubmit() *cobra.Command {
+	var f submitFlags
+	cmd := &cobra.Command{
+		Use:   "submit DIR --engine ENGINE [-- ENGINE OPTIONS]",
+		Short: "Send what is missing of a plan to a scheduler, or work on it here",
+		Long: `Send the groups of a plan that are not done to an engine:
+
+  local       workers on this machine; waits for them
+  slurm       a job array of Slurm (sbatch)
+  hyperqueue  a task array of HyperQueue (hq)
+  kubernetes  an indexed Job of Kubernetes (kubectl)
+
+The plan is divided into parts, one for each task. By default a part takes about
+five minutes on one core. Parts that are done are left out. If nothing is missing,
+nothing is sent. Groups that failed are tried again.
+
+For a scheduler, the command writes a script or manifest to DIR/submitted and
+submits it. --print only prints it. --template names a file to use in its place,
+for another scheduler or for what a site needs (docs/clusters.md). Options after
+-- go to the scheduler; kubernetes needs --image and --claim there.
+
+The limit of time of a task is twice the estimate of its part, and ten minutes.
+Its memory is one and a half times the estimate of its largest group, and 256 MiB.
+
+The exit status of local is 75 if it is interrupted. The same command continues.`,
+		Example: `  fedsim submit plans/lte --engine local
+  fedsim submit plans/lte --engine slurm --tasks 40 -- --partition=short
+  fedsim submit plans/lte --engine slurm --print > job.sh
+  fedsim submit plans/lte --engine hyperqueue --cores 4
+  fedsim submit plans/lte --engine kubernetes -- --image=fedsim --claim=plans`,
+		Args:              beforeDash(takes(1, 1, "one plan directory")),
+		ValidArgsFunction: first(completeDirectory),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.submit(cmd, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.engine, "engine", "", "engine: "+strings.Join(engines(), ", "))
+	completeFlag(cmd, "engine", oneOf(engines()))
+	flags.StringVar(&f.template, "template", "", "file with the template of an engine of your own")
+	flags.IntVar(&f.tasks, "tasks", 0, "number of parts, each a task; of local: workers; 0: see above, of local one for each core")
+	flags.IntVar(&f.cores, "cores", 1, "cores of a task")
+	flags.BoolVar(&f.print, "print", false, "print what would be submitted, and do nothing")
+	flags.BoolVar(&f.json, "json", false, "print what was sent as JSON (docs/json.md)")
+	flags.StringVar(&f.progress, "progress", progressAuto, "show progress of local on standard error: "+strings.Join(progressNames, ", "))
+	completeFlag(cmd, "progress", oneOf(progressNames))
+	f.allow.addAllow(cmd)
+	return cmd
+}
+
+// engines returns the names of all engines.
+func engines() []string { return append([]string{engineLocal}, submit.Engines()...) }
+
+// beforeDash checks only the arguments before --.
+func beforeDash(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args = args[:dash]
+		}
+		return check(cmd, args)
+	}
+}
+
+// find returns the engine of the flags; nil for local.
+func (f *submitFlags) find() (*submit.Engine, error) {
+	switch {
+	case f.tasks < 0:
+		return nil, usagef("--tasks=%d: must not be negative", f.tasks)
+	case f.cores < 1:
+		return nil, usagef("--cores=%d: must be at least 1", f.cores)
+	case !slices.Contains(progressNames, f.progress):
+		return nil, usagef("--progress=%s: must be one of %s", f.progress, strings.Join(progressNames, ", "))
+	case f.engine != "" && f.template != "":
+		return nil, usagef("--engine cannot be combined with --template: the template is the engine")
+	case f.template != "":
+		e, err := submit.Load(f.template)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return e, nil
+	case f.engine == "":
+		return nil, usagef("--engine is missing: must be one of %s", strings.Join(engines(), ", "))
+	case f.engine == engineLocal:
+		return nil, nil
+	}
+	e := submit.Shipped(f.engine)
+	if e == nil {
+		return nil, usagef("%s", config.UnknownName("engine", "--engine="+f.engine, f.engine, engines()))
+	}
+	return e, nil
+}
+
+// submission is what is sent: what is missing of a plan directory.
+type submission struct {
+	dir     string // absolute
+	named   string // as the user wrote it
+	view    *work.View
+	missing *submit.Missing
+}
+
+func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) error {
+	engine, err := f.find()
+	if err != nil {
+		return err
+	}
+	d, err := work.Open(dir, readVersion().String())
+	if err != nil {
+		return err
+	}
+	of := &submission{named: dir, view: d.View(time.Now)}
+	if of.dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	state, err := of.view.State()
+	if err != nil {
+		return err
+	}
+	of.missing = submit.Look(d.Plan, state, f.tasks)
+	if of.missing.Groups == 0 {
+		return f.report(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups), "group"), submit.Quote(dir)))
+	}
+	if err := f.allow.permit(cmd, d.Scenario); err != nil {
+		return err
+	}
+	j, err := f.job(of, d.Plan, len(programsOf(d.Scenario)) > 0)
+	if err != nil {
+		return err
+	}
+	if engine == nil {
+		if len(options) > 0 {
+			return usagef("engine %s takes no options, but %s is given", engineLocal, options[0])
+		}
+		return f.local(cmd, of, d, j)
+	}
+	if err := j.SetOptions(options); err != nil {
+		return usageError{err}
+	}
+	return f.send(cmd, engine, of, d, j)
+}
+
+func (f *submitFlags) name(e *submit.Engine) string {
+	if e == nil {
+		return engineLocal
+	}
+	return e.Name
+}
+
+// job returns the job of the missing groups. Programs says that workers start programs.
+func (f *submitFlags) job(of *submission, p *plan.Plan, programs bool) (*submit.Job, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	data := os.Getenv("FEDSIM_DATA")
+	if data != "" {
+		if data, err = filepath.Abs(data); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range []string{of.dir, binary, data} {
+		if strings.ContainsAny(path, "\r\n") {
+			return nil, usagef("%s: has a line break in its name", quote.Text(path))
+		}
+	}
+	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: of.dir, Data: data, AllowExternal: programs}
+	of.missing.Fit(j)
+	j.Command = []string{binary, "work", of.dir, "--workers", strconv.Itoa(f.cores)}
+	if programs {
+		j.Command = append(j.Command, "--allow-external")
+	}
+	return j, nil
+}
+
+// jobName returns the name of a scenario in letters that all schedulers accept.
+func jobName(name string) string {
+	name = regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-")
+	return strings.Trim(name[:min(len(name), 40)], "-")
+}
+
+// sent is the JSON output (docs/json.md).
+type sent struct {
+	Engine  string  `json:"engine"`
+	File    string  `json:"file"`    // what was submitted; empty: nothing
+	Tasks   int     `json:"tasks"`   // of local: workers
+	Groups  int     `json:"groups"`  // that were missing
+	Running int     `json:"running"` // of these, that workers were at
+	TimeS   float64 `json:"time_s"`  // estimate for one core
+	Job     string  `json:"job"`     // what the submit command printed
+}
+
+// report prints a line, or x as JSON.
+func (f *submitFlags) report(cmd *cobra.Command, x *sent, line string) error {
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), x)
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
+	return err
+}
+
+// forget lets workers try again what failed, and notes what runs now.
+func forget(cmd *cobra.Command, of *submission, d *work.Dir) error {
+	if n := of.missing.Running; n > 0 {
+		printLine(cmd.ErrOrStderr(), fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n, count(of.missing.Groups, "missing group")), false)
+	}
+	for _, id := range of.missing.Failed {
+		if err := d.Forget(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send submits a job to a scheduler.
+func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, d *work.Dir, j *submit.Job) error {
+	j.Command = append(j.Command, "--part", j.Parts)
+	j.Place(engine)
+	text, command, err := engine.Render(j)
+	if _, ok := errors.AsType[*submit.OptionError](err); ok || err != nil && f.template != "" {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if f.print {
+		_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+		return err
+	}
+	if err := forget(cmd, of, d); err != nil {
+		return err
+	}
+	printed, err := submit.Send(cmd.Context(), j, text, command)
+	if option, ok := errors.AsType[*submit.OptionError](err); ok {
+		return usageError{option}
+	}
+	if err != nil {
+		return err
+	}
+	m := of.missing
+	line := fmt.Sprintf("sent: %s, %s%s; %s", count(j.Tasks, "task"), count(m.Groups, "group"), about(m.TimeS), printed)
+	return f.report(cmd, &sent{engine.Name, j.File, j.Tasks, m.Groups, m.Running, m.TimeS, printed}, line)
+}
+
+// about describes an estimate, if there is one.
+func about(seconds float64) string {
+	if seconds == 0 {
+		return ""
+	}
+	d := time.Duration(seconds * float64(time.Second))
+	return fmt.Sprintf(", about %s on one core", max(d.Round(roundedTo(d)), time.Second))
+}
