@@ -149,11 +149,15 @@ const minShare = 0.05
 func left(items []Item, measured []timing, workers int) (work, wall results.Number) {
 	unknown := results.Number(math.NaN())
 	var rest, longest float64
+	failed := false
 	for i := range items {
 		item := &items[i]
 		size, share := weight(item), 0.0
 		switch item.Condition {
-		case Done, Failed:
+		case Done:
+			continue
+		case Failed:
+			failed = true
 			continue
 		case Running:
 			if p := float64(item.Progress); p > 0 {
@@ -173,9 +177,9 @@ func left(items []Item, measured []timing, workers int) (work, wall results.Numb
 		took += m.took
 	}
 	switch {
-	case rest == 0:
+	case rest == 0 && !failed:
 		return 0, 0
-	case estimate <= 0 || took <= 0:
+	case rest == 0 || estimate <= 0 || took <= 0:
 		return unknown, unknown
 	}
 	scale := took / estimate

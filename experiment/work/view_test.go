@@ -261,6 +261,7 @@ func TestTimeLeft(t *testing.T) {
 		{"half done", []Item{item(Running, 10, 0.5, 15)}, nil, 1, 15, 15},
 		{"just begun", []Item{item(Running, 10, 0.01, 3)}, nil, 1, unknown, unknown},
 		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, []timing{{1, 1}}, 1, 10, 10},
+		{"all that is left has failed", []Item{item(Failed, 10, unknown, unknown)}, []timing{{1, 1}}, 0, unknown, unknown},
 		{"no estimates", []Item{item(Waiting, unknown, unknown, unknown)}, []timing{{2, 8}}, 1, 4, 4},
 	} {
 		work, wall := left(x.items, x.measured, x.workers)

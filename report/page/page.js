@@ -75,8 +75,8 @@ async function show(text) {
 // follow displays the report of a server and updates it after each change.
 async function follow() {
   let busy = false, again = false, failed = false;
-  let message = ""; // displayed while the server is available
-  const announce = (text) => { message = text; say(text); };
+  let message = () => ""; // displayed while the server is available; depends on the report
+  const announce = (text) => { message = text; say(message()); };
   const fetchAndShow = async () => {
     again = true;
     if (busy) return;
@@ -87,11 +87,11 @@ async function follow() {
         const response = await fetch("data", { cache: "no-cache" });
         const text = await response.text();
         if (response.status !== 200) { // 202: no run yet
-          announce(text);
+          announce(() => text);
           continue;
         }
         await show(text);
-        if (failed) say(message);
+        if (message()) say(message());
         failed = false;
       }
     } catch (e) {
@@ -103,11 +103,11 @@ async function follow() {
   };
   const events = new EventSource("events");
   events.addEventListener("open", () => { // after a reconnection, the server repeats no events
-    if (message) say(message);
+    if (message()) say(message());
     if (failed) fetchAndShow();
   });
-  events.addEventListener("changed", () => { announce(report?.plan ? "Following the work" : "Following the run"); fetchAndShow(); });
-  events.addEventListener("finished", () => { fetchAndShow(); announce(report?.plan ? "All groups are done" : "The run has ended"); });
+  events.addEventListener("changed", () => { announce(() => (report?.plan ? "Following the work" : "Following the run")); fetchAndShow(); });
+  events.addEventListener("finished", () => { fetchAndShow(); announce(() => (report?.plan ? "All groups are done" : "The run has ended")); });
   events.addEventListener("error", () => say("The server does not respond; the page continues when it does"));
   await fetchAndShow();
 }

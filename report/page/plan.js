@@ -22,12 +22,12 @@ function timeLeft(plan) {
 function itemsOf(plan, condition, total) {
   const items = plan.items.filter((i) => i.state === condition);
   if (items.length === 0) return null;
-  const ago = condition === "running" ? "last heartbeat" : "since";
+  const ago = condition === "running" ? "last heartbeat" : condition;
   const rows = items.map((i) => [el("code", {}, i.id), i.kind === "group" ? i.about + (i.runs > 1 ? ` and ${plural(i.runs - 1, "more run")}` : "") : `${i.kind} ${i.about}`,
     i.host ? i.host + (i.pid ? `:${i.pid}` : "") : "", known(i.progress) ? percent(i.progress) : "", known(i.time_s) ? clock(Math.round(i.time_s)) : "",
     known(i.age_s) ? clock(Math.round(i.age_s)) + " ago" : "", i.waits_for.length > 0 ? i.waits_for.join(", ") : "", i.reason]);
   const rest = total > items.length ? `; the first ${items.length} are shown` : "";
-  return table([condition, "runs", "host", "progress", "time", ago, "waits for", "reason"], rows, `${capital(condition)}: ${total.toLocaleString("en")}${rest}`, "texts " + condition);
+  return table(["ID", "runs", "host", "progress", "time", ago, "waits for", "reason"], rows, `${capital(condition)}: ${total.toLocaleString("en")}${rest}`, "texts " + condition);
 }
 
 function planOf(plan) {

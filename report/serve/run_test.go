@@ -40,6 +40,12 @@ type pausedRun struct {
 // startRun starts a run in dir, which ends at the latest with the test.
 func startRun(t *testing.T, dir string, force bool) *pausedRun {
 	t.Helper()
+	return startTo(t, dir, force, func(w *rundir.Writer) error { return w.Finish(rundir.Complete, rundir.End{At: time.Now()}) })
+}
+
+// startTo starts a run that end ends.
+func startTo(t *testing.T, dir string, force bool, end func(*rundir.Writer) error) *pausedRun {
+	t.Helper()
 	s, err := scenarios.Parse("x.toml", []byte(scenario), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +80,7 @@ func startRun(t *testing.T, dir string, force bool) *pausedRun {
 		if err != nil {
 			t.Error(err)
 		}
-		if err := w.Finish(rundir.Complete, rundir.End{At: time.Now()}); err != nil {
+		if err := end(w); err != nil {
 			t.Error(err)
 		}
 	}()

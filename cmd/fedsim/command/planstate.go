@@ -67,15 +67,15 @@ func countsText(c work.Counts) string {
 	return text
 }
 
-func (s planState) line() string {
-	text := "groups: " + countsText(s.Groups)
+func (s planState) line() (counts, more string) {
+	counts = "groups: " + countsText(s.Groups)
 	if s.Needs.Done < s.Needs.Total {
-		text += "; prerequisites: " + countsText(s.Needs)
+		counts += "; prerequisites: " + countsText(s.Needs)
 	}
 	if known(s.LeftS) && !s.Complete() {
-		text += "; about " + secondsText(s.LeftS) + " left"
+		more = "; about " + secondsText(s.LeftS) + " left"
 	}
-	return text
+	return counts, more
 }
 
 func known(n results.Number) bool { return !math.IsNaN(float64(n)) }
@@ -98,6 +98,8 @@ func (s planState) left() string {
 	switch {
 	case s.Complete():
 		return "none"
+	case s.Stuck():
+		return "not known; all that is left has failed or needs what has failed"
 	case known(s.LeftS):
 		return fmt.Sprintf("about %s with %s", secondsText(s.LeftS), count(s.Workers, "worker"))
 	case known(s.WorkS):
@@ -172,7 +174,7 @@ func (s planState) failures(b *strings.Builder, width, most int) {
 	}
 	b.WriteString("\nfailed\n")
 	for _, item := range list[:min(len(list), most)] {
-		b.WriteString(columns.Wrap(fmt.Sprintf("%s  %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
+		b.WriteString(columns.Wrap(fmt.Sprintf("%s %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
 	}
 	more(b, len(list)-most)
 }
@@ -184,7 +186,7 @@ func shortID(item *work.Item) string { return item.ID[:min(len(item.ID), 8)] }
 func what(item *work.Item) string {
 	switch {
 	case item.Runs > 1:
-		return fmt.Sprintf("%s and %d more", item.About, item.Runs-1)
+		return fmt.Sprintf("%s +%d", item.About, item.Runs-1)
 	case item.Runs == 1:
 		return item.About
 	default:
@@ -204,7 +206,7 @@ func (s planState) list(b *strings.Builder, c work.Condition, title string, widt
 		hosts = max(hosts, utf8.RuneCountInString(item.Host))
 	}
 	hosts = min(hosts, 14)
-	room := width - 2 - 8 - 4 - hosts - 2 - 7 - 2 - 4 - 8 - 2 - 6 - 2 - 6
+	room := max(width-2-8-4-2-hosts-2-7-4-8-2-6-2-6, 10) // what the other columns leave
 	for _, item := range list[:min(len(list), most)] {
 		progress := "-"
 		if known(item.Progress) {

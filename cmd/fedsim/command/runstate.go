@@ -81,19 +81,15 @@ func (s runState) ended() (bool, error) {
 	}
 }
 
-func (s runState) line() string {
-	text := fmt.Sprintf("runs: %d done", s.RunsDone)
+func (s runState) line() (counts, more string) {
+	counts = fmt.Sprintf("runs: %d done", s.RunsDone)
 	if s.Runs > 0 {
-		text = fmt.Sprintf("runs: %d of %d done", s.RunsDone, s.Runs)
-	}
-	rounds := 0
-	for _, u := range s.UnderWay {
-		rounds += u.Rounds
+		counts = fmt.Sprintf("runs: %d of %d done", s.RunsDone, s.Runs)
 	}
 	if len(s.UnderWay) > 0 {
-		text += fmt.Sprintf(", %d under way with %s", len(s.UnderWay), count(rounds, "round"))
+		counts += fmt.Sprintf(", %d under way", len(s.UnderWay))
 	}
-	return text
+	return counts, ""
 }
 
 func (s runState) text(width, rows int) string {
@@ -101,8 +97,9 @@ func (s runState) text(width, rows int) string {
 	if s.Status == rundir.Finished {
 		state = string(s.State)
 	}
+	counts, _ := s.line()
 	var b strings.Builder
-	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(s.line(), "runs: ")}, width))
+	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(counts, "runs: ")}, width))
 	next := map[string]string{
 		nextWait:   "wait; fedsim serve " + argument(s.Directory) + " shows the curves",
 		nextResume: "fedsim run --resume " + argument(s.Directory),

@@ -48,7 +48,7 @@ status 1 when nothing runs and all that is left has failed or was stopped.`,
 // subject is what fedsim status shows: a plan or a run at a moment.
 type subject interface {
 	text(width, rows int) string // a table; lists have about that many rows together
-	line() string                // the numbers in one line
+	line() (counts, more string) // the numbers in one line, and what changes all the time
 	ended() (ended bool, err error)
 }
 
@@ -136,12 +136,12 @@ func (w *watcher) watch(tick <-chan time.Time, done <-chan struct{}, why func() 
 // show shows the subject if it has changed; the last time in any case.
 func (w *watcher) show(s subject, last bool) error {
 	if w.size == nil {
-		line := s.line()
-		if !last && (line == w.shown || !w.at.IsZero() && w.now().Sub(w.at) < lineEvery) || line == w.shown {
+		counts, more := s.line()
+		if counts == w.shown || !last && !w.at.IsZero() && w.now().Sub(w.at) < lineEvery {
 			return nil
 		}
-		w.shown, w.at = line, w.now()
-		_, err := fmt.Fprintf(w.out, "%s %s\n", w.at.Format("15:04:05"), line)
+		w.shown, w.at = counts, w.now()
+		_, err := fmt.Fprintf(w.out, "%s %s%s\n", w.at.Format("15:04:05"), counts, more)
 		return errors.Join(err, flush(w.out))
 	}
 	width, height := w.size()

@@ -1,0 +1,69 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// The page of a plan lists what runs and what failed above the curves, and follows the work.
+func TestServedPageFollowsPlan(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plan")
+	runFedsim(t, "plan", "quickstart", "-o", dir, "--set", "run.rounds=5")
+	runFedsim(t, "work", dir, "--part", "1/3")
+	var state struct {
+		Items []struct{ ID, Kind, State string }
+	}
+	if err := json.Unmarshal([]byte(runFedsim(t, "status", dir, "--json")), &state); err != nil {
+		t.Fatal(err)
+	}
+	var waiting []string
+	for _, item := range state.Items {
+		if item.Kind == "group" && item.State == "waiting" {
+			waiting = append(waiting, item.ID)
+		}
+	}
+	if len(waiting) < 3 {
+		t.Fatalf("%d groups wait: the test needs 3", len(waiting))
+	}
+	claim, failure := filepath.Join(dir, "claims", waiting[0]+".json"), filepath.Join(dir, "failed", waiting[1]+".json")
+	for file, text := range map[string]string{
+		claim:   `{"worker": "node7-1", "host": "node7", "process": {"pid": 4242}, "every_s": 1000, "share": 0.42, "took_s": 95}`,
+		failure: `{"reason": "write rounds.csv: no space left on device", "host": "node8", "time": "2026-01-01T00:00:00Z"}`,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url, _ := served(t, dir, "127.0.0.1:0")
+	b := newTab(t)
+	b.look(1280, false, false)
+	b.do(chromedp.Navigate(url))
+	for _, text := range []string{"node7:4242", "42 %", "no space left on device", waiting[1], "1 failed, 1 running"} {
+		b.until(fmt.Sprintf(`document.getElementById("plan")?.textContent.includes(%q)`, text))
+	}
+	b.until(`document.querySelector("#curves canvas")`)
+	b.until(`document.getElementById("foot").textContent === "Following the work"`)
+	b.picture("plan")
+	b.js(`document.getElementById("waiting").setAttribute("open", "")`)
+	b.look(390, true, true)
+	if ask[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
+		t.Error("the page of a telephone scrolls sideways")
+	}
+	b.picture("plan-phone")
+	for _, file := range []string{claim, failure} {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runFedsim(t, "work", dir)
+	b.until(`document.body.textContent.includes("All groups are done")`)
+	if text := ask[string](b, `document.getElementById("plan").textContent`); !strings.Contains(text, "fedsim merge") || strings.Contains(text, "node7") {
+		t.Errorf("at the end: %s", text)
+	}
+}

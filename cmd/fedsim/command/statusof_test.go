@@ -1,0 +1,159 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/experiment/work"
+	"fedsim/results"
+)
+
+func init() { programs["fail-waiting"] = failWaiting }
+
+// failWaiting lets every waiting group of a plan fail: fail-waiting STATUS.json DIR.
+func failWaiting() {
+	text, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		fail(err)
+	}
+	var s work.State
+	if err := json.Unmarshal(text, &s); err != nil {
+		fail(err)
+	}
+	for _, item := range s.Items {
+		if item.Condition != work.Waiting {
+			continue
+		}
+		note, err := json.Marshal(work.Failure{Reason: "the disk is full", Host: "node8", Time: time.Now()})
+		if err != nil {
+			fail(err)
+		}
+		if err := os.WriteFile(filepath.Join(os.Args[2], "failed", item.ID+".json"), note, 0o666); err != nil {
+			fail(err)
+		}
+	}
+}
+
+// stateWith returns the state of a plan with so many groups in each condition.
+func stateWith(failed, running, stopped, waiting, done int) planState {
+	s := &work.State{Kind: "plan", Directory: "plans/x", Scenario: "x", Items: []work.Item{}, LeftS: 3700, WorkS: 7400, Workers: running}
+	add := func(c work.Condition, n int) {
+		for i := range n {
+			s.Items = append(s.Items, work.Item{
+				ID: fmt.Sprintf("%s%04d0123456789", c[:2], i), Kind: "group", About: "experiment-of-a-long-name/method/network.profile=lte/seed=1", Runs: 12, Condition: c,
+				Host: "node-with-a-long-name.cluster.example.org", PID: 4194303, Progress: 1, TookS: results.Number(math.NaN()), AgeS: 100000,
+				Reason: strings.Repeat("write devices.parquet: no space left on device ", 5),
+			})
+		}
+	}
+	for c, n := range map[work.Condition]int{work.Failed: failed, work.Running: running, work.Stopped: stopped, work.Waiting: waiting, work.Done: done} {
+		add(c, n)
+	}
+	s.Groups = work.Counts{Total: failed + running + stopped + waiting + done, Failed: failed, Running: running, Stopped: stopped, Waiting: waiting, Done: done}
+	return newPlanState(s)
+}
+
+// The table fits 80 columns and about as many rows as are asked for, and says what it leaves out.
+func TestStatusFits(t *testing.T) {
+	text := stateWith(300, 200, 100, 1000, 4000).text(80, 60)
+	requireFit(t, "fedsim status", text)
+	for _, want := range []string{
+		"\ngroups:         4000 of 5600 done, 300 failed, 200 running, 100 stopped, 1000\n", "\nfailed\n", "and 270 more", "and 170 more", "and 93 more",
+		"\nwaiting: 1000 for a worker\n", "\ntime left:      about 1h2m with 200 workers\n", "\nnext:           wait; then fedsim submit plans/x --engine ENGINE\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	requireFit(t, "fedsim status", stateWith(0, 1, 0, 0, 0).text(80, 60))
+	s := stateWith(1, 0, 0, 0, 0)
+	s.Items[0].Reason = "a\nb\x1b[31m"
+	if text := s.text(80, 60); strings.ContainsAny(text, "\x1b") {
+		t.Errorf("a reason prints control characters: %q", text)
+	}
+}
+
+// What the status says is next.
+func TestStatusAdvice(t *testing.T) {
+	for _, x := range []struct {
+		s            planState
+		next, advice string
+	}{
+		{stateWith(0, 0, 0, 0, 3), nextMerge, "fedsim merge plans/x"},
+		{stateWith(0, 0, 0, 3, 0), nextSubmit, "fedsim submit plans/x --engine ENGINE"},
+		{stateWith(1, 0, 0, 0, 3), nextSubmit, "fedsim submit plans/x --engine ENGINE"},
+		{stateWith(0, 1, 0, 0, 3), nextWait, "wait; fedsim serve plans/x shows the curves"},
+		{stateWith(1, 1, 0, 0, 3), nextWait, "wait; then fedsim submit plans/x --engine ENGINE"},
+	} {
+		if x.s.Next != x.next || x.s.advice() != x.advice {
+			t.Errorf("%s: %s, must be %s: %s", x.s.Next, x.s.advice(), x.next, x.advice)
+		}
+	}
+	if got := argument("my plan's"); got != `'my plan'\''s'` {
+		t.Error(got)
+	}
+}
+
+// counted is a subject of a test.
+type counted struct {
+	counts string
+	over   error // nil: not ended
+	ends   bool
+}
+
+func (c counted) text(_, rows int) string { return strings.Repeat(c.counts+"\n", min(rows, 30)) }
+func (c counted) line() (string, string)  { return c.counts, ", and so on" }
+func (c counted) ended() (bool, error)    { return c.ends, c.over }
+
+// A watch prints a line for each change, at most one in five seconds, and always the last one.
+// A terminal has one text, drawn again without scrolling.
+func TestStatusWatch(t *testing.T) {
+	bad := errors.New("bad")
+	list := []counted{{counts: "a"}, {counts: "a"}, {counts: "b"}, {counts: "c"}, {counts: "c"}, {counts: "c"}, {counts: "d"}, {counts: "e", ends: true, over: bad}}
+	watched := func(size func() (int, int)) string {
+		t.Helper()
+		var out strings.Builder
+		at, now := 0, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)
+		tick := make(chan time.Time, len(list))
+		for range list {
+			tick <- now
+		}
+		w := watcher{out: &out, size: size, now: func() time.Time { return now }, look: func() (subject, error) {
+			at, now = at+1, now.Add(2*time.Second)
+			return list[at-1], nil
+		}}
+		if err := w.watch(tick, nil, nil); !errors.Is(err, bad) || at != len(list) {
+			t.Errorf("%v after %d looks", err, at)
+		}
+		return out.String()
+	}
+	const lines = "10:00:02 a, and so on\n10:00:08 c, and so on\n10:00:14 d, and so on\n10:00:16 e, and so on\n"
+	if d := cmp.Diff(lines, watched(nil)); d != "" {
+		t.Error(d)
+	}
+	screen := watched(func() (int, int) { return 80, statusHead + 4 })
+	want := "\r\x1b[Ja\na\na\na\n"
+	for _, x := range "bcde" {
+		want += "\x1b[4A\r\x1b[J" + strings.Repeat(string(x)+"\n", 4)
+	}
+	if d := cmp.Diff(want, screen); d != "" {
+		t.Error(d)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := watcher{out: &strings.Builder{}, now: time.Now, look: func() (subject, error) { return counted{}, nil }}
+	if err := w.watch(nil, ctx.Done(), ctx.Err); status(err) != exitInterrupted {
+		t.Errorf("interrupted: status %d, %v", status(err), err)
+	}
+}
