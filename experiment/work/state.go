@@ -215,7 +215,7 @@ func items(p *plan.Plan) []Item {
 		if n.Kind != plan.NeedTable && len(n.Of) > 0 {
 			about = n.Of[0] // of the runs that it is for
 		}
-		add(Item{ID: n.ID, Kind: n.Kind, About: about}, 0)
+		add(Item{ID: n.ID, Kind: n.Kind, About: about}, n.TimeS)
 	}
 	for _, g := range p.Groups {
 		item := Item{ID: g.ID, Kind: groupKind, Runs: len(g.Runs)}
@@ -224,7 +224,7 @@ func items(p *plan.Plan) []Item {
 		} else if len(g.Needs) > 0 { // a data set of a table
 			item.About = strings.Join(p.Need(g.Needs[0]).Of, ", ")
 		}
-		add(item, 0)
+		add(item, g.TimeS)
 	}
 	return all
 }

@@ -23,7 +23,7 @@ func TestServesPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(t.Context(), s, "v", []string{"fedsim", "run", "x.toml"})
+	p, err := plan.New(t.Context(), s, plan.Options{Version: "v", Command: []string{"fedsim", "run", "x.toml"}})
 	if err == nil {
 		err = p.Write(dir, s)
 	}

@@ -14,7 +14,7 @@ import (
 // The page of a plan lists what runs and what failed above the curves, and follows the work.
 func TestServedPageFollowsPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plan")
-	runFedsim(t, "plan", "quickstart", "-o", dir, "--set", "run.rounds=5")
+	runFedsim(t, "plan", "quickstart", "-o", dir, "--group-time", "0s", "--set", "run.rounds=5")
 	runFedsim(t, "work", dir, "--part", "1/3")
 	var state struct {
 		Items []struct{ ID, Kind, State string }
