@@ -3,7 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"fedsim/algorithms"
@@ -191,13 +191,16 @@ func Names(experiments []scenarios.Experiment) (names []string) {
 // Places returns a function that returns the index of a run of a scenario by its ID. The
 // candidates of a tuned method have the same indices.
 func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {
-	var first []int
-	var seeds [][]uint64
+	var seeds []map[string]int // places by seed, for each job
 	n := 0
 	for _, e := range experiments {
 		for _, j := range e.Jobs {
-			first, seeds = append(first, n), append(seeds, j.Seeds)
-			n += len(j.Seeds)
+			of := make(map[string]int, len(j.Seeds))
+			for _, seed := range j.Seeds {
+				of[strconv.FormatUint(seed, 10)] = n
+				n++
+			}
+			seeds = append(seeds, of)
 		}
 	}
 	jobOf := scenarios.JobOf(experiments)
@@ -206,7 +209,8 @@ func Places(experiments []scenarios.Experiment) func(id string) (place int, ok b
 		if !ok {
 			return 0, false
 		}
-		at := slices.IndexFunc(seeds[job], func(seed uint64) bool { return strings.HasSuffix(id, fmt.Sprintf("/seed=%d", seed)) })
-		return first[job] + at, at >= 0
+		_, seed, _ := strings.Cut(id[strings.LastIndexByte(id, '/'):], "/seed=")
+		at, ok := seeds[job][seed]
+		return at, ok
 	}
 }

@@ -123,6 +123,8 @@ func noCheckpoint(dir string) error {
 	switch {
 	case err != nil:
 		return err
+	case m != nil && len(m.Absent) > 0:
+		return fmt.Errorf("%s: is a partial merge, which is not resumed: merge its plan again, or choose another directory", dir)
 	case m != nil && m.State == Complete: // it may have been killed while it cleared its stage
 		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), clearStage(dir))
 	default:

@@ -132,6 +132,7 @@ func TestPartialMerges(t *testing.T) {
 	says(0, []string{warning}, "explain", out)
 	says(0, []string{warning}, "plot", out)
 	says(2, []string{"a partial merge without " + absent[0]}, "compare", out, out)
+	says(1, []string{"is a partial merge, which is not resumed"}, "run", "quickstart", "--resume", out)
 	says(0, nil, "report", out)
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	if err != nil || !strings.Contains(string(page), `"absent":["`+absent[0]) {
