@@ -17,7 +17,7 @@ type Missing struct {
 	Failed  []string // IDs of the groups and prerequisites that failed
 	Parts   []int    // the parts with missing groups, from 1
 	Of      int      // number of parts
-	TimeS   float64  // estimate for one core, with prerequisites, in seconds; 0: not known
+	TimeS   float64  // estimate for one core, with prerequisites, in seconds
 
 	longestS float64 // estimate of the longest of the parts with all missing prerequisites
 	bytes    float64 // most memory of a group or a prerequisite
@@ -37,42 +37,41 @@ const (
 // Look finds what is missing of a plan, which is divided into a number of parts; 0: so that
 // a part takes at most about five minutes.
 func Look(p *plan.Plan, s *work.State, parts int) *Missing {
-	state, times := map[string]work.Condition{}, map[string]float64{}
+	state := map[string]work.Condition{}
 	m := &Missing{}
-	total, needs := 0.0, 0.0
 	for _, item := range s.Items {
 		state[item.ID] = item.Condition
-		if t := float64(item.EstimateS); t > 0 { // it is known
-			times[item.ID] = t
-		}
 		if item.Condition == work.Failed {
 			m.Failed = append(m.Failed, item.ID)
 		}
 	}
-	for _, g := range p.Groups {
-		total += times[g.ID]
+	total, needs := 0.0, 0.0
+	for i := range p.Groups {
+		total += p.Groups[i].TimeS
 	}
 	if m.Of = parts; parts == 0 {
 		m.Of = int(min(max(math.Ceil(total/taskTime.Seconds()), 1), float64(len(p.Groups)), mostTasks))
 	}
-	for _, n := range p.Needs {
-		if state[n.ID] != work.Done {
-			needs += times[n.ID]
+	for i := range p.Needs {
+		if n := &p.Needs[i]; state[n.ID] != work.Done {
+			needs += n.TimeS
+			m.bytes = max(m.bytes, n.MemoryBytes)
 		}
 	}
 	load, missing := make([]float64, m.Of), make([]bool, m.Of)
 	for i, part := range work.Parts(p, m.Of) {
-		id := p.Groups[i].ID
-		if state[id] == work.Done {
+		g := &p.Groups[i]
+		if state[g.ID] == work.Done {
 			continue
 		}
 		m.Groups++
-		if state[id] == work.Running {
+		if state[g.ID] == work.Running {
 			m.Running++
 		}
-		load[part] += times[id]
+		load[part] += g.TimeS
 		missing[part] = true
-		m.TimeS += times[id]
+		m.TimeS += g.TimeS
+		m.bytes = max(m.bytes, g.MemoryBytes)
 	}
 	if m.Groups > 0 { // nobody needs prerequisites any more
 		m.TimeS += needs

@@ -7,36 +7,35 @@ import (
 
 	"fedsim/experiment/plan"
 	"fedsim/experiment/work"
-	"fedsim/results"
 )
 
 // example returns a plan of groups with the estimates, after a prerequisite of 60 s, and a
 // state in which nothing is done.
 func example(times ...float64) (*plan.Plan, *work.State) {
-	p := &plan.Plan{Needs: []plan.Need{{ID: "need"}}}
-	s := &work.State{Items: []work.Item{{ID: "need", Condition: work.Waiting, EstimateS: 60}}}
+	p := &plan.Plan{Needs: []plan.Need{{ID: "need", Cost: plan.Cost{TimeS: 60, MemoryBytes: 1 << 30}}}}
+	s := &work.State{Items: []work.Item{{ID: "need", Condition: work.Waiting}}}
 	for i, x := range times {
 		id := fmt.Sprintf("group %d", i)
-		p.Groups = append(p.Groups, plan.Group{ID: id})
-		s.Items = append(s.Items, work.Item{ID: id, Condition: work.Waiting, EstimateS: results.Number(x)})
+		p.Groups = append(p.Groups, plan.Group{ID: id, Cost: plan.Cost{TimeS: x, MemoryBytes: float64(i) * (100 << 20)}})
+		s.Items = append(s.Items, work.Item{ID: id, Condition: work.Waiting})
 	}
 	return p, s
 }
 
 func TestLook(t *testing.T) {
-	p, s := example(400, 300, 200)
+	p, s := example(400, 300, 200, 100) // parts: 0; 1; 2 and 3
 	m := Look(p, s, 3)
-	if m.Groups != 3 || !slices.Equal(m.Parts, []int{1, 2, 3}) || m.TimeS != 960 || m.Running != 0 || m.Failed != nil {
+	if m.Groups != 4 || !slices.Equal(m.Parts, []int{1, 2, 3}) || m.TimeS != 1060 || m.Running != 0 || m.Failed != nil {
 		t.Errorf("%+v", m)
 	}
 	var j Job
 	m.Fit(&j)
-	// 10 min + 2 (400 s + 60 s).
-	if j.Parts != "1,2,3/3" || j.Tasks != 3 || j.Minutes != 26 {
+	// 10 min + 2 (400 s + 60 s); 256 MiB + 1.5 GiB.
+	if j.Parts != "1,2,3/3" || j.Tasks != 3 || j.Minutes != 26 || j.MemoryMiB != 256+1536 {
 		t.Errorf("%+v", j)
 	}
 
-	for i, c := range []work.Condition{work.Done, work.Done, work.Running, work.Failed} {
+	for i, c := range []work.Condition{work.Done, work.Done, work.Running, work.Failed, work.Done} {
 		s.Items[i].Condition = c
 	}
 	m = Look(p, s, 3)
@@ -44,8 +43,8 @@ func TestLook(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	m.Fit(&j)
-	// 10 min + 2 x 300 s.
-	if j.Parts != "2,3/3" || j.Tasks != 2 || j.Minutes != 20 {
+	// 10 min + 2 x 300 s; 256 MiB + 1.5 x 200 MiB.
+	if j.Parts != "2,3/3" || j.Tasks != 2 || j.Minutes != 20 || j.MemoryMiB != 256+300 {
 		t.Errorf("%+v", j)
 	}
 

@@ -95,6 +95,9 @@ func slurmPart(env func(string) string) (Part, error) {
 // Parts returns the part of each group of a plan that is divided into n parts, from 0.
 func Parts(p *plan.Plan, n int) []int {
 	times := make([]float64, len(p.Groups))
+	for i := range times {
+		times[i] = p.Groups[i].TimeS
+	}
 	return divide(times, n)
 }
 
