@@ -150,18 +150,8 @@ func (r *runner) simulate(jobs []job) {
 		r.findDone(&jobs[i])
 	}
 	r.choose(jobs)
-	var seeds []repetition
-	for i := range jobs {
-		for _, k := range jobs[i].places {
-			seeds = append(seeds, repetition{&jobs[i], k})
-		}
-	}
+	seeds := r.order(jobs)
 	r.pool.For(len(seeds), func(i, _ int) { r.repeat(seeds[i]) })
-}
-
-type repetition struct {
-	job  *job
-	seed int // index into its seeds
 }
 
 type runner struct {
