@@ -23,11 +23,9 @@ type experimentPage struct {
 	Blocks      []block      `json:"blocks"`
 	Seeds       int          `json:"seeds"`   // largest number of runs in a row
 	RowKey      string       `json:"row_key"` // key of the row labels
-	Keys        []key        `json:"keys"`    // keys in which the rows differ
-	Cells       []cell       `json:"cells"`   // one per row of a block
-	Groups      []group      `json:"groups"`  // columns of the blocks after the label
-	Named       []string     `json:"named"`   // labels of the metrics in cell.Named
-	Left        []leftBehind `json:"left"`    // one per metric by client
+	Swept       sweptPage    `json:"swept"`
+	Groups      []group      `json:"groups"` // columns of the blocks after the label
+	Left        []leftBehind `json:"left"`   // one per metric by client
 }
 
 // figurePage is the initial figure of the curves.
@@ -56,32 +54,6 @@ type block struct {
 	Best  [][2]int   `json:"best"` // row and column of the best cells
 }
 
-// key is a key in which rows differ: "method", or a swept key.
-type key struct {
-	Name   string   `json:"name"`
-	Values []string `json:"values"`
-}
-
-// cell holds the numbers of a row, means over its seeds.
-type cell struct {
-	At        []int            `json:"at"` // index of the value of each key
-	Last      results.Number   `json:"last"`
-	TestError results.Number   `json:"test_error"`
-	Named     []results.Number `json:"named"` // metrics that learners declare, at the end
-	TimeS     results.Number   `json:"time_s"`
-	EnergyJ   results.Number   `json:"energy_j"`
-	Targets   []toTarget       `json:"targets"`
-}
-
-// toTarget is the cost of reaching a target; null unless every seed reached it.
-type toTarget struct {
-	Rounds  results.Number `json:"rounds"`
-	TimeS   results.Number `json:"time_s"`
-	Bytes   results.Number `json:"bytes"`
-	EnergyJ results.Number `json:"energy_j"`
-	Ratio   results.Number `json:"ratio"`
-}
-
 // addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
 // and the quantity of a figure if no run records it.
 func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targets results.Targets) error {
@@ -98,7 +70,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		if len(own) == 0 {
 			continue
 		}
-		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}, Named: []string{}}
+		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figures, own)
 		if err != nil {
@@ -114,6 +86,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 			}
 		}
 		of.addLeft(own, places)
+		of.Swept = sweptOf(e, own, targets)
 		r.Experiments = append(r.Experiments, of)
 	}
 	return nil
@@ -142,53 +115,15 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run) (
 	return a.Runs, nil
 }
 
-// tabulate sets the tables and the numbers of their rows.
+// tabulate sets the tables.
 func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
-	for i := range t.Named {
-		e.Named = append(e.Named, t.Named[i].Label)
-	}
 	for _, g := range t.Columns() {
 		e.Groups = append(e.Groups, group{g.Title, g.Heads})
-	}
-	e.Keys = []key{}
-	add := func(name, value string) int {
-		k := 0
-		for k < len(e.Keys) && e.Keys[k].Name != name {
-			k++
-		}
-		if k == len(e.Keys) {
-			e.Keys = append(e.Keys, key{Name: name, Values: []string{}})
-		}
-		for v, have := range e.Keys[k].Values {
-			if have == value {
-				return v
-			}
-		}
-		e.Keys[k].Values = append(e.Keys[k].Values, value)
-		return len(e.Keys[k].Values) - 1
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
 		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: best(t, b.Rows, e.Groups)})
-		for k := range b.Rows {
-			row := &b.Rows[k]
-			c := cell{
-				Last: results.Number(row.Last), TestError: results.Number(row.Totals.TestError),
-				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []toTarget{}, Named: []results.Number{},
-			}
-			for _, x := range row.Named {
-				c.Named = append(c.Named, results.Number(x))
-			}
-			for _, x := range row.Cells {
-				c.Targets = append(c.Targets, toTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.Bytes), results.Number(x.EnergyJ), results.Number(x.Ratio)})
-			}
-			c.At = append(c.At, add(t.RowKey, row.Label))
-			for _, s := range b.Point {
-				c.At = append(c.At, add(s.Key, s.Value))
-			}
-			e.Cells = append(e.Cells, c)
-		}
 	}
 }
 

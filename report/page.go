@@ -15,7 +15,8 @@ var files embed.FS
 // scripts are the parts of the script of the page, in order.
 var scripts = []string{
 	"page/words.js", "page/columns.js", "page/lines.js", "page/colors.js", "page/chart.js", "page/tables.js",
-	"page/curves.js", "page/heat.js", "page/stragglers.js", "page/left.js", "page/energy.js", "page/plan.js", "page/sections.js", "page/page.js",
+	"page/curves.js", "page/sweep.js", "page/heat.js", "page/effects.js", "page/stragglers.js", "page/left.js", "page/energy.js",
+	"page/plan.js", "page/sections.js", "page/page.js",
 }
 
 // page is the data of the template page.html.

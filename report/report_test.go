@@ -177,8 +177,9 @@ func TestRead(t *testing.T) {
 		t.Errorf("totals of run 4 are %+v", got)
 	}
 	// The two seeds of "slow" at 0.5 start at 7 and 8 and do not reach 0.1 in three rounds.
-	if len(e.Cells) != 4 || len(e.Keys) != 2 || !slices.Equal(e.Cells[3].At, []int{1, 1}) || !math.IsNaN(float64(e.Cells[3].Targets[0].TimeS)) {
-		t.Errorf("cells %+v under keys %+v", e.Cells, e.Keys)
+	s := &e.Swept
+	if len(s.Trials) != 8 || len(s.Axes) != 2 || !slices.Equal(s.Trials[7].At, []int{1, 1}) || s.Measures[0].Name != "sub-optimality at the end" || s.Trials[6].Values[3] != 7 || !s.Trials[7].Ended {
+		t.Errorf("trials %+v under axes %+v, measures %+v", s.Trials, s.Axes, s.Measures)
 	}
 	if len(e.Blocks) != 2 || len(e.Blocks[1].Rows) != 2 || e.Blocks[1].Title != "faults.drop_probability = 0.5" {
 		t.Errorf("blocks %+v", e.Blocks)

@@ -13,8 +13,9 @@ import (
 // Axis is one dimension of an experiment's grid: a swept key, or a named axis
 // of the scenario.
 type Axis struct {
-	Name   string // the dotted key, or the name of the axis
-	Labels []string
+	Name    string // the dotted key, or the name of the axis
+	Labels  []string
+	Sampled bool // labels are numbers of points; runs also have the value of each sampled key
 }
 
 // axis is an axis with the assignments of its points.

@@ -226,6 +226,16 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 			}
 		}
 	}
+	names := p.varied()
+	for i := range p.figures { // an override may have removed a sampled key
+		f := &p.figures[i]
+		if !slices.Contains(names, f.Series) {
+			f.Series = "method"
+		}
+		if f.Panel != "" && !slices.Contains(names, f.Panel) {
+			f.Panel = ""
+		}
+	}
 	for i := range p.figures {
 		if f := &p.figures[i]; !slices.Contains(p.seriesLabels(f.Series), f.Emphasis) {
 			f.Emphasis = "" // an override removed the emphasized value

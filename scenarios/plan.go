@@ -205,10 +205,7 @@ func (p *plan) checkFigure(figure *results.Figure, place figurePlace, problems *
 	if !p.declares && figure.Kind != results.Distribution && !isStatistic(figure.Y) && !isPrivateMetric(figure.Y) {
 		figure.CheckColumn(c)
 	}
-	names := []string{"method"}
-	for _, a := range p.axes {
-		names = append(names, a.name)
-	}
+	names := p.varied()
 	if figure.Panel != "" {
 		c.OneOf("panel", figure.Panel, names...)
 	}
@@ -240,14 +237,37 @@ func (p *plan) checkFiles(node *config.Node, table experimentTable, used map[str
 	}
 }
 
-// seriesLabels returns the labels of the series of a figure.
-func (p *plan) seriesLabels(series string) []string {
+// varied returns what a figure may have panels and lines for: the methods, axes and sampled keys.
+func (p *plan) varied() []string {
+	names := []string{"method"}
 	for i := range p.axes {
-		if p.axes[i].name == series {
-			return p.axes[i].labels()
+		if len(p.axes[i].points) == 0 {
+			names = append(names, p.axes[i].name) // a problem that is reported
+			continue
+		}
+		for _, s := range p.axes[i].settings(&p.axes[i].points[0]) {
+			names = append(names, s.Key)
 		}
 	}
-	return p.methods
+	return names
+}
+
+// seriesLabels returns the labels of the series of a figure.
+func (p *plan) seriesLabels(series string) []string {
+	if series == "method" {
+		return p.methods
+	}
+	var labels []string
+	for i := range p.axes {
+		for k := range p.axes[i].points {
+			for _, s := range p.axes[i].settings(&p.axes[i].points[k]) {
+				if s.Key == series {
+					labels = append(labels, s.Value)
+				}
+			}
+		}
+	}
+	return labels
 }
 
 // checkNames reports axes that share a name.

@@ -34,7 +34,7 @@ function sections(report) {
   add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom in; double-click to show everything. A finger or the arrow keys move the cursor, + and − zoom. A line is the mean over repeated runs; its band reaches from the lowest to the highest."),
     report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first rounds of each run and evenly spread later ones; rounds.csv contains all.`) : null);
   add("left", "Who is left behind", perExperiment(report, (_, i) => leftOf(report, i)), el("p", { class: "quiet" }, "Values by client at the last evaluation, of all seeds. Positive correlations: clients with more of it are worse; bold ones count, being at least as large as the last column. A correlation is no cause. docs/explain.md has the definitions."));
-  add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
+  add("sweep", "Sweep", perExperiment(report, (_, i) => sweepOf(report, i)));
   const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "Parts of the time"), pathsOf(report, i), roundsOf(report, i)] : [])]);
   add("stragglers", "Stragglers", stragglers, report.devices || report.runs.length === 0 ? null : el("p", { class: "quiet" }, "Stragglers need rows by device: run the scenario with ", el("code", {}, "--set run.devices=true"), "."));
   add("energy", "Energy", perExperiment(report, (e, i) => [...energyOf(report, i), curvesOf(report, i, againstEnergy(report, i))]));

@@ -1,0 +1,67 @@
+// The runs of an experiment on its axes: a measure in a heat map and as main effects.
+
+const mostLevels = 12; // of an axis of numbers; one with more has bins
+
+// levelsOf returns the levels of an axis, {label, x, from, to}, and the level of each of its
+// values. The levels of numbers increase.
+function levelsOf(axis) {
+  const numbers = axis.numbers;
+  if (numbers.length === 0) return { levels: axis.values.map((label, i) => ({ label, x: i })), of: axis.values.map((_, i) => i), numeric: false, log: false };
+  const low = Math.min(...numbers), high = Math.max(...numbers), sorted = [...numbers].sort((a, b) => a - b);
+  // The scale on which the median is nearer to the middle.
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  const off = (on) => Math.abs((on.to(middle) - on.to(low)) / (on.to(high) - on.to(low)) - 0.5);
+  const log = low > 0 && high / low > 5 && off(logarithm) < off(identity);
+  const on = log ? logarithm : identity;
+  if (numbers.length <= mostLevels) {
+    return { levels: sorted.map((x) => ({ label: axis.values[numbers.indexOf(x)], x, from: x, to: x })), of: numbers.map((x) => sorted.indexOf(x)), numeric: true, log };
+  }
+  const count = Math.min(Math.max(Math.round(Math.sqrt(numbers.length)), 4), 8);
+  const edge = (i) => on.from(on.to(low) + (i / count) * (on.to(high) - on.to(low)));
+  const levels = Array.from({ length: count }, (_, i) => ({ label: `${figure(edge(i), 2)} to ${figure(edge(i + 1), 2)}`, x: on.from((on.to(edge(i)) + on.to(edge(i + 1))) / 2), from: edge(i), to: edge(i + 1) }));
+  const part = (x) => Math.min(Math.floor(((on.to(x) - on.to(low)) / (on.to(high) - on.to(low))) * count), count - 1);
+  return { levels, of: numbers.map(part), numeric: true, log, binned: true };
+}
+
+// summarized returns what trials have of measure m: how many there are, how many have a value,
+// how many ended without one, the mean of the values, and two standard errors of the mean.
+function summarized(trials, m) {
+  const values = trials.map((t) => t.values[m]).filter(known), n = values.length;
+  const average = values.reduce((a, b) => a + b, 0) / n;
+  const error = n > 1 ? 2 * Math.sqrt(values.reduce((sum, v) => sum + (v - average) ** 2, 0) / (n - 1) / n) : null;
+  return { runs: trials.length, values: n, missed: trials.filter((t) => t.ended && !known(t.values[m])).length, open: trials.filter((t) => !t.ended && !known(t.values[m])).length, mean: n > 0 ? average : null, error };
+}
+
+// counted tells how many runs a number averages, and what became of the others.
+function counted(s, target) {
+  if (s.runs === 0) return "no run";
+  const parts = [];
+  if (s.values === s.runs) return plural(s.runs, "run");
+  if (s.values > 0) parts.push(target ? `${s.values} of ${s.runs} reached it` : `${s.values} of ${plural(s.runs, "run")}`);
+  else if (s.missed > 0) parts.push(target ? `not reached, ${plural(s.runs, "run")}` : `no value, ${plural(s.runs, "run")}`);
+  if (s.open > 0) parts.push(`${s.open} unfinished`);
+  return parts.join("; ");
+}
+
+// sweepOf returns the section of an experiment, null without runs on an axis.
+function sweepOf(report, index) {
+  const e = report.experiments[index], { axes, measures, trials } = e.swept;
+  if (measures.length === 0 || axes.every((a) => a.name === "method")) return null;
+  // The default is the time to the last target that half of the runs reach.
+  const often = (m, i) => m.units === "time_s" && m.target && trials.filter((t) => known(t.values[i])).length >= 0.5 * trials.length;
+  const start = measures.findLastIndex(often);
+  const c = chosen(e.name + "/sweep", { measure: measures[Math.max(start, 0)].name, fixed: {} });
+  const id = slug(e.name + "-sweep");
+  const element = el("div", { class: "swept" });
+  const grid = axes.map((a) => ({ ...a, ...levelsOf(a) }));
+  const paint = () => {
+    const m = Math.max(measures.findIndex((x) => x.name === c.measure), 0);
+    const measure = { ...measures[m], index: m, text: measures[m].name.replace(/[0-9.]+e[+-][0-9]+$/, scientific), scale: measures[m].units ? report.quantity(measures[m].units, index).units : [] };
+    element.replaceChildren(...[
+      el("div", { class: "controls" }, choice(id + "-measure", "show", measures.map((x) => [x.name, x.name.replace(/[0-9.]+e[+-][0-9]+$/, scientific)]), measure.name, (v) => { c.measure = v; paint(); document.getElementById(id + "-measure").focus(); })),
+      heatOf(e, grid, trials, measure), ...effectsOf(e, grid, trials, measure),
+    ].filter(Boolean));
+  };
+  paint();
+  return element;
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// sweptPage is the part of an experiment about its axes: what every run measured at its place
+// on them.
+type sweptPage struct {
+	Axes     []sweptAxis `json:"axes"`     // in which runs differ
+	Measures []measure   `json:"measures"` // that some run has
+	Trials   []trial     `json:"trials"`   // by run of the experiment
+}
+
+// sweptAxis is the methods, a swept or sampled key, or a named axis.
+type sweptAxis struct {
+	Name    string           `json:"name"`
+	Values  []string         `json:"values"`
+	Numbers []results.Number `json:"numbers"` // the values; empty unless all are numbers
+}
+
+// measure is a number of a run: the cost of reaching a target, or the end of the run.
+type measure struct {
+	Name   string `json:"name"`
+	Units  string `json:"units"`  // name of the quantity with its units; empty: none
+	Target bool   `json:"target"` // a run without a value did not reach the target
+	of     func(*results.Run) float64
+}
+
+// trial is a run at its place.
+type trial struct {
+	At     []int            `json:"at"`     // index of the value on each axis
+	Ended  bool             `json:"ended"`  // the run reached its end, or stalled
+	Values []results.Number `json:"values"` // by measure; null: none
+}
+
+// sweptOf returns the page about the axes of an experiment. It has no trials without an axis
+// in which runs differ.
+func sweptOf(e *scenarios.Experiment, runs []results.Run, targets results.Targets) sweptPage {
+	page := sweptPage{Axes: axesOf(e, runs), Measures: []measure{}, Trials: []trial{}}
+	if len(page.Axes) == 0 {
+		return page
+	}
+	for _, m := range measuresOf(runs, targets) {
+		if slices.ContainsFunc(runs, func(r results.Run) bool { return !math.IsNaN(m.of(&r)) }) {
+			page.Measures = append(page.Measures, m)
+		}
+	}
+	for i := range runs {
+		r := &runs[i]
+		t := trial{At: []int{}, Values: []results.Number{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
+		for _, a := range page.Axes {
+			t.At = append(t.At, slices.Index(a.Values, valueAt(r, a.Name)))
+		}
+		for _, m := range page.Measures {
+			t.Values = append(t.Values, results.Number(m.of(r)))
+		}
+		page.Trials = append(page.Trials, t)
+	}
+	return page
+}
+
+// axesOf returns the axes in which runs differ, the methods last. The number of a sampled point
+// is none: the values at the point are.
+func axesOf(e *scenarios.Experiment, runs []results.Run) []sweptAxis {
+	axes := []sweptAxis{}
+	for _, name := range append(results.SweptKeys(runs), "method") {
+		if slices.ContainsFunc(e.Axes, func(a scenarios.Axis) bool { return a.Name == name && a.Sampled }) {
+			continue
+		}
+		a := sweptAxis{Name: name, Values: []string{}, Numbers: []results.Number{}}
+		for i := range runs {
+			if v := valueAt(&runs[i], name); !slices.Contains(a.Values, v) {
+				a.Values = append(a.Values, v)
+			}
+		}
+		for _, v := range a.Values {
+			x, err := strconv.ParseFloat(v, 64)
+			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || name == "method" {
+				a.Numbers = a.Numbers[:0]
+				break
+			}
+			a.Numbers = append(a.Numbers, results.Number(x))
+		}
+		if len(a.Values) > 1 {
+			axes = append(axes, a)
+		}
+	}
+	return axes
+}
+
+// valueAt returns the value of a run on an axis.
+func valueAt(r *results.Run, axis string) string {
+	if axis == "method" {
+		return r.Method
+	}
+	v, _ := r.Value(axis)
+	return v
+}
+
+// measuresOf returns the measures of runs: of each target, then of the end.
+func measuresOf(runs []results.Run, targets results.Targets) []measure {
+	var all []measure
+	for _, t := range targets {
+		text := t.Text(runs...)
+		cost := func(name, units string, of func(results.Cost) float64) {
+			all = append(all, measure{name + " to " + text, units, true, func(r *results.Run) float64 {
+				c, ok := r.CostTo(t)
+				if !ok {
+					return math.NaN()
+				}
+				return of(c)
+			}})
+		}
+		cost("time", "time_s", func(c results.Cost) float64 { return c.TimeS })
+		cost("rounds", "", func(c results.Cost) float64 { return float64(c.Rounds) })
+		cost("data sent", "bytes_up", func(c results.Cost) float64 { return c.Bytes })
+		cost("energy", "energy_j", func(c results.Cost) float64 { return c.EnergyJ })
+	}
+	end := func(name, units string, of func(*results.Run) float64) {
+		all = append(all, measure{name, units, false, of})
+	}
+	last := func(of func(*results.Round) float64) func(*results.Run) float64 {
+		return func(r *results.Run) float64 {
+			if end, ok := r.Last(); ok {
+				return of(&end)
+			}
+			return math.NaN()
+		}
+	}
+	for _, m := range results.NamedMetrics(runs) {
+		end(m.Label+" at the end", "", func(r *results.Run) float64 { return m.AtEnd([]results.Run{*r}) })
+	}
+	end("sub-optimality at the end", "", last(func(r *results.Round) float64 { return r.Suboptimality }))
+	end("test error at the end", "", last(func(r *results.Round) float64 { return r.TestError }))
+	end("training error at the end", "", last(func(r *results.Round) float64 { return r.TrainError }))
+	end("total virtual time", "time_s", func(r *results.Run) float64 {
+		if len(r.Rounds) == 0 {
+			return math.NaN()
+		}
+		return r.Rounds[len(r.Rounds)-1].TimeS
+	})
+	end("total energy", "energy_j", func(r *results.Run) float64 {
+		if len(r.Rounds) == 0 {
+			return math.NaN()
+		}
+		return r.Total().EnergyJ
+	})
+	return all
+}
