@@ -1,0 +1,183 @@
+package browser
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"fedsim/results"
+	"fedsim/results/rundir"
+)
+
+// A sample of three keys beside a grid, with a target that some runs miss. The epochs have
+// three values, the other sampled keys have bins.
+const sampled = `
+name = "sampled"
+[data.synthetic]
+tasks = 6
+features = 6
+rows_min = 10
+rows_max = 30
+cluster_spread = 0.3
+[problem]
+loss = "logistic"
+optimum_sweeps = 0
+[run]
+rounds = 8
+seeds = [1, 2]
+targets = { test_error = [0.4, 0.22] }
+[methods.fedavg]
+[methods.mb-sgd]
+[[experiment]]
+name = "sampled"
+sweep = { "network.profile" = ["lte", "wifi"] }
+[experiment.sample]
+size = 18
+ranges."methods.fedavg.options.step" = { min = 0.003, max = 3.0, scale = "log" }
+ranges."methods.fedavg.options.epochs" = [1.0, 2.0, 3.0]
+ranges."faults.drop_probability" = { min = 0.0, max = 0.6 }
+`
+
+// cellOf is a cell of the heat map.
+type cellOf struct {
+	Row, Column, Value, Text, Class string
+	Runs, Reached                   int
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sampled.toml")
+	if err := os.WriteFile(file, []byte(sampled), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "run")
+	runFedsim(t, "run", file, "--out", dir, "--quiet")
+	runFedsim(t, "report", dir)
+	found, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.look(1280, false, false)
+	b.open("file://" + filepath.Join(dir, rundir.ReportFile))
+	cells := func() []cellOf {
+		t.Helper()
+		return ask[[]cellOf](b, `[...document.querySelectorAll("#sweep .heat td")].map((c) => ({
+			Row: c.parentElement.cells[0].textContent, Column: c.closest("table").tHead.rows[0].cells[c.cellIndex].textContent,
+			Value: c.dataset.value ?? "", Text: c.textContent, Class: c.className, Runs: Number(c.dataset.runs), Reached: Number(c.dataset.reached)}))`)
+	}
+	pick := func(id, value string) {
+		t.Helper()
+		b.js(fmt.Sprintf(`const s = document.getElementById("sampled-%s"); s.value = %q; s.dispatchEvent(new Event("change"))`, id, value))
+	}
+	target := results.Target{Metric: "test_error", Value: 0.22}
+	// mean returns the mean time to the target over the runs that reached it, of those selected.
+	mean := func(selected func(*results.Run) bool) (mean float64, reached, all int) {
+		for i := range found.Runs {
+			r := &found.Runs[i]
+			if !selected(r) {
+				continue
+			}
+			all++
+			if c, ok := r.CostTo(target); ok {
+				mean += c.TimeS
+				reached++
+			}
+		}
+		return mean / float64(reached), reached, all
+	}
+	pick("sweep-measure", "time to test error 22 %")
+	pick("heat-down", "methods.fedavg.options.step")
+	pick("heat-across", "faults.drop_probability")
+	total, missed := 0, 0
+	for _, c := range cells() {
+		total += c.Runs
+		switch {
+		case c.Runs == 0 && (c.Text != "no run" || c.Class != "blank"), c.Runs > 0 && c.Reached == 0 && (!strings.HasPrefix(c.Text, "not reached") || c.Class != "missed"),
+			c.Reached > 0 && c.Reached < c.Runs && (!strings.Contains(c.Text, fmt.Sprintf("%d of %d reached it", c.Reached, c.Runs)) || c.Class != "partly"):
+			t.Errorf("a cell is %+v", c)
+		}
+		missed += c.Runs - c.Reached
+	}
+	_, reached, all := mean(func(r *results.Run) bool { return r.Method == "fedavg" })
+	if total != all || missed != all-reached || missed == 0 || reached == 0 {
+		t.Errorf("the heat map has %d runs, of which %d missed the target; want %d and %d, and some of both", total, missed, all, all-reached)
+	}
+	b.picture("sweep-bins")
+	pick("heat-down", "methods.fedavg.options.epochs")
+	pick("heat-across", "network.profile")
+	pick("heat-method", "1")
+	for _, c := range cells() {
+		of := func(r *results.Run) bool {
+			epochs, _ := r.Value("methods.fedavg.options.epochs")
+			link, _ := r.Value("network.profile")
+			return r.Method == "mb-sgd" && epochs == c.Row && link == c.Column
+		}
+		want, reached, all := mean(of)
+		if got, err := strconv.ParseFloat(c.Value, 64); c.Runs != all || c.Reached != reached || reached > 0 && (err != nil || math.Abs(got-want) > 1e-12*want) {
+			t.Errorf("cell %+v, want %g of %d of %d runs", c, want, reached, all)
+		}
+	}
+	// The main effects are those of all runs, by method.
+	rows := ask[[][]string](b, `[...document.querySelectorAll("#sampled-effects table")].filter((t) => t.tHead.rows[0].cells[0].textContent === "methods.fedavg.options.epochs").flatMap((t) => [...t.tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent)))`)
+	if len(rows) != 6 {
+		t.Errorf("the table of effects has the rows %q", rows)
+	}
+	for _, row := range rows {
+		of := func(r *results.Run) bool {
+			epochs, _ := r.Value("methods.fedavg.options.epochs")
+			return row[0] == epochs+", "+r.Method
+		}
+		want, reached, all := mean(of)
+		if text := strings.Fields(row[1]); reached > 0 && (math.Abs(seconds(t, text)-want) > 1e-3*want || reached < all && row[3] != fmt.Sprintf("%d of %d reached it", reached, all)) || reached == 0 && text[0] != "not" {
+			t.Errorf("effects have %q, want %g of %d of %d runs", row, want, reached, all)
+		}
+	}
+	if n := ask[int](b, `document.querySelectorAll("#sweep svg.effect[data-axis]").length`); n != 4 {
+		t.Errorf("%d drawings of main effects, want those of 4 keys", n)
+	}
+	if n := ask[int](b, `document.querySelectorAll("#sweep svg.effect .dot").length`); n == 0 {
+		t.Error("no dot shows a run of a sampled key")
+	}
+	if outside := ask[[]string](b, `[...document.querySelectorAll("#sweep svg.effect")].flatMap((s) => [...s.querySelectorAll("circle, text")].filter((x) => { const a = s.getBoundingClientRect(), b = x.getBoundingClientRect(); return b.left < a.left - 1 || b.right > a.right + 1 || b.top < a.top - 1 || b.bottom > a.bottom + 1; }).map((x) => s.dataset.axis + " " + x.outerHTML))`); len(outside) > 0 {
+		t.Errorf("outside of their drawing are %q", outside)
+	}
+	b.picture("sweep")
+	// By keyboard: the focus stays on a selection that changes.
+	before := fmt.Sprint(cells())
+	b.js(`document.getElementById("sampled-heat-down").focus()`)
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	if after := fmt.Sprint(cells()); after == before || ask[string](b, `document.activeElement.id`) != "sampled-heat-down" {
+		t.Error("the arrow keys do not change the rows of the heat map")
+	}
+	for _, width := range []int64{390, 1600} {
+		b.look(width, width < 500, false)
+		b.open("file://" + filepath.Join(dir, rundir.ReportFile))
+		if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("at a width of %d, the page is %v pixels wider than the window", width, wide)
+		}
+		b.js(`document.querySelectorAll("section:not(#sweep)").forEach((s) => s.remove())`)
+		b.picture(fmt.Sprintf("sweep-%d", width))
+	}
+	if !slices.ContainsFunc(found.Runs, func(r results.Run) bool { return len(r.Point) == 5 }) {
+		t.Error("the runs are not of a sample")
+	}
+}
+
+// seconds returns a time with its unit in seconds.
+func seconds(t *testing.T, text []string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text[0], 64)
+	if err != nil || len(text) != 2 {
+		t.Fatalf("time %q", text)
+	}
+	return v * map[string]float64{"µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}[text[1]]
+}
