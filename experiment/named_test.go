@@ -262,7 +262,13 @@ func TestDeclaredMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := page.Experiments[0]
-	if e.Figure.Y != "test_accuracy" || e.Figure.YLog || len(e.Named) != 2 || float64(e.Cells[0].Named[0]) != 30.0/32 || !math.IsNaN(float64(e.Cells[1].Named[0])) ||
+	at := -1
+	for i, m := range e.Swept.Measures {
+		if m.Name == "test accuracy at the end" {
+			at = i
+		}
+	}
+	if e.Figure.Y != "test_accuracy" || e.Figure.YLog || at < 0 || float64(e.Swept.Trials[0].Values[at]) != 30.0/32 || !math.IsNaN(float64(e.Swept.Trials[1].Values[at])) ||
 		page.Targets[1].Text != "test accuracy 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy_jain lag") {
 		t.Errorf("%+v, targets %+v, columns %v", e, page.Targets, page.Columns.Names)
 	}

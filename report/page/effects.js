@@ -70,8 +70,11 @@ function panelOf(axis, lines, at, measure, range, log) {
         if (i % step === 0 && known(v)) put("circle", { cx: toX(axis.numbers[t.at[at]]), cy: toY(v), r: 2.2, fill: rgb(g.look.color, 0.35), class: "dot" });
       });
     }
-    const shown = g.points.filter((p) => known(p.mean)), x = (p) => toX(p.x) + shift;
-    if (axis.numeric) put("polyline", { points: shown.map((p) => `${x(p)},${toY(p.mean)}`).join(" "), fill: "none", stroke: color, "stroke-width": 2, "stroke-dasharray": g.look.dash.join(" ") });
+    const x = (p) => toX(p.x) + shift;
+    g.points.slice(1).forEach((p, i) => { // no line over a value without a mean
+      const q = g.points[i];
+      if (axis.numeric && known(p.mean) && known(q.mean)) put("line", { x1: x(q), y1: toY(q.mean), x2: x(p), y2: toY(p.mean), stroke: color, "stroke-width": 2, "stroke-dasharray": g.look.dash.join(" ") });
+    });
     for (const p of g.points) {
       const title = svg("title", {}, `${g.label ? g.label + ", " : ""}${axis.name} ${p.label}: ${amount(p.mean, measure.scale, 4)}${known(p.error) ? " ± " + amount(p.error, measure.scale, 2) : ""}; ${counted(p, measure.target)}`);
       if (known(p.mean)) {

@@ -40,7 +40,7 @@ function heatOf(e, grid, trials, measure) {
         el("span", {}, `The mean over the runs of a cell${measure.target ? " that reached the target; a frame marks cells where others did not" : ""}.`)) : null,
       scrolled(measure.text,
         el("table", {},
-          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${down.name} \\ ${across.name}`), across.levels.map((l) => el("th", { scope: "col" }, l.label)))),
+          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${lastPart(down.name)} \\ ${lastPart(across.name)}`), across.levels.map((l) => el("th", { scope: "col" }, l.label)))),
           el("tbody", {}, down.levels.map((l, i) => el("tr", {}, el("th", { scope: "row" }, l.label), cells[i].map(cell)))))));
   };
   paint();

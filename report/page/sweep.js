@@ -43,6 +43,9 @@ function counted(s, target) {
   return parts.join("; ");
 }
 
+// lastPart returns the last part of a dotted key.
+const lastPart = (key) => key.slice(key.lastIndexOf(".") + 1);
+
 // sweepOf returns the section of an experiment, null without runs on an axis.
 function sweepOf(report, index) {
   const e = report.experiments[index], { axes, measures, trials } = e.swept;
