@@ -22,6 +22,7 @@ type sweptAxis struct {
 	Name    string           `json:"name"`
 	Values  []string         `json:"values"`
 	Numbers []results.Number `json:"numbers"` // the values; empty unless all are numbers
+	Sampled bool             `json:"sampled"` // a key of a sample
 }
 
 // measure is a number of a run: the cost of reaching a target, or the end of the run.
@@ -70,10 +71,11 @@ func sweptOf(e *scenarios.Experiment, runs []results.Run, targets results.Target
 func axesOf(e *scenarios.Experiment, runs []results.Run) []sweptAxis {
 	axes := []sweptAxis{}
 	for _, name := range append(results.SweptKeys(runs), "method") {
-		if slices.ContainsFunc(e.Axes, func(a scenarios.Axis) bool { return a.Name == name && a.Sampled }) {
+		if slices.ContainsFunc(e.Axes, func(a scenarios.Axis) bool { return a.Name == name && a.Keys != nil }) {
 			continue
 		}
 		a := sweptAxis{Name: name, Values: []string{}, Numbers: []results.Number{}}
+		a.Sampled = slices.ContainsFunc(e.Axes, func(x scenarios.Axis) bool { return slices.Contains(x.Keys, name) })
 		for i := range runs {
 			if v := valueAt(&runs[i], name); !slices.Contains(a.Values, v) {
 				a.Values = append(a.Values, v)

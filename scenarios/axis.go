@@ -13,9 +13,9 @@ import (
 // Axis is one dimension of an experiment's grid: a swept key, or a named axis
 // of the scenario.
 type Axis struct {
-	Name    string // the dotted key, or the name of the axis
-	Labels  []string
-	Sampled bool // labels are numbers of points; runs also have the value of each sampled key
+	Name   string // the dotted key, or the name of the axis
+	Labels []string
+	Keys   []string // those of a sample, whose labels are numbers: runs also have the value of each
 }
 
 // axis is an axis with the assignments of its points.

@@ -25,7 +25,7 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 		Tuning: p.tuning, Figures: p.figures,
 	}
 	for i := range p.axes {
-		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels(), Sampled: p.axes[i].sample != nil})
+		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels(), Keys: p.axes[i].sample.keys()})
 	}
 	var problems config.Errors
 	if !p.bounded() {

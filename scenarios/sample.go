@@ -267,6 +267,16 @@ func (a *axis) draw(problems *config.Errors) *axis {
 	return a
 }
 
+// keys returns the sampled keys; nil without a sample.
+func (s *sample) keys() (keys []string) {
+	if s != nil {
+		for i := range s.ranges {
+			keys = append(keys, s.ranges[i].key.String())
+		}
+	}
+	return keys
+}
+
 // parts returns the number of parts that a range is divided into.
 func (s *sample) parts() int {
 	if s.Method == latinHypercube {

@@ -1,8 +1,8 @@
 // The runs of an experiment on its axes: a measure in a heat map and as main effects.
 
-const mostLevels = 12; // of an axis of numbers; one with more has bins
+const mostLevels = { sampled: 8, grid: 40 }; // of an axis of numbers; one with more has bins
 
-// levelsOf returns the levels of an axis, {label, x, from, to}, and the level of each of its
+// levelsOf returns the levels of an axis, {label, x}, and the level of each of its
 // values. The levels of numbers increase.
 function levelsOf(axis) {
   const numbers = axis.numbers;
@@ -13,13 +13,16 @@ function levelsOf(axis) {
   const off = (on) => Math.abs((on.to(middle) - on.to(low)) / (on.to(high) - on.to(low)) - 0.5);
   const log = low > 0 && high / low > 5 && off(logarithm) < off(identity);
   const on = log ? logarithm : identity;
-  if (numbers.length <= mostLevels) {
-    return { levels: sorted.map((x) => ({ label: axis.values[numbers.indexOf(x)], x, from: x, to: x })), of: numbers.map((x) => sorted.indexOf(x)), numeric: true, log };
+  if (numbers.length <= (axis.sampled ? mostLevels.sampled : mostLevels.grid)) {
+    return { levels: sorted.map((x) => ({ label: axis.values[numbers.indexOf(x)], x })), of: numbers.map((x) => sorted.indexOf(x)), numeric: true, log };
   }
-  const count = Math.min(Math.max(Math.round(Math.sqrt(numbers.length)), 4), 8);
+  const count = Math.min(Math.max(Math.round(Math.sqrt(numbers.length)), 4), 6);
   const edge = (i) => on.from(on.to(low) + (i / count) * (on.to(high) - on.to(low)));
-  const levels = Array.from({ length: count }, (_, i) => ({ label: `${figure(edge(i), 2)} to ${figure(edge(i + 1), 2)}`, x: on.from((on.to(edge(i)) + on.to(edge(i + 1))) / 2), from: edge(i), to: edge(i + 1) }));
   const part = (x) => Math.min(Math.floor(((on.to(x) - on.to(low)) / (on.to(high) - on.to(low))) * count), count - 1);
+  const levels = Array.from({ length: count }, (_, i) => {
+    const own = sorted.filter((x) => part(x) === i), ends = own.length > 0 ? [own[0], own[own.length - 1]] : [edge(i), edge(i + 1)];
+    return { label: ends[0] === ends[1] ? figure(ends[0], 3) : ends.map((x) => figure(x, 3)).join(" to "), x: on.from((on.to(edge(i)) + on.to(edge(i + 1))) / 2) };
+  });
   return { levels, of: numbers.map(part), numeric: true, log, binned: true };
 }
 

@@ -67,6 +67,7 @@ var platformCuts = map[string][]string{
 	"regression":       {"run.rounds=3"},
 	"regularizers":     {"run.rounds=3", "run.outer=2"},
 	"rush-hour":        {"run.rounds=2"},
+	"sample":           {"run.rounds=3", "experiment.sample.sample.size=6"},
 	"sigma":            {"run.rounds=3"},
 	"theory":           {"run.rounds=5"},
 	"vehicle":          {"run.rounds=3", "data.path=missing.json", "data.synthetic.tasks=6", "problem.warm_omega=1", "run.outer=1"},

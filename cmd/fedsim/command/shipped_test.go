@@ -35,6 +35,7 @@ var shortForms = map[string][]string{
 	"rush-hour":        {"data.synthetic.tasks=40", "data.synthetic.features=8", "data.synthetic.factors=5", "federation.clients_per_round=20", "network.cells=2", "run.max_time_s=9000"},
 	"regression":       {"run.rounds=10", "run.seeds=[1]"},
 	"regularizers":     {"run.outer=2", "run.rounds=5", "data.synthetic.features=10"},
+	"sample":           {"run.rounds=5", "run.seeds=[1]", "experiment.sample.sample.size=6"},
 	"selection":        {"run.rounds=4", "run.seeds=[1]", "data.partition.clients=100", "data.synthetic.rows_min=3000", "data.synthetic.rows_max=3000", "experiment.selection.tuning.extend=0"},
 	"sigma":            {"run.rounds=20", "run.stop_at=0", "problem.optimum_gap=1e-2", "run.seeds=[1]"},
 	"table1":           tableForm("table1", `["Google Glass", "Vehicle Sensor"]`),
