@@ -80,12 +80,28 @@ type Cost struct {
 }
 
 // costOf rounds a cost to two digits: more say nothing.
-func costOf(c experiment.Cost) Cost {
-	short := func(x float64) float64 {
-		y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
-		return y
+func costOf(c experiment.Cost) Cost { return Cost{rounded(c.Seconds, 2), rounded(c.Bytes, 2)} }
+
+func rounded(x float64, digits int) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return y
+}
+
+// Total returns the time of all groups and prerequisites on one core, and the memory of the
+// largest.
+func (p *Plan) Total() (sum Cost) {
+	add := func(c Cost) {
+		sum.TimeS += c.TimeS
+		sum.MemoryBytes = max(sum.MemoryBytes, c.MemoryBytes)
 	}
-	return Cost{short(c.Seconds), short(c.Bytes)}
+	for i := range p.Needs {
+		add(p.Needs[i].Cost)
+	}
+	for i := range p.Groups {
+		add(p.Groups[i].Cost)
+	}
+	sum.TimeS = rounded(sum.TimeS, 3)
+	return sum
 }
 
 // Options are how a scenario is planned.

@@ -14,6 +14,7 @@ import (
 
 	"fedsim/analysis/explain"
 	"fedsim/analysis/fairness"
+	"fedsim/experiment/plan"
 	"fedsim/experiment/work"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -144,11 +145,12 @@ func TestJSONPage(t *testing.T) {
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
 		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
-		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, sent{},
+		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, planJSON{}, plan.Plan{}, plan.Need{}, plan.Cost{}, plan.Group{}, sent{},
 		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{}} {
 		for i := range reflect.TypeOf(v).NumField() {
 			if f := reflect.TypeOf(v).Field(i); !f.Anonymous && f.IsExported() { // embedded structs are listed once
-				want = append(want, f.Tag.Get("json"))
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				want = append(want, name)
 			}
 		}
 	}
