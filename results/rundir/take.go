@@ -49,7 +49,7 @@ func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), fr
 	return nil
 }
 
-// Lack records what the directory will lack, for the manifest: see Manifest.Absent.
+// Lack records absent runs for the manifest: see Manifest.Absent.
 func (w *Writer) Lack(absent []string) { w.absent = absent }
 
 // Absent returns what Lack recorded.

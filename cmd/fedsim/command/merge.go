@@ -50,7 +50,7 @@ The plan directory stays as it is, so an interrupted merge can be repeated.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>)")
 	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.partial, "partial", false, "merge what is finished, if runs are missing")
+	flags.BoolVar(&f.partial, "partial", false, "merge the finished runs if others are missing")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
@@ -93,7 +93,7 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	return f.conclude(cmd, w, m.Scenario, made, nil)
 }
 
-// merging is a plan directory and what it lacks.
+// merging is a plan directory and its unfinished groups.
 type merging struct {
 	*work.Dir
 	path    string
@@ -123,8 +123,8 @@ func (f *mergeFlags) open(dir string) (*merging, error) {
 	return m, nil
 }
 
-// take adds the finished runs to the run directory. With --partial it records what is absent,
-// else it refuses groups without some of their runs.
+// take adds the finished runs to the run directory. It records absent runs of unfinished groups,
+// and refuses groups that are done without some of their runs.
 func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	places := experiment.Places(m.Scenario.Experiments)
 	var done []string
@@ -259,7 +259,7 @@ func (m *merging) missing() error {
 	if sets > 0 {
 		what += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
 	}
-	return fmt.Errorf("%s: cannot be merged: %s missing: %s: finish the work with fedsim work %s, or merge what is there with --partial",
+	return fmt.Errorf("%s: cannot be merged: %s missing: %s: finish the work with fedsim work %s, or merge the finished runs with --partial",
 		m.path, what, strings.Join(texts, ", "), m.path)
 }
 
@@ -290,7 +290,7 @@ func why(items map[string]*work.Item, g *plan.Group) string {
 	return string(item.Condition)
 }
 
-// printAbsent says what a partial merge lacks.
+// printAbsent prints the absent runs of a partial merge.
 func printAbsent(out io.Writer, w *rundir.Writer) error {
 	if len(w.Absent()) == 0 {
 		return nil
@@ -299,7 +299,7 @@ func printAbsent(out io.Writer, w *rundir.Writer) error {
 	return err
 }
 
-// absentText names the first of what a partial merge lacks, and counts the rest.
+// absentText names the first absent run of a partial merge, and counts the rest.
 func absentText(absent []string) string {
 	if len(absent) == 0 {
 		return ""
@@ -311,7 +311,7 @@ func absentText(absent []string) string {
 	return text
 }
 
-// noteAbsent warns that what a command shows is of a partial merge.
+// noteAbsent warns that a run directory is a partial merge.
 func noteAbsent(out io.Writer, dir string, m *rundir.Manifest) {
 	if len(m.Absent) == 0 {
 		return

@@ -87,7 +87,7 @@ func mainOf(args ...string) (status int, out, errors string) {
 func planned(t *testing.T, name string, sets []string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plan")
-	args := append([]string{"plan", name, "-o", dir}, sets...)
+	args := append([]string{"plan", name, "-o", dir, "--group-time", "0s"}, sets...)
 	if status, out, errors := mainOf(args...); status != 0 {
 		t.Fatalf("exit status %d\n%s%s", status, out, errors)
 	}
