@@ -102,8 +102,7 @@ func (a *attempt) run(ctx context.Context) error {
 	return a.install()
 }
 
-// install moves the attempt to the done groups, unless the group is there, and removes the
-// other attempts.
+// install moves the attempt to the done groups, unless the group is there.
 func (a *attempt) install() error {
 	if err := os.Rename(a.dir, a.DoneDir(a.id)); err != nil {
 		return err
@@ -111,9 +110,7 @@ func (a *attempt) install() error {
 	if err := atomicfile.SyncDir(filepath.Join(a.path, doneDir)); err != nil {
 		return err
 	}
-	err := writeNote(a.note(doneDir, a.id), &a.hold.claim)
-	_ = os.RemoveAll(a.AttemptsDir(a.id)) // another worker may write there
-	return err
+	return writeNote(a.note(doneDir, a.id), &a.hold.claim)
 }
 
 // open starts an attempt at a group: a copy of the newest attempt of a worker with work in it,
@@ -184,23 +181,12 @@ func (a *attempt) make(ctx context.Context) error {
 	if o.Checkpoints.Clock != nil {
 		o.Checkpoints.Store = rundir.NewStates(dir, a.resolved)
 	}
-	err := a.watched(func() error {
+	return a.watched(func() error {
 		if a.need.Kind == plan.NeedTable {
 			return a.makeTable(ctx, o)
 		}
 		return experiment.Make(ctx, a.Scenario.Experiments, a.need.Kind, a.need.Of, o)
 	})
-	if err != nil {
-		return err
-	}
-	done, err := a.done(a.item)
-	if err == nil && !done {
-		err = errors.New("it was made and is not there")
-	}
-	if err == nil {
-		_ = os.RemoveAll(dir) // another worker may write there
-	}
-	return err
 }
 
 // makeTable computes a data set of a table.
@@ -306,7 +292,7 @@ func (s shared) Reject(name string, why error) error {
 func (w *worker) fail(it *item, h *hold, why error) error {
 	f := Failure{Reason: quote.Line(why.Error()), Host: w.By.Host, Time: w.Run.Clock()}
 	if errors.Is(why, errBudget) {
-		f.TookS = h.claim.TookS
+		f.TookS = max(h.claim.TookS, w.MaxTime.Seconds())
 		f.Reason = fmt.Sprintf("over its budget of %s after %s: continue with --max-time", w.MaxTime, time.Duration(f.TookS*1e9).Round(time.Second/10))
 	}
 	w.failed[it.id] = true

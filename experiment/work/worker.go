@@ -254,7 +254,9 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 	if err := w.samePlan(); err != nil {
 		return out, false, err
 	}
-	h, ok, err := w.hold(it.id, w.By, w.Stale, w.now)
+	by := w.By
+	by.Started = w.Run.Clock()
+	h, ok, err := w.hold(it.id, by, w.Stale, w.now)
 	if !ok || err != nil {
 		return busy, false, err
 	}
@@ -267,11 +269,16 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 	}
 	began := w.Run.Clock()
 	err = w.do(ctx, it, h)
-	if done, failed := w.done(it); done && failed == nil { // whoever has done it
+	done, failed := w.done(it)
+	switch {
+	case failed != nil:
+		return out, true, errors.Join(err, failed)
+	case done: // by whomever
+		_ = os.RemoveAll(w.AttemptsDir(it.id)) // another worker may write there
 		w.Note(fmt.Sprintf("%s: done in %s", it.name, w.Run.Clock().Sub(began).Round(100*time.Millisecond)))
 		return ended, true, nil
-	}
-	switch {
+	case err == nil: // it was made and is corrupt
+		return waits, true, nil
 	case ctx.Err() != nil:
 		return out, true, context.Cause(ctx)
 	case isLocal(err):
@@ -416,7 +423,11 @@ func (w *worker) failures(groups []*item) error {
 		return nil
 	}
 	if blocked > 0 {
-		all = append(all, fmt.Errorf("%d groups were not tried, since they need what %w", blocked, ErrFailed))
+		text := "groups were not tried, since they need"
+		if blocked == 1 {
+			text = "group was not tried, since it needs"
+		}
+		all = append(all, fmt.Errorf("%d %s what %w", blocked, text, ErrFailed))
 	}
 	return errors.Join(append(all, fmt.Errorf("try again what %w with: fedsim work %s --retry", ErrFailed, w.path))...)
 }
