@@ -54,7 +54,7 @@ func planOf(t *testing.T, text string, set ...string) *Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(t.Context(), s, "v1", []string{"fedsim", "run", "x.toml"})
+	p, err := plan.New(t.Context(), s, plan.Options{Version: "v1", Command: []string{"fedsim", "run", "x.toml"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestKilledWorkers(t *testing.T) {
 		if i%5 == 4 {
 			of = 1
 		}
-		runFedsim(t, "plan", filepath.Join(root, fmt.Sprint(of, ".toml")), "-o", c.dir)
+		runFedsim(t, "plan", filepath.Join(root, fmt.Sprint(of, ".toml")), "-o", c.dir, fmt.Sprintf("--group-time=%ds", 60*(i/2%2)))
 		made += c.run(min(12, kills-made))
 		merged := filepath.Join(root, fmt.Sprint("merged", i))
 		runFedsim(t, "merge", c.dir, "--out", merged, "--no-figures")

@@ -51,7 +51,7 @@ longer is checkpointed and counts as failed; a longer time continues it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.part, "part", "", "do part i of n of the groups, as in 2/4; or a list for an array of tasks, as in 3,7,9/12")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "most time for a group, as in 90s or 2h; 0: no limit")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "most time for a group, as in 90s or 2h; 0: no limit (default: that of the plan)")
 	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
 	f.addAllow(cmd)
@@ -64,6 +64,9 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	defer ignoreTerminate()()
 	if err := errors.Join(f.check(), f.resumeFlags.check(cmd)); err != nil {
 		return err
+	}
+	if f.maxTime < 0 {
+		return usagef("--max-time=%s: must not be negative; 0: no limit", f.maxTime)
 	}
 	part, err := work.ParsePart(f.part, os.Getenv)
 	if err != nil {
@@ -85,6 +88,9 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	about.Resumable = true
+	if !cmd.Flags().Changed("max-time") {
+		f.maxTime = time.Duration(d.Plan.MaxTimeS * float64(time.Second))
+	}
 	by, err := thisWorker()
 	if err != nil {
 		return err
