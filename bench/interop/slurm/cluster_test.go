@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,10 @@ type cluster struct {
 	lock *os.File // locked while the test runs
 	env  []string // environment for Slurm's commands
 }
+
+// nodeName is the environment variable with the name of a node. Slurm sets it for scripts, and
+// start for the daemon of the node and what it starts.
+const nodeName = "SLURMD_NODENAME"
 
 // folders is the prefix of the folders of clusters. The path of munge's socket is in one and
 // must be short, so they are not in the folder of a test.
@@ -191,6 +196,9 @@ func (c *cluster) daemon(ctx context.Context, args ...string) error {
 	defer output.Close()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.env, c.dir, output, output
+	if i := slices.Index(args, "-N"); i > 0 {
+		cmd.Env = append(slices.Clone(cmd.Env), nodeName+"="+args[i+1])
+	}
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}

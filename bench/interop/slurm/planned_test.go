@@ -25,14 +25,15 @@ import (
 type planned struct {
 	*testing.T
 	*cluster
-	ctx      context.Context // ends before the test is killed
-	env      []string
-	scenario string
-	dir      string
+	ctx     context.Context // ends before the test is killed
+	env     []string
+	dir     string
+	run     string    // run directory of one process
+	running *exec.Cmd // which writes it
 }
 
-// newPlanned starts a cluster and plans a scenario.
-func newPlanned(t *testing.T, scenario string) *planned {
+// newPlanned starts a cluster and plans a scenario. It starts "fedsim run" with the scenario, too.
+func newPlanned(t *testing.T, scenario string, options ...string) *planned {
 	t.Helper()
 	if *fedsim == "" {
 		t.Skip("run make test-slurm")
@@ -43,9 +44,10 @@ func newPlanned(t *testing.T, scenario string) *planned {
 		t.Cleanup(cancel)
 	}
 	c := start(ctx, t)
-	// It holds no names that need no quoting.
-	p := &planned{T: t, cluster: c, ctx: ctx, env: c.env, scenario: scenario, dir: filepath.Join(t.TempDir(), "it's a plan")}
-	p.fedsim("plan", scenario, "-o", p.dir)
+	// A name that scripts must quote.
+	p := &planned{T: t, cluster: c, ctx: ctx, env: c.env, dir: filepath.Join(t.TempDir(), "it's a plan"), run: filepath.Join(t.TempDir(), "run")}
+	p.running = p.start("run", scenario, "--out", p.run, "--progress=none")
+	p.fedsim(append([]string{"plan", scenario, "-o", p.dir}, options...)...)
 	return p
 }
 
@@ -57,11 +59,12 @@ func (p *planned) start(args ...string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		p.Fatal(err)
 	}
+	p.Cleanup(func() { _ = cmd.Wait() }) // the context has ended
 	return cmd
 }
 
-// run runs fedsim and returns what it printed.
-func (p *planned) run(args ...string) (string, error) {
+// try runs fedsim and returns what it printed.
+func (p *planned) try(args ...string) (string, error) {
 	ctx := p.ctx
 	if ctx == nil {
 		ctx = p.Context()
@@ -75,7 +78,7 @@ func (p *planned) run(args ...string) (string, error) {
 // fedsim runs fedsim, which must succeed, and returns what it printed.
 func (p *planned) fedsim(args ...string) string {
 	p.Helper()
-	text, err := p.run(args...)
+	text, err := p.try(args...)
 	if err != nil {
 		p.Fatalf("fedsim %s: %v: %s", strings.Join(args, " "), err, text)
 	}
@@ -168,26 +171,20 @@ func (p *planned) workers() []worker {
 	return all
 }
 
-// on returns the processes of a node if a worker is among them: its daemon and those of its
-// tasks.
-func (p *planned) on(node string) []int {
-	var pids []int
-	busy := false
-	for _, pid := range p.processes() {
-		command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil {
-			continue
-		}
-		name := variable(pid, "SLURMD_NODENAME")
-		busy = busy || name == node && strings.HasPrefix(string(command), *fedsim+"\x00")
-		if name == node || strings.HasSuffix(string(command), "\x00-N\x00"+node+"\x00") {
-			pids = append(pids, pid)
+// crash kills a node with all that runs there. It reports false if no worker does.
+func (p *planned) crash(node string) bool {
+	if !slices.ContainsFunc(p.workers(), func(w worker) bool { return variable(w.pid, nodeName) == node }) {
+		return false
+	}
+	// All stop before the first ends: Slurm must not learn of the end of a script.
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		for _, pid := range p.processes() {
+			if variable(pid, nodeName) == node {
+				_ = syscall.Kill(pid, signal)
+			}
 		}
 	}
-	if !busy {
-		return nil
-	}
-	return pids
+	return true
 }
 
 // variable returns an environment variable of a process.
@@ -211,18 +208,45 @@ func (p *planned) interrupt() (task string, before map[string]string) {
 		if len(workers) == 0 {
 			return false
 		}
-		// A worker that is stopped cannot end before Slurm's signal comes.
+		// A worker that is stopped cannot end before Slurm's signal comes. One that has claimed
+		// a group handles the signal.
 		w := workers[0]
 		if syscall.Kill(w.pid, syscall.SIGSTOP) != nil {
+			return false
+		}
+		if !slices.ContainsFunc(p.state().Items, func(item item) bool { return item.State == "running" && item.PID == w.pid }) {
+			_ = syscall.Kill(w.pid, syscall.SIGCONT)
 			return false
 		}
 		stopped = w
 		return true
 	})
-	defer func() { _ = syscall.Kill(stopped.pid, syscall.SIGCONT) }()
 	before = p.done()
-	// By the number of the job: with <job>_<task>, scancel repeats the signal.
-	p.slurm("scancel", "--signal=TERM", "--batch", stopped.job)
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel() // scancel repeats the signal to a task of an array
+	scancel := exec.CommandContext(ctx, "scancel", "--signal=TERM", "--batch", stopped.job)
+	scancel.Env = p.env
+	if err := scancel.Start(); err != nil {
+		p.Fatal(err)
+	}
+	p.until("the worker has the signal", func() bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", stopped.pid))
+		if err != nil {
+			p.Fatal(err)
+		}
+		_, pending, _ := strings.Cut(string(status), "\nShdPnd:\t")
+		pending, _, _ = strings.Cut(pending, "\n")
+		mask, err := strconv.ParseUint(pending, 16, 64)
+		if err != nil {
+			p.Fatal(err)
+		}
+		return mask>>(syscall.SIGTERM-1)&1 == 1
+	})
+	cancel()
+	_ = scancel.Wait()
+	if err := syscall.Kill(stopped.pid, syscall.SIGCONT); err != nil {
+		p.Fatal(err)
+	}
 	return stopped.task, before
 }
 
@@ -258,19 +282,35 @@ func (p *planned) keep(before map[string]string) {
 	p.Logf("%d of %d groups were done before", len(before), len(after))
 }
 
-// complete reports whether all groups are done, as "fedsim status" says.
-func (p *planned) complete() bool {
+// state is what "fedsim status" says.
+type state struct {
+	Groups struct{ Total, Done, Failed int }
+	Items  []item
+}
+
+// item is a group or a prerequisite.
+type item struct {
+	State string
+	PID   int
+}
+
+func (p *planned) state() state {
 	p.Helper()
-	var state struct {
-		Groups struct{ Total, Done, Failed int }
-	}
-	if err := json.Unmarshal([]byte(p.fedsim("status", p.dir, "--json")), &state); err != nil {
+	var s state
+	if err := json.Unmarshal([]byte(p.fedsim("status", p.dir, "--json")), &s); err != nil {
 		p.Fatal(err)
 	}
-	if state.Groups.Total == 0 || state.Groups.Failed > 0 {
-		p.Fatalf("groups: %+v", state.Groups)
+	if s.Groups.Total == 0 || s.Groups.Failed > 0 {
+		p.Fatalf("groups: %+v", s.Groups)
 	}
-	return state.Groups.Done == state.Groups.Total
+	return s
+}
+
+// complete reports whether all groups are done.
+func (p *planned) complete() bool {
+	p.Helper()
+	s := p.state()
+	return s.Groups.Done == s.Groups.Total
 }
 
 // finish waits until no task is left. Then all groups must be done.
@@ -290,10 +330,12 @@ func (p *planned) finish() {
 // sameAsRun merges the plan and compares all files with those of "fedsim run".
 func (p *planned) sameAsRun() {
 	p.Helper()
-	run, merged := filepath.Join(p.TempDir(), "run"), filepath.Join(p.TempDir(), "merged")
-	p.fedsim("run", p.scenario, "--out", run, "--progress=none")
+	merged := filepath.Join(p.TempDir(), "merged")
 	p.fedsim("merge", p.dir, "--out", merged)
-	want, got := files(p.T, run), files(p.T, merged)
+	if err := p.running.Wait(); err != nil {
+		p.Fatalf("fedsim run: %v", err)
+	}
+	want, got := files(p.T, p.run), files(p.T, merged)
 	if names := slices.Sorted(maps.Keys(want)); !slices.Equal(names, slices.Sorted(maps.Keys(got))) || len(names) < 5 {
 		p.Fatalf("files %q, want %q", slices.Sorted(maps.Keys(got)), names)
 	}
