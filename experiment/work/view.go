@@ -76,7 +76,7 @@ func (v *View) names(folder string) (map[string]bool, error) {
 func (v *View) State() (*State, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s, _, err := v.look()
+	s, _, err := v.settled()
 	return s, err
 }
 
@@ -86,7 +86,7 @@ func (v *View) Stat() (rundir.Info, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if now := v.now(); v.looked.IsZero() || now.Sub(v.looked) >= time.Second {
-		s, version, err := v.look()
+		s, version, err := v.settled()
 		if err != nil {
 			return rundir.Info{}, err
 		}
@@ -96,6 +96,29 @@ func (v *View) Stat() (rundir.Info, error) {
 		}
 	}
 	return v.seen, nil
+}
+
+// A worker has no claim between two groups. If one was done this short a time ago and nobody
+// works, settled looks again, at most so often.
+const (
+	justDone  = 2 * time.Second
+	lookAgain = 5
+	pause     = 50 * time.Millisecond
+)
+
+// settled returns what look returns, with the workers that are between two groups.
+func (v *View) settled() (s *State, version string, err error) {
+	for i := 0; ; i++ {
+		s, version, err = v.look()
+		if err != nil || s.Workers > 0 || s.Complete() || i == lookAgain {
+			return s, version, err
+		}
+		done, err := os.Stat(filepath.Join(v.path, doneDir))
+		if err != nil || v.serverNow(nil).Sub(done.ModTime()) >= justDone {
+			return s, version, nil
+		}
+		time.Sleep(pause)
+	}
 }
 
 // look returns the state, and a text that changes with the state or the results.
