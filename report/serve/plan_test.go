@@ -91,6 +91,7 @@ func TestServesPlan(t *testing.T) {
 	look(work.Counts{Total: 2, Waiting: 1, Running: 1}, rundir.Writing, results.Done, results.UnderWay)
 	close(run.proceed)
 	<-run.ended
+	look(work.Counts{Total: 2, Waiting: 1, Running: 1}, rundir.Writing, results.Done, results.Done)
 	if err := os.Remove(claim); err != nil {
 		t.Fatal(err)
 	}
