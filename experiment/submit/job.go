@@ -19,6 +19,7 @@ type Job struct {
 	Cores     int      // of a task
 	Binary    string   // the absolute path of fedsim
 	Dir       string   // the absolute path of the plan
+	Here      string   // the working directory, where data files may be
 	Data      string   // the absolute path in FEDSIM_DATA, or ""
 	File      string   // the absolute path of what is submitted
 	Command   []string // the worker of a task and its arguments

@@ -20,7 +20,7 @@ func job(t *testing.T) *Job {
 	binary := filepath.Join(dir, "fedsim")
 	return &Job{
 		ID: "0123456789abcdef", Name: "lte", Version: "1.2+x y", Number: 2, Parts: "3,7,9/12", Tasks: 3, Minutes: 20, MemoryMiB: 300, Cores: 2,
-		Binary: binary, Dir: dir, Data: dir, File: filepath.Join(dir, "2-slurm.sh"),
+		Binary: binary, Dir: dir, Here: dir, Data: dir, File: filepath.Join(dir, "2-slurm.sh"),
 		Command: []string{binary, "work", dir, "--part", "3,7,9/12", "--workers", "2"},
 	}
 }
@@ -108,7 +108,7 @@ func TestScriptsCallTheWorker(t *testing.T) {
 				}
 				return path
 			}
-			write("fedsim", `printf '%s\n' "$FEDSIM_DATA" "$@" >"${0%/*}/arguments"`+"\n"+test.worker+"\n")
+			write("fedsim", `printf '%s\n' "$PWD" "$FEDSIM_DATA" "$@" >"${0%/*}/arguments"`+"\n"+test.worker+"\n")
 			write("scontrol", `printf '%s ' "$@" >"${0%/*}/requeued"`+"\n")
 			write("squeue", "echo "+test.state+"\n")
 			text, _ := render(t, test.engine, j)
@@ -120,7 +120,7 @@ func TestScriptsCallTheWorker(t *testing.T) {
 				t.Errorf("%v: %s", err, out)
 			}
 			arguments, err := os.ReadFile(filepath.Join(j.Dir, "arguments"))
-			if want := strings.Join(append([]string{j.Data}, j.Command[1:]...), "\n") + "\n"; string(arguments) != want || err != nil {
+			if want := strings.Join(append([]string{j.Here, j.Data}, j.Command[1:]...), "\n") + "\n"; string(arguments) != want || err != nil {
 				t.Errorf("arguments\n%swant\n%s%v", arguments, want, err)
 			}
 			requeued, err := os.ReadFile(filepath.Join(j.Dir, "requeued"))

@@ -27,7 +27,7 @@ import (
 // scenarios are the scenarios of the tests, with overrides that shorten them.
 var scenarios = map[string][]string{
 	"quickstart":   nil,
-	"lte-high-var": {"--set", "run.rounds=5"},
+	"lte-high-var": {"--set", "run.max_time_s=0.02", "--set", "data.synthetic.tasks=6", "--set", "run.seeds=[1]"},
 }
 
 // site is a HyperQueue cluster with fedsim.
@@ -190,7 +190,7 @@ func TestMergedRunsAreEqual(t *testing.T) {
 		for _, tasks := range []string{"1", "2", "7", "100"} {
 			t.Run(name+" "+tasks, func(t *testing.T) {
 				dir := fmt.Sprintf("%s's $(%s)", name, tasks)
-				s.run(t, append([]string{"fedsim", "plan", name, "-o", dir}, set...)...)
+				s.run(t, append([]string{"fedsim", "plan", name, "-o", dir, "--group-time", "0s"}, set...)...)
 				x := s.submit(t, dir, "--engine", "hyperqueue", "--tasks", tasks)
 				t.Logf("%+v", x)
 				if x.Tasks == 0 {
@@ -222,7 +222,7 @@ func TestEngineOfTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run(t, "fedsim", "run", "quickstart", "-q", "--out", "alone")
-	s.run(t, "fedsim", "plan", "quickstart", "-o", "it's a plan")
+	s.run(t, "fedsim", "plan", "quickstart", "-o", "it's a plan", "--group-time", "0s")
 	x := s.submit(t, "it's a plan", "--template", file, "--tasks", "3", "--", "--server-dir", filepath.Join(s.dir, "server"))
 	if x.Tasks != 3 {
 		t.Errorf("%d tasks", x.Tasks)
@@ -236,7 +236,7 @@ func TestKilledTask(t *testing.T) {
 	s := newSite(t)
 	long := []string{"quickstart", "--set", "run.rounds=20000", "--set", "run.seeds=[1, 2]"}
 	s.run(t, append([]string{"fedsim", "run", "-q", "--out", "alone"}, long...)...)
-	s.run(t, append([]string{"fedsim", "plan", "-o", "plan"}, long...)...)
+	s.run(t, append([]string{"fedsim", "plan", "-o", "plan", "--group-time", "0s"}, long...)...)
 	first := s.send(t, "plan", "--engine", "hyperqueue", "--tasks", "2")
 	kill(t, filepath.Join(s.dir, "plan"))
 	s.wait(t, first)

@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/experiment/plan"
 	"fedsim/experiment/submit"
 	"fedsim/experiment/work"
 	"fedsim/internal/quote"
+	"fedsim/scenarios"
 )
 
 // engineLocal is the engine of processes on this machine. The others are templates.
@@ -186,18 +188,22 @@ func (f *submitFlags) job(of *submission, p *plan.Plan, programs bool) (*submit.
 	if err != nil {
 		return nil, err
 	}
-	data := os.Getenv("FEDSIM_DATA")
-	if data != "" {
-		if data, err = filepath.Abs(data); err != nil {
+	folder := os.Getenv(data.FolderVariable)
+	if folder != "" {
+		if folder, err = filepath.Abs(folder); err != nil {
 			return nil, err
 		}
 	}
-	for _, path := range []string{of.dir, binary, data} {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range []string{of.dir, binary, folder, here} {
 		if strings.ContainsAny(path, "\r\n") {
 			return nil, usagef("%s: has a line break in its name", quote.Text(path))
 		}
 	}
-	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: of.dir, Data: data, AllowExternal: programs}
+	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: of.dir, Here: here, Data: folder, AllowExternal: programs}
 	of.missing.Fit(j)
 	j.Command = []string{binary, "work", of.dir, "--workers", strconv.Itoa(f.cores)}
 	if programs {
@@ -260,6 +266,9 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 		_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 		return err
 	}
+	if err := missingData(d.Scenario); err != nil {
+		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: data.path: %w: tasks need it too", err))
+	}
 	if err := forget(cmd, of, d); err != nil {
 		return err
 	}
@@ -273,6 +282,20 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 	m := of.missing
 	line := fmt.Sprintf("sent: %s, %s%s; %s", count(j.Tasks, "task"), count(m.Groups, "group"), about(m.TimeS), printed)
 	return f.report(cmd, &sent{engine.Name, j.File, j.Tasks, m.Groups, m.Running, m.TimeS, printed}, line)
+}
+
+// missingData returns the error of the first data file that is not here.
+func missingData(s *scenarios.Scenario) error {
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			if of := j.Candidates[0].Settings.Data; of.Path != "" && of.Fallback == "" {
+				if _, err := data.Locate(of.Path); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // about describes an estimate, if there is one.

@@ -71,9 +71,9 @@ func attend(cmd *cobra.Command, p *progress, of *submission, n int, ended <-chan
 				return interrupted
 			}
 			n--
-			switch w.Status {
-			case exitDone:
-			case exitInterrupted:
+			switch {
+			case w.Status == exitDone:
+			case w.Status == exitInterrupted, cmd.Context().Err() != nil: // perhaps before it could react
 				interrupted = true
 			default:
 				p.end()

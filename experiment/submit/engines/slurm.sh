@@ -16,6 +16,7 @@ sbatch
 #SBATCH {{.}}
 {{- end}}
 
+cd {{quote .Here}}
 {{with .Data}}export FEDSIM_DATA={{quote .}}
 {{end -}}
 # Slurm sends TERM to this shell a minute before the time limit, and when the job gives way to
