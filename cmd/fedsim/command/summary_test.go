@@ -155,7 +155,7 @@ func TestJSONPage(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(read(t, "docs/json.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\|").FindAllStringSubmatch(read(t, "docs/json.md"), -1) {
 		got = append(got, m[1])
 	}
 	if !slices.Equal(got, want) {
