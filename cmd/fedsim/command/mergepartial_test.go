@@ -24,7 +24,7 @@ var fastForm = []string{"--set", "run.rounds=5", "--set", "run.devices=true"}
 // plan with that group first, and a path for the run directory.
 func lackingOne(t *testing.T) (dir string, p *plan.Plan, out string) {
 	t.Helper()
-	dir = planned(t, "quickstart", fastForm)
+	dir = planned(t, "quickstart", append(slices.Clone(fastForm), "--group-time", "0s"))
 	p, _, _, err := plan.Read(dir, readVersion().String())
 	if err != nil {
 		t.Fatal(err)
