@@ -528,3 +528,27 @@ func TestReserved(t *testing.T) {
 		}
 	}
 }
+
+// With LogOnly the stage is no run directory, and its runs are in the log.
+func TestLogOnly(t *testing.T) {
+	about := testAbout()
+	about.LogOnly = true
+	w, err := Create(t.TempDir(), false, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := syntheticRuns()[:4]
+	addAll(t, w, runs)
+	flush(t, w)
+	if exists(filepath.Join(w.stage(), manifestFile)) || exists(filepath.Join(w.stage(), roundsFile)) {
+		t.Error("the stage is a run directory")
+	}
+	l, err := ReadLive(w.Dir())
+	if err != nil || len(l.Runs) != len(runs) {
+		t.Fatalf("%+v %v", l, err)
+	}
+	finish(t, w, Complete)
+	if got, err := Read(w.Dir()); err != nil || len(got.Runs) != len(runs) {
+		t.Errorf("%+v %v", got, err)
+	}
+}

@@ -280,10 +280,13 @@ func (w *Writer) Checkpoint() error {
 }
 
 // checkpoint makes the finished runs durable, and then writes them as a run directory,
-// for readers.
+// for readers, unless the log is enough.
 func (w *Writer) checkpoint() error {
 	if err := w.saveFinished(); err != nil {
 		return err
+	}
+	if w.about.LogOnly {
+		return nil
 	}
 	return w.writeStage(Running, attached{}, nil)
 }

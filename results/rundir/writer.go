@@ -101,6 +101,7 @@ type About struct {
 	Started   time.Time
 	Runs      int  // of the scenario, for ReadLive; 0: not known
 	Resumable bool // the run can be resumed from DIR/.unfinished
+	LogOnly   bool // Add writes the log of progress only: see [Writer.Add]
 }
 
 // Writer writes the runs of a scenario to a run directory. Until Finish all files are in
@@ -255,7 +256,7 @@ func (w *Writer) attached() (a attached, err error) {
 // Add adds a finished or interrupted run. The index is its place in the scenario; runs may
 // be added in any order. After 1, 2, 4, 8, ... runs Add writes them to DIR/.unfinished as
 // a run directory that Read accepts. All these writes together cost no more than the
-// final one.
+// final one. With About.LogOnly it writes the log alone, which ReadLive and Take read.
 func (w *Writer) Add(index int, run results.Run) error {
 	if err := checkRun(&run); err != nil {
 		return err
