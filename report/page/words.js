@@ -64,6 +64,7 @@ function clock(s) {
   if (s < 60) return figure(s, 3) + " s";
   const seconds = Math.round(s), minutes = Math.round(s / 60);
   if (seconds < 3600) return Math.floor(seconds / 60) + " min " + (seconds % 60) + " s";
+  if (minutes >= 72 * 60) return Math.round(minutes / (24 * 60)) + " days";
   return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
 }
 

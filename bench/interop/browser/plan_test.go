@@ -62,8 +62,8 @@ func TestServedPageFollowsPlan(t *testing.T) {
 		}
 	}
 	runFedsim(t, "work", dir)
-	b.until(`document.body.textContent.includes("All groups are done")`)
-	if text := ask[string](b, `document.getElementById("plan").textContent`); !strings.Contains(text, "fedsim merge") || strings.Contains(text, "node7") {
+	b.until(`document.getElementById("plan").textContent.includes("fedsim merge") && document.getElementById("foot").textContent === "All groups are done"`)
+	if text := ask[string](b, `document.getElementById("plan").textContent`); !strings.Contains(text, "6 of 6 done") || strings.Contains(text, "node7") {
 		t.Errorf("at the end: %s", text)
 	}
 }
