@@ -85,7 +85,7 @@ function panelOf(axis, lines, at, measure, range, log) {
       }
     }
   });
-  return el("figure", { class: "chart" }, drawing);
+  return el("figure", { class: "drawn" }, drawing);
 }
 
 // tableOfEffects returns the numbers of a panel.
