@@ -466,6 +466,7 @@ func TestSeries(t *testing.T) {
 	}
 	p := func(v string) results.Setting { return results.Setting{Key: "a.p", Value: v} }
 	step := func(v string) results.Setting { return results.Setting{Key: "b.step", Value: v} }
+	at := func(v string) results.Setting { return results.Setting{Key: "c.at", Value: v} }
 	for _, c := range []struct {
 		name, series, want string
 		runs               []results.Run
@@ -475,6 +476,9 @@ func TestSeries(t *testing.T) {
 		{"words", "a.p", "low high never", []results.Run{point("m", p("low")), point("m", p("never")), point("m", p("high"))}, false},
 		{"methods", "method", "B A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
 		{"one more key", "a.p", "1, step = x|1, step = y", []results.Run{point("m", p("1"), step("x")), point("m", p("1"), step("y"))}, false},
+		{"a sampled key", "b.step", "0.1 0.2", []results.Run{point("m", p("1"), step("0.2"), at("7")), point("m", p("2"), step("0.1"), at("7"))}, true},
+		{"a sampled point", "method", "B, p = 1|B, p = 2", []results.Run{point("B", p("1"), step("0.2")), point("B", p("2"), step("0.1"))}, false},
+		{"a sampled key twice", "b.step", "0.1, p = 1|0.1, p = 2", []results.Run{point("m", p("1"), step("0.1")), point("m", p("2"), step("0.1"))}, false},
 		{"and methods", "a.p", "1, B|1, A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
 	} {
 		m, err := newModel(results.Figure{Series: c.series, Emphasis: "never"}, c.runs)

@@ -335,3 +335,24 @@ func TestRelativeUnits(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// One method over a sample has a row for each point, with its values, in the blocks of the other
+// axes.
+func TestSummaryOfASample(t *testing.T) {
+	var runs []Run
+	for _, link := range []string{"lte", "wifi"} {
+		for _, v := range [][2]string{{"1", "0.5"}, {"2", "0.25"}, {"3", "0.25"}} {
+			runs = append(runs, Run{Experiment: "e", Method: "m", Status: Done, Rounds: []Round{{}}, Point: []Setting{{"sample", v[0]}, {"problem.lambda", v[1]}, {"network.profile", link}}})
+		}
+	}
+	e := Summary(runs, nil).Experiments[0]
+	if e.RowHead() != "sample: lambda" || len(e.Blocks) != 2 || SettingsText(e.Blocks[1].Point) != "network.profile = wifi" {
+		t.Errorf("head %q, blocks %+v", e.RowHead(), e.Blocks)
+	}
+	for i, want := range []string{"1: 0.5", "2: 0.25", "3: 0.25"} {
+		r := &e.Blocks[1].Rows[i]
+		if r.Text() != want || r.Label != want[:1] || SettingsText(r.Sampled) != "problem.lambda = "+want[3:] {
+			t.Errorf("row %d is %+v, want %s", i, r, want)
+		}
+	}
+}

@@ -79,10 +79,12 @@ func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 const mostSeed = 1<<63 - 1
 
 // drivePlan removes the settings of methods from the experiment.
-func drivePlan(p *plan) {
+func drivePlan(p *plan, problems *config.Errors) {
 	ofMethods := func(a config.Assignment) bool { return len(a.Path) > 0 && a.Path[0] == "methods" }
 	p.set = slices.DeleteFunc(p.set, ofMethods)
-	p.axes = slices.DeleteFunc(p.axes, func(a axis) bool { return a.sample != nil && !a.sample.keep(ofMethods) })
+	for _, key := range sampledBy(p.axes, ofMethods) {
+		p.dropSampled(key, p.at, problems)
+	}
 	for i := range p.axes {
 		for k := range p.axes[i].points {
 			point := &p.axes[i].points[k]

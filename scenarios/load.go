@@ -168,7 +168,7 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	}
 	if by != nil {
 		for i := range s.plans {
-			drivePlan(&s.plans[i])
+			drivePlan(&s.plans[i], &problems)
 		}
 		s.requireOnePoint(root, &problems)
 	}

@@ -197,13 +197,11 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 	}
 	for _, a := range o.settings {
 		p.set = except(p.set, a.Path)
-		dropped := -1 // index of the sample, which loses the key
 		for i := range p.axes {
 			axis := &p.axes[i]
 			switch {
 			case !axis.sets(a.Path):
-			case axis.sample != nil:
-				dropped = i
+			case axis.sample != nil: // dropSampled
 			case axis.alone(a.Path):
 				axis.collapse(a)
 			default:
@@ -212,13 +210,7 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 					axis.name, p.name, a.Path, p.name, axis.name))
 			}
 		}
-		if dropped >= 0 {
-			if rest := p.axes[dropped].drop(a.Path, a.Value.Place, problems); rest != nil {
-				p.axes[dropped] = *rest
-			} else {
-				p.axes = slices.Delete(p.axes, dropped, dropped+1)
-			}
-		}
+		p.dropSampled(a.Path, a.Value.Place, problems)
 		for i := range p.tuned {
 			if k := p.tuned[i].find(a.Path); k >= 0 {
 				axis := &p.tuned[i].axes[k]

@@ -233,11 +233,31 @@ func (a *axis) drop(key config.Path, at config.Place, problems *config.Errors) *
 	return drawn
 }
 
-// keep removes the ranges of some keys from the sample, whose points stay. It reports whether
-// any are left.
-func (s *sample) keep(without func(config.Assignment) bool) bool {
-	s.ranges = slices.DeleteFunc(s.ranges, func(r sampled) bool { return without(config.Assignment{Path: r.key}) })
-	return len(s.ranges) > 0
+// sampledBy returns the sampled keys of some kind.
+func sampledBy(axes []axis, kind func(config.Assignment) bool) (keys []config.Path) {
+	for i := range axes {
+		if s := axes[i].sample; s != nil {
+			for _, r := range s.ranges {
+				if kind(config.Assignment{Path: r.key}) {
+					keys = append(keys, r.key)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// dropSampled removes a key from the sample of the experiment, and the axis with its last key.
+func (p *plan) dropSampled(key config.Path, at config.Place, problems *config.Errors) {
+	i := slices.IndexFunc(p.axes, func(a axis) bool { return a.sample != nil && a.sets(key) })
+	if i < 0 {
+		return
+	}
+	if rest := p.axes[i].drop(key, at, problems); rest != nil {
+		p.axes[i] = *rest
+	} else {
+		p.axes = slices.Delete(p.axes, i, i+1)
+	}
 }
 
 // draw draws the points of the sample and keeps those that run.

@@ -213,3 +213,33 @@ func TestSampledPointsDiffer(t *testing.T) {
 		}
 	}
 }
+
+// A figure has panels and lines for sampled keys, unless an override removes them. A driver
+// selects a point.
+func TestFiguresAndDriversOfSamples(t *testing.T) {
+	source := sampleOf(latinHypercube, 3, 1, lambdaRange, dropRange, `"methods.mocha.options.epochs" = [1.0, 2.0, 3.0]`) +
+		"[experiment.figure]\nseries = \"problem.lambda\"\npanel = \"faults.drop_probability\"\n"
+	s := parse(t, source)
+	resolveAgain(t, s)
+	if f := s.Experiments[0].Figures[0]; f.Series != "problem.lambda" || f.Panel != "faults.drop_probability" {
+		t.Errorf("the figure is %+v", f)
+	}
+	f := parse(t, source, "problem.lambda=1", "faults.drop_probability=0").Experiments[0].Figures[0]
+	if f.Series != "method" || f.Panel != "" {
+		t.Errorf("the figure without the keys is %+v", f)
+	}
+	if _, err := loadDriven(t, source, 5); err == nil || !strings.Contains(err.Error(), `has 3 points on axis sample (1, 2, 3): a driven scenario must have one: choose it, as with --set experiment.e.axis.sample='["1"]'`) {
+		t.Errorf("a driver of three points: %v", err)
+	}
+	one, err := loadDriven(t, source, 5, "experiment.e.sample.points=[2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(one); len(got) != 1 || !strings.Contains(got[0], "/sample=2/problem.lambda=") || strings.Contains(got[0], "epochs") {
+		t.Errorf("a driver of one point has the runs %q", got)
+	}
+	text, err := one.Resolved()
+	if err != nil || strings.Contains(string(text), "epochs") {
+		t.Errorf("the resolved scenario of a driver: %v\n%s", err, text)
+	}
+}
