@@ -95,10 +95,13 @@ func (p *planned) slurm(args ...string) string {
 	return out
 }
 
-// until waits for a condition.
+// until waits for a condition, until shortly before the test would be killed.
 func (p *planned) until(what string, holds func() bool) {
 	p.Helper()
-	begun := time.Now()
+	begun, limit := time.Now(), time.Hour
+	if end, ok := p.Deadline(); ok {
+		limit = time.Until(end) - 40*time.Second
+	}
 	if err := wait(p.ctx, limit, what, func() (bool, error) { return holds(), nil }); err != nil {
 		p.Fatalf("%v; %s", err, p.fedsim("status", p.dir))
 	}
