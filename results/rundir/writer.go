@@ -18,6 +18,7 @@
 // DIR at the end. The manifest is moved last, so a directory with a manifest is complete.
 // [Read] checks all files against each other. [ReadLive] reads a directory during a run,
 // up to the last second. [OpenCheckpoint] resumes a run that was interrupted or killed.
+// [Writer.Take] adds the finished runs of other unfinished directories, to merge them.
 // One process at a time writes to a directory: it holds a lock on DIR/.unfinished/lock.
 //
 // Numbers read back to the same bits, and an empty cell is NaN. The same results give the
