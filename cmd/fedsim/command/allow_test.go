@@ -12,15 +12,16 @@ import (
 // starting are the commands that start the programs of a scenario, if the user allows it.
 var starting = []string{"run", "tune", "theory"}
 
-// harmless has a call of every other command, with the scenario x.toml or its run
-// directory runs/x where it takes one. A call that fails starts with "!".
+// harmless has a call of every other command, with the scenario x.toml, its run directory
+// runs/x or its plan plans/x where it takes one. Those of plans are not allowed to start
+// programs. A call that fails starts with "!".
 var harmless = map[string]string{
 	"algorithms": "", "completion": "bash",
 	"compare": "runs/x runs/y --target test_error=0.8", "data describe": "!x.toml", "data generate": "!x.toml -o data", "data export": "!x.toml --out rows", "engine": "!x.toml", "explain": "runs/x",
-	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "learner check": "!./x.toml", "man": "pages",
+	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "learner check": "!./x.toml", "man": "pages", "merge": "!plans/x", "plan": "x.toml -o plans/y",
 	"plot": "runs/x", "report": "runs/x", "results show": "runs/x", "results export": "runs/x", "scenarios list": "",
-	"scenarios schema": "", "scenarios show": "quickstart", "scenarios validate": "x.toml", "serve": "runs/x",
-	"trace convert": "!x.toml -o y.csv", "trace stats": "!x.toml", "trace synthesize": "--devices 2 --days 1 -o t.csv", "version": "",
+	"scenarios schema": "", "scenarios show": "quickstart", "scenarios validate": "x.toml", "serve": "runs/x", "status": "plans/x", "submit": "!plans/x --engine local",
+	"trace convert": "!x.toml -o y.csv", "trace stats": "!x.toml", "trace synthesize": "--devices 2 --days 1 -o t.csv", "version": "", "work": "!plans/x",
 }
 
 // No command but those of starting starts the program of a scenario: neither that of a
@@ -57,6 +58,9 @@ command = ["learner", "log=started"]
 	started := filepath.Join(dir, "started")
 	if err := os.Remove(started); err != nil {
 		t.Fatalf("the run has not started the program: %v", err)
+	}
+	if out, err := call("plan", "x.toml", "-o", "plans/x"); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	for _, cmd := range all(newRoot(nil)) {
 		name := strings.TrimPrefix(cmd.CommandPath(), "fedsim ")

@@ -53,7 +53,8 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission, d *work.Dir, j *
 	case stopped:
 		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(left, "group")), context.Canceled}
 	default:
-		return fmt.Errorf("%s left, of which %d failed: \"fedsim status %s\" says why", count(left, "group"), state.Groups.Failed, submit.Quote(of.named))
+		return fmt.Errorf("%s left; %s and %s failed: \"fedsim status %s\" says why",
+			count(left, "group"), count(state.Groups.Failed, "group"), count(state.Needs.Failed, "prerequisite"), submit.Quote(of.named))
 	}
 }
 
@@ -75,6 +76,7 @@ func attend(cmd *cobra.Command, p *progress, of *submission, n int, ended <-chan
 			case w.Status == exitDone:
 			case w.Status == exitInterrupted, cmd.Context().Err() != nil: // perhaps before it could react
 				interrupted = true
+			case w.Status == exitFailed && of.failed(): // the end says so
 			default:
 				p.end()
 				printError(cmd.ErrOrStderr(), w.Err)
@@ -91,6 +93,12 @@ func attend(cmd *cobra.Command, p *progress, of *submission, n int, ended <-chan
 			p.show(state.Groups.Done, state.Groups.Total, "groups", share, before, count(n, "worker"), "")
 		}
 	}
+}
+
+// failed reports whether a group or a prerequisite has failed.
+func (of *submission) failed() bool {
+	state, err := of.view.State()
+	return err == nil && state.Groups.Failed+state.Needs.Failed > 0
 }
 
 // doneShare returns the share of the work of a plan that is done.
