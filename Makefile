@@ -17,7 +17,7 @@ EXAMPLES = prox steady foreground gilbert utility semiasync
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-hyperqueue test-kubernetes test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-hyperqueue test-kubernetes test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -59,7 +59,12 @@ SEQUENTIAL = mtl: SoftmaxOptimaOnHAR OneVsRestIsABlockProblem RowSumsOfVeryManyT
 EMPTY =
 SPACE = $(EMPTY) $(EMPTY)
 race:
+	@$(MAKE) --no-print-directory -j2 --output-sync=target race-packages race-commands
+
+race-packages:
 	$(GO) test -race -short -skip '^Test($(subst $(SPACE),|,$(filter-out %:,$(SEQUENTIAL))))$$' $(CONCURRENT)
+
+race-commands: # the linker takes one core, so it runs beside the tests of packages
 	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
 
 invariants:

@@ -13,7 +13,7 @@ import (
 // shuffles and the two lambdas that win most often. fedsim run table1 uses all.
 func TestErrorsOnHAR(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes twenty seconds and needs FEDSIM_DATA")
+		t.Skip("takes ten seconds and needs FEDSIM_DATA")
 	}
 	folder := os.Getenv("FEDSIM_DATA")
 	if folder == "" {
@@ -26,7 +26,7 @@ func TestErrorsOnHAR(t *testing.T) {
 		t.Skipf("no har.zip in %s: set FEDSIM_DATA to the folder that holds it", folder)
 	}
 	table := Table{Name: "table1", Config: Defaults(), Sets: []Set{set}}
-	table.Shuffles, table.Folds, table.Lambdas = 1, 3, []float64{1e-3, 1e-4}
+	table.Shuffles, table.Folds, table.Lambdas = 1, 2, []float64{1e-3, 1e-4}
 	r, err := table.Run(t.Context(), mtl.Defaults(), Options{Folder: folder})
 	if err != nil {
 		t.Fatal(err)
