@@ -144,6 +144,16 @@ func TestHyperQueue(t *testing.T) {
 	}
 }
 
+// A folder of data is mounted where the variable for it says.
+func TestKubernetesData(t *testing.T) {
+	text, _ := render(t, "kubernetes", job(t), "--image=x", "--claim=c", "--data=sets/har")
+	for _, line := range []string{"env: [{name: FEDSIM_DATA, value: /data}]", `- {name: plan, mountPath: /data, subPath: "sets/har", readOnly: true}`} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %s in\n%s", line, text)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for _, test := range []struct {
 		engine  string

@@ -19,6 +19,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // patience is how long a job may take.
@@ -193,6 +194,13 @@ func mergesLike(t *testing.T, dir string, scenario ...string) {
 	sameRuns(t, merged, run)
 }
 
+// evict evicts a pod, as draining a node does.
+func evict(t *testing.T, pod *corev1.Pod, grace int64) error {
+	t.Helper()
+	return control.client.CoreV1().Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, DeleteOptions: metav1.NewDeleteOptions(grace)})
+}
+
 // A planned, submitted and merged scenario has the bytes of one that ran here. The pods keep
 // the strictest pod security standard, which the namespace enforces.
 func TestJobsHaveTheBytesOfARun(t *testing.T) {
@@ -206,21 +214,17 @@ func TestJobsHaveTheBytesOfARun(t *testing.T) {
 	mergesLike(t, dir, "quickstart")
 }
 
-// A pod that is evicted and one whose container gets SIGTERM are replaced, and neither counts
-// as a failure of its index.
+// A pod that is evicted, one that is killed in its eviction and one whose container gets
+// SIGTERM are replaced, and none counts as a failure of its index.
 func TestInterruptedPodsAreReplaced(t *testing.T) {
 	claim := newClaim("interrupted")
 	dir := volume(t, claim)
 	scenario := []string{"lte-high-var", "--set", "run.seeds=[1]", "--set", "data.synthetic.tasks=6"}
 	fedsim(t, append([]string{"plan", "-o", dir}, scenario...)...)
-	job := submit(t, dir, 2, "--claim="+claim.Name)
-	evicted := worker(t, dir, job, 0)
-	err := control.client.CoreV1().Pods(namespace).EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: evicted.Name}})
+	job := submit(t, dir, 3, "--claim="+claim.Name)
+	evicted, interrupted, killed := worker(t, dir, job, 0), worker(t, dir, job, 1), worker(t, dir, job, 2)
+	err := errors.Join(nodes.signal(interrupted, syscall.SIGTERM), nodes.signal(killed, syscall.SIGSTOP), evict(t, evicted, 60), evict(t, killed, 1))
 	if err != nil {
-		t.Fatal(err)
-	}
-	interrupted := worker(t, dir, job, 1)
-	if err := nodes.signal(interrupted, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	job = completes(t, job)
@@ -234,11 +238,13 @@ func TestInterruptedPodsAreReplaced(t *testing.T) {
 			t.Errorf("index %s: %s failures counted, %s ignored", index, counted, ignored)
 		}
 	}
-	if want := (map[string][]int32{"0": {0}, "1": {0, 75}}); !maps.EqualFunc(codes, want, slices.Equal) { // an evicted pod is deleted
+	if want := (map[string][]int32{"0": {0}, "1": {0, 75}, "2": {0}}); !maps.EqualFunc(codes, want, slices.Equal) { // an evicted pod is deleted
 		t.Errorf("exit codes %v, not %v", codes, want)
 	}
-	if code, ok := nodes.exitCode(evicted); code != 75 || !ok {
-		t.Errorf("the evicted pod: exit code %d (%v)", code, ok)
+	for pod, want := range map[*corev1.Pod]int{evicted: 75, interrupted: 75, killed: 128 + int(syscall.SIGKILL)} {
+		if code, ok := nodes.exitCode(pod); code != want || !ok {
+			t.Errorf("pod %s: exit code %d (%v), not %d", pod.Name, code, ok, want)
+		}
 	}
 	mergesLike(t, dir, scenario...)
 }
@@ -277,4 +283,54 @@ func TestFailedIndexIsSubmittedAgain(t *testing.T) {
 		t.Errorf("%d parts were submitted again", *job.Spec.Completions)
 	}
 	mergesLike(t, dir, "quickstart")
+}
+
+// The claim of docs/clusters.md serves a plan and its data from two folders of a volume.
+func TestDocumentedClaim(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(tree, "docs", "clusters.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	claim := new(corev1.PersistentVolumeClaim)
+	if err := yaml.UnmarshalStrict([]byte(text), claim); err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	folder := volume(t, claim)
+	data := filepath.Join(folder, "data", "two.csv")
+	rows := "task,label,x\n" + strings.Repeat("a,1,2\na,-1,-1\nb,1,0.5\nb,-1,-3\n", 10)
+	if err := errors.Join(os.Mkdir(filepath.Dir(data), 0o755), os.WriteFile(data, []byte(rows), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FEDSIM_DATA", filepath.Dir(data))
+	dir := filepath.Join(folder, "lte")
+	scenario := []string{"quickstart", "--set", "data.source=csv", "--set", "data.path=two.csv", "--set", "run.rounds=50"}
+	fedsim(t, append([]string{"plan", "-o", dir}, scenario...)...)
+	completes(t, submit(t, dir, 2, "--claim="+claim.Name, "--path=lte", "--data=data", "--namespace="+namespace))
+	mergesLike(t, dir, scenario...)
+}
+
+// A manifest may be changed before it is applied. A wrong option in it fails an index at once.
+func TestUsageErrorIsNotRepeated(t *testing.T) {
+	claim := newClaim("usage")
+	dir := volume(t, claim)
+	fedsim(t, "plan", "quickstart", "-o", dir)
+	manifest := fedsim(t, "submit", dir, "--engine", "kubernetes", "--tasks", "2", "--print", "--", "--image="+built.name, "--claim="+claim.Name)
+	changed := strings.Replace(manifest, `"--workers", "1"`, `"--wrokers", "1"`, 1)
+	apply := exec.Command("kubectl", "apply", "-f", "-")
+	apply.Stdin = strings.NewReader(changed)
+	before := jobs(t)
+	if out, err := apply.CombinedOutput(); err != nil || changed == manifest {
+		t.Fatalf("%v: %s%s", err, out, changed)
+	}
+	for name, job := range jobs(t) {
+		if before[name] != nil {
+			continue
+		}
+		job, how := end(t, job)
+		if codes, want := exitCodes(t, job), (map[string][]int32{"0": {2}, "1": {2}}); how != batchv1.JobFailed || !maps.EqualFunc(codes, want, slices.Equal) {
+			t.Errorf("%s: exit codes %v, not %v\n%s", how, codes, want, nodes.output())
+		}
+	}
 }
