@@ -252,15 +252,16 @@ func (m *merging) missing() error {
 			texts = append(texts, m.nameOf(g)+" ("+why(items, g)+")")
 		}
 	}
-	if more := len(m.lacking) - named; more > 0 {
-		texts = append(texts, count(more, "more group"))
+	more := ""
+	if n := len(m.lacking) - named; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
 	}
 	what := fmt.Sprintf("%d of %s", runs, count(m.Plan.Runs, "run"))
 	if sets > 0 {
 		what += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
 	}
-	return fmt.Errorf("%s: cannot be merged: %s missing: %s: finish the work with fedsim work %s, or merge the finished runs with --partial",
-		m.path, what, strings.Join(texts, ", "), m.path)
+	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s, or merge the finished runs with --partial",
+		m.path, what, strings.Join(texts, ", "), more, m.path)
 }
 
 // nameOf names a group by its first run, or its table.
