@@ -24,8 +24,11 @@ func TestArray(t *testing.T) {
 		!strings.Contains(text, "\n#SBATCH --partition=debug\n#SBATCH --comment 'a b'\n") {
 		t.Errorf("--print: %s", text)
 	}
+	if text, err := p.try("submit", p.dir, "--engine=slurm", "--", "--partition=none"); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "Invalid partition") {
+		t.Errorf("a partition that is not there: %v: %s", err, text)
+	}
 	if tasks := p.tasks(); len(tasks) > 0 {
-		t.Fatalf("--print submitted %v", tasks)
+		t.Fatalf("submitted %v too early", tasks)
 	}
 	p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4", "--", "--partition=debug", "--comment", "a b")
 
