@@ -111,6 +111,16 @@ func pods(t *testing.T, job *batchv1.Job) []corev1.Pod {
 	return list.Items
 }
 
+// refused returns an error if the API server has refused a pod of a job.
+func refused(t *testing.T, job *batchv1.Job) error {
+	t.Helper()
+	list, err := control.client.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate,involvedObject.name=" + job.Name})
+	if err == nil && len(list.Items) > 0 {
+		err = errors.New(list.Items[0].Message)
+	}
+	return err
+}
+
 // end waits until a job has ended, and returns it and the type of the condition that it ended
 // with.
 func end(t *testing.T, job *batchv1.Job) (*batchv1.Job, batchv1.JobConditionType) {
@@ -127,7 +137,7 @@ func end(t *testing.T, job *batchv1.Job) (*batchv1.Job, batchv1.JobConditionType
 				ended = c.Type
 			}
 		}
-		return ended != "", faults.take()
+		return ended != "", errors.Join(refused(t, job), faults.take())
 	})
 	if err != nil {
 		t.Fatalf("%v: %+v\n%s", err, job.Status, nodes.output())
@@ -156,7 +166,7 @@ func worker(t *testing.T, dir string, job *batchv1.Job, index int) *corev1.Pod {
 			}
 		}
 		if found == nil {
-			return false, faults.take()
+			return false, errors.Join(refused(t, job), faults.take())
 		}
 		claims, err := filepath.Glob(filepath.Join(dir, "claims", "*.json"))
 		for _, path := range claims {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +101,13 @@ func withCluster(run func() int) (code int, err error) {
 	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if _, err := control.client.CoreV1().Namespaces().Create(ctx, strict, metav1.CreateOptions{}); err != nil {
 		return 0, err
+	}
+	// Pods are refused until their namespace has an account.
+	if err := until(ctx, time.Minute, func() (bool, error) {
+		_, err := control.client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	}); err != nil {
+		return 0, fmt.Errorf("the namespace has no account: %w\n%s", err, tail(filepath.Join(dir, "cluster"), "kube-controller-manager.log"))
 	}
 	if nodes, err = startKubelet(ctx, control.client, built, filepath.Join(dir, "logs"), faults.add); err != nil {
 		return 0, err
