@@ -13,8 +13,8 @@ import (
 
 // Cost is an estimate of what a computation takes on one core. It comes from a model of the
 // sizes of data, models and rounds, without a clock: the same scenario has the same costs on every
-// machine. Runs that end early, by run.stop_at or run.max_time_s, take less; a reference
-// optimum and work that depends on the data are guesses.
+// machine. When a run stops at a target or after a time, how long a reference optimum takes, and
+// work that depends on the data are guesses.
 type Cost struct {
 	Seconds float64
 	Bytes   float64
@@ -43,11 +43,12 @@ const (
 	rowsTime    = 2e-6   // of a row by device, or a value by client
 	runTime     = 1e-3   // of a run: building devices and links, its files
 	valueTime   = 15e-9  // of a value of the data: generated, divided and scaled
-	solvePasses = 300    // passes over the data for a reference optimum or a learned coupling
+	solvePasses = 60     // passes over the data for a reference optimum or a learned coupling
 	fitPasses   = 40     // passes for a fit of a table
+	stopShare   = 0.5    // of the rounds of a run that stops at a target
 	thetaPasses = 15     // passes of a device whose work ends at an accuracy
 
-	processBytes = 60 << 20 // of a process without runs
+	processBytes = 40 << 20 // of a process without runs
 	valueBytes   = 8
 	roundBytes   = 500 // of a round in the memory of a process
 	workBytes    = 24  // of a device in a recorded round
@@ -85,6 +86,12 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	learns := s.Run.Mode != scenarios.Timing
 	q.tasks, q.values, q.devices = float64(tasks), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
+	if s.Run.StopAt.IsSet() {
+		q.rounds *= stopShare
+	}
+	if deadline := s.Federation.DeadlineS; s.Run.MaxTimeS > 0 && deadline > 0 { // a round takes about as long
+		q.rounds = math.Min(q.rounds, math.Ceil(s.Run.MaxTimeS/deadline))
+	}
 	attempts := float64(q.rounds * float64(asked))
 	q.simulation = runTime + float64(q.rounds*roundTime) + float64(attempts*attemptTime)
 	if s.Run.Devices {

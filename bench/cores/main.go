@@ -1,5 +1,5 @@
-// Command cores measures the speedup of fedsim on two cores, in a single run and in a sweep
-// of sixteen runs:
+// Command cores measures the speedup of fedsim on two cores, in a single run, in a sweep of
+// sixteen runs, and in 5,000 short runs that two processes share by a plan:
 //
 //	cd bench && go run ./cores
 //
@@ -44,22 +44,23 @@ func run(args []string, out, log io.Writer) int {
 	flags.SetOutput(log)
 	repetitions := flags.Int("repetitions", 7, "repetitions of each measurement")
 	rounds := flags.Int("rounds", 0, "rounds of a run; 0: those of the scenario")
+	points := flags.Int("points", 1000, "points of the grid of short runs, with five runs each")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 || *repetitions < 1 || *rounds < 0 {
-		fmt.Fprintln(log, "cores: no arguments are allowed, -repetitions must be at least 1 and -rounds not negative")
+	if flags.NArg() > 0 || *repetitions < 1 || *rounds < 0 || *points < 1 {
+		fmt.Fprintln(log, "cores: no arguments are allowed, -repetitions and -points must be at least 1 and -rounds not negative")
 		return 2
 	}
-	if err := compare(out, *repetitions, *rounds); err != nil {
+	if err := compare(out, *repetitions, *rounds, *points); err != nil {
 		fmt.Fprintln(log, "cores:", err)
 		return 1
 	}
 	return 0
 }
 
-// compare prints the table.
-func compare(out io.Writer, repetitions, rounds int) error {
+// compare prints the tables.
+func compare(out io.Writer, repetitions, rounds, points int) error {
 	dir, err := os.MkdirTemp("", "fedsim-cores")
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func compare(out io.Writer, repetitions, rounds int) error {
 		fmt.Fprintf(out, "| %-24s | %8.3g s | %8.3g s | %6.2f | %-16s | %13.2f | %-8g |\n", w.name, median(one), median(two), median(ratio),
 			fmt.Sprintf("%.2f to %.2f", slices.Min(ratio), slices.Max(ratio)), slices.Min(one)/slices.Min(two), w.bar)
 	}
-	return nil
+	return planned(out, program, dir, repetitions, points)
 }
 
 // seconds runs the work with a number of workers and returns its time.

@@ -16,8 +16,11 @@ func TestCompare(t *testing.T) {
 		t.Skip("builds fedsim")
 	}
 	var out bytes.Buffer
-	if err := compare(&out, 1, 2); err != nil {
+	if err := compare(&out, 1, 2, 2); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "| 10 short runs") || !strings.Contains(out.String(), "| merge") {
+		t.Errorf("the plan is missing in\n%s", out.String())
 	}
 	for _, w := range works {
 		if !strings.Contains(out.String(), w.name) {
