@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,7 +78,6 @@ type tester struct {
 	*testing.T
 	*Dir
 	Options
-	mu    sync.Mutex
 	notes []string
 	share float64 // of the work of all groups that was there before
 
