@@ -127,11 +127,11 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	if s.Run.EvalTasks > 0 {
 		shown = math.Min(1, float64(s.Run.EvalTasks)/q.tasks)
 	}
-	evaluation := float64(shown*all*(rowTime+float64(shape.RowFLOPs()/2*flopTime))) + float64(shown*server)
+	evaluation := float64(shown*all*(rowTime+float64(float64(shape.RowFLOPs()/2)*flopTime))) + float64(shown*server)
 	if s.Run.ClientsEvery > 0 && len(s.Run.ClientMetrics) > 0 {
-		q.simulation += float64(q.rounds / float64(s.Run.ClientsEvery) * q.devices * float64(len(s.Run.ClientMetrics)) * 2 * rowsTime)
+		q.simulation += float64(q.rounds / float64(s.Run.ClientsEvery) * q.devices * float64(len(s.Run.ClientMetrics)) * (2 * rowsTime))
 	}
-	q.math = float64(q.rounds*float64(float64(share*work)+server)) + float64((q.rounds/float64(s.Run.EvalEvery)+1)*evaluation)
+	q.math = float64(q.rounds*float64(float64(share*work)+server)) + float64(float64(q.rounds/float64(s.Run.EvalEvery)+1)*evaluation)
 	if s.Run.ThetaEvery > 0 {
 		q.math += float64(q.rounds / float64(s.Run.ThetaEvery) * thetaPasses * local)
 	}

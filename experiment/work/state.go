@@ -167,7 +167,7 @@ func left(items []Item, measured []timing, workers int) (work, wall results.Numb
 				measured = append(measured, timing{float64(size * share), float64(item.TookS)})
 			}
 		}
-		size *= 1 - share
+		size -= float64(size * share)
 		rest += size
 		longest = max(longest, size)
 	}

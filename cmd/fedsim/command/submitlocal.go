@@ -115,7 +115,7 @@ func doneShare(s *work.State) float64 {
 		case item.Condition == work.Done:
 			done += size
 		case item.Condition == work.Running && share > 0:
-			done += size * share
+			done += float64(size * share)
 		}
 	}
 	return done / all
