@@ -321,17 +321,17 @@ func TestDocumentedClaim(t *testing.T) {
 	mergesLike(t, dir, scenario...)
 }
 
-// A manifest may be changed before it is applied. A wrong option in it fails an index at once.
+// A manifest may be changed before it is submitted. A wrong option in it fails an index at once.
 func TestUsageErrorIsNotRepeated(t *testing.T) {
 	claim := newClaim("usage")
 	dir := volume(t, claim)
 	fedsim(t, "plan", "quickstart", "-o", dir)
 	manifest := fedsim(t, "submit", dir, "--engine", "kubernetes", "--tasks", "2", "--print", "--", "--image="+built.name, "--claim="+claim.Name)
 	changed := strings.Replace(manifest, `"--workers", "1"`, `"--wrokers", "1"`, 1)
-	apply := exec.Command("kubectl", "apply", "-f", "-")
-	apply.Stdin = strings.NewReader(changed)
+	create := exec.Command("kubectl", "create", "-f", "-")
+	create.Stdin = strings.NewReader(changed)
 	before := jobs(t)
-	if out, err := apply.CombinedOutput(); err != nil || changed == manifest {
+	if out, err := create.CombinedOutput(); err != nil || changed == manifest {
 		t.Fatalf("%v: %s%s", err, out, changed)
 	}
 	for name, job := range jobs(t) {
