@@ -131,7 +131,7 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 	if err := h.cmd.Wait(); err == nil {
 		t.Fatal("the process was not killed")
 	}
-	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 2 finished ") {
+	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 1 finished and more under way") {
 		t.Errorf("got %q", got)
 	}
 	h.resume(t)
