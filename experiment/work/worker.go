@@ -64,8 +64,8 @@ type worker struct {
 	plan   os.FileInfo // of the file of the plan
 	now    func() (time.Time, error)
 
-	checked map[string]bool // states of prerequisites whose checksum was right
-	failed  map[string]bool // items that failed, or need one that did
+	made   map[string]bool // prerequisites whose states were there and right
+	failed map[string]bool // items that failed, or need one that did
 }
 
 // Work does the groups of a part that are not done, and the prerequisites that they need. It
@@ -81,7 +81,7 @@ func (d *Dir) Work(ctx context.Context, o Options) error {
 	w := &worker{
 		Dir: d, Options: o, items: map[string]*item{}, place: experiment.Places(d.Scenario.Experiments),
 		shared: shared{d.Shared(), filepath.Join(d.path, needsDir)},
-		live:   &experiment.Preparation{}, checked: map[string]bool{}, failed: map[string]bool{},
+		live:   &experiment.Preparation{}, made: map[string]bool{}, failed: map[string]bool{},
 	}
 	if w.Stale == 0 {
 		w.Stale = StaleAfter
@@ -210,8 +210,8 @@ func (w *worker) loop(ctx context.Context, pending []*item) error {
 	}
 }
 
-// prepare makes one prerequisite that items wait for. It reports whether it made one or found
-// that one was made or failed.
+// prepare makes the prerequisites of the first item that waits for one which nobody makes. It
+// reports whether it made one or found that one was made or failed.
 func (w *worker) prepare(ctx context.Context, items []*item, seen map[string]bool) (worked bool, err error) {
 	for _, it := range items {
 		for _, id := range it.needs {
@@ -226,12 +226,22 @@ func (w *worker) prepare(ctx context.Context, items []*item, seen map[string]boo
 				}
 				continue
 			}
-			if worked, err := w.prepare(ctx, []*item{need}, seen); worked || err != nil {
-				return worked, err
+			first, err := w.prepare(ctx, []*item{need}, seen)
+			if err != nil {
+				return false, err
 			}
-			if out, did, err := w.try(ctx, need); did || out == ended || err != nil {
-				return true, err
+			out, did, err := w.try(ctx, need)
+			if err != nil {
+				return false, err
 			}
+			worked = worked || first || did || out == ended
+			if w.failed[id] {
+				w.failed[it.id] = true
+				break
+			}
+		}
+		if worked {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -277,7 +287,8 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 		_ = os.RemoveAll(w.AttemptsDir(it.id)) // another worker may write there
 		w.Note(fmt.Sprintf("%s: done in %s", it.name, w.Run.Clock().Sub(began).Round(100*time.Millisecond)))
 		return ended, true, nil
-	case err == nil: // it was made and is corrupt
+	case err == nil: // its states were in memory, or are corrupt
+		w.live = &experiment.Preparation{}
 		return waits, true, nil
 	case ctx.Err() != nil:
 		return out, true, context.Cause(ctx)
@@ -294,13 +305,13 @@ func (w *worker) done(it *item) (bool, error) {
 	if it.group != nil {
 		return w.GroupDone(it.id)
 	}
+	if w.made[it.id] {
+		return true, nil
+	}
 	if done, err := w.NeedDone(it.need); !done || err != nil {
 		return false, err
 	}
 	for _, name := range it.need.States {
-		if w.checked[name] {
-			continue
-		}
 		err := w.shared.Check(name)
 		if errors.Is(err, rundir.ErrCheckpoint) {
 			aside := w.needPath(name) + ".corrupt"
@@ -313,8 +324,8 @@ func (w *worker) done(it *item) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		w.checked[name] = true
 	}
+	w.made[it.id] = true
 	return true, nil
 }
 
@@ -332,24 +343,20 @@ func (w *worker) ready(it *item) (bool, error) {
 		w.failed[it.id] = true
 		return false, nil
 	}
-	all := true
 	for _, id := range it.needs {
 		need := w.items[id]
-		done, err := w.done(need)
-		if err != nil {
+		if done, err := w.done(need); err != nil {
+			return false, err
+		} else if done {
+			continue
+		}
+		if _, err := w.ready(need); err != nil {
 			return false, err
 		}
-		if !done {
-			all = false
-			if _, err := w.ready(need); err != nil {
-				return false, err
-			}
-			if w.failed[id] {
-				w.failed[it.id] = true
-			}
-		}
+		w.failed[it.id] = w.failed[id]
+		return false, nil // there may be more: they are looked at after this one
 	}
-	return all, nil
+	return true, nil
 }
 
 // samePlan returns an error if the file of the plan holds another plan now.

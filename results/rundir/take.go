@@ -80,6 +80,8 @@ func (t *taking) take(dir string, p *progress, err error) error {
 		return refused("%s", otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
 	case p.head.Scenario != string(t.about.Scenario):
 		return refused("it is of another scenario")
+	case p.head.Manifest.Data != t.about.Data: // a file was missing there or is missing here
+		return refused("its data are %q, and here they are %q", p.head.Manifest.Data, t.about.Data)
 	}
 	for _, at := range p.places() {
 		run := p.runs[at]

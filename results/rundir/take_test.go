@@ -136,8 +136,8 @@ func TestTakeRefuses(t *testing.T) {
 		}
 	}
 	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
-	otherScenario, otherVersion := resumable(), resumable()
-	otherScenario.Scenario, otherVersion.Version = []byte("seeds = [2]\n"), "v0.2.0"
+	otherScenario, otherVersion, otherData := resumable(), resumable(), resumable()
+	otherScenario.Scenario, otherVersion.Version, otherData.Data = []byte("seeds = [2]\n"), "v0.2.0", "csv d.csv"
 	for _, c := range []struct {
 		about About
 		spoil func(dir string) (path string)
@@ -152,6 +152,7 @@ func TestTakeRefuses(t *testing.T) {
 		{resumable(), remove(progressFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},
 		{otherVersion, log, "it is of fedsim v0.2.0, and this is v0.1.0"},
+		{otherData, log, `its data are "csv d.csv", and here they are`},
 	} {
 		dir := group(t, c.about, 12, 40)
 		path := c.spoil(dir)
