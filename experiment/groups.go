@@ -38,7 +38,7 @@ type Need struct {
 // what the groups need. It reads the sizes of the data.
 func Groups(ctx context.Context, experiments []scenarios.Experiment) ([]Group, []Need, error) {
 	r := newRunner(ctx, nil, Options{}, mostRecorded)
-	g := grouping{runner: r, group: map[string]int{}, need: map[string]int{}}
+	g := grouping{runner: r, group: map[string]int{}, need: map[string]int{}, tuned: map[*job]int{}}
 	jobs := r.jobs(experiments)
 	for seed, more := 0, true; more; seed++ {
 		more = false
@@ -67,6 +67,7 @@ type grouping struct {
 	costs  [][]quantities // by group: those of its runs
 	group  map[string]int
 	need   map[string]int
+	tuned  map[*job]int // needs of the tuning of jobs
 }
 
 // add adds the run of a job under a seed.
@@ -91,9 +92,12 @@ func (g *grouping) add(j *job, seed int) error {
 		group.Needs = with(group.Needs, of...)
 		return err
 	}
-	tuning, err := g.tuning(j)
-	if err != nil {
-		return err
+	tuning, ok := g.tuned[j]
+	if !ok {
+		if tuning, err = g.tuning(j); err != nil {
+			return err
+		}
+		g.tuned[j] = tuning
 	}
 	group.Needs = with(group.Needs, tuning)
 	of, err := g.optima(j, j.Seeds[seed])
@@ -167,9 +171,7 @@ func (g *grouping) tuning(j *job) (int, error) {
 	})
 	n := &g.needs[at]
 	n.Cost = n.Cost.tuning(&cost, len(j.Candidates))
-	if !slices.Contains(n.Of, j.Key()) {
-		n.Of, n.Names = append(n.Of, j.Key()), append(n.Names, tuningName(j.Job))
-	}
+	n.Of, n.Names = append(n.Of, j.Key()), append(n.Names, tuningName(j.Job))
 	n.Needs = with(n.Needs, of...)
 	return at, nil
 }
@@ -196,27 +198,24 @@ func with(list []int, more ...int) []int {
 
 // Make makes a need, by its Kind and Of, and stores its states in o.Shared.
 func Make(ctx context.Context, experiments []scenarios.Experiment, kind string, of []string, o Options) error {
+	o.Only = placesOf(experiments, kind, of)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
 	defer r.endLearners()
-	var jobs []job
-	for _, j := range r.jobs(experiments) {
-		switch kind {
-		case NeedTuning:
-			if slices.Contains(of, j.Key()) {
-				jobs = append(jobs, j)
-			}
-		case NeedOptimum:
-			for i := range j.Candidates {
-				for _, seed := range j.Seeds {
-					if run := j.Candidates[i].WithSeed(seed); slices.Contains(of, run.ID) {
+	jobs := r.jobs(experiments)
+	if kind == NeedOptimum {
+		for i := range jobs {
+			for k := range jobs[i].Candidates {
+				for _, seed := range jobs[i].Seeds {
+					if run := jobs[i].Candidates[k].WithSeed(seed); slices.Contains(of, run.ID) {
 						_, err := r.prepare.prepare(&run.Settings)
 						return err
 					}
 				}
 			}
 		}
+		jobs = nil
 	}
 	if len(jobs) == 0 {
 		return config.Problem{Key: "prerequisite", Value: strings.Join(of, " "), Want: "must be of a run or method of the scenario"}
@@ -227,4 +226,27 @@ func Make(ctx context.Context, experiments []scenarios.Experiment, kind string, 
 	}
 	r.choose(jobs)
 	return context.Cause(ctx)
+}
+
+// placesOf reports which runs are the first of the jobs that a need is of: a tuning needs no
+// other seed.
+func placesOf(experiments []scenarios.Experiment, kind string, of []string) func(place int) bool {
+	keys := map[string]bool{}
+	for _, name := range of {
+		keys[name] = kind == NeedTuning
+		for kind == NeedOptimum && strings.Contains(name, "/") { // the ID of a run begins with the key of its job
+			name = name[:strings.LastIndexByte(name, '/')]
+			keys[name] = true
+		}
+	}
+	places, index := map[int]bool{}, 0
+	for _, e := range experiments {
+		for i := range e.Jobs {
+			if keys[e.Jobs[i].Key()] {
+				places[index] = true
+			}
+			index += len(e.Jobs[i].Seeds)
+		}
+	}
+	return func(place int) bool { return places[place] }
 }

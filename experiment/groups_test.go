@@ -74,3 +74,26 @@ func TestGroupsMakeTheSameRuns(t *testing.T) {
 	}
 	same(t, want, got)
 }
+
+// Tuning runs under the first seed: more seeds add no time and no problems to it.
+func TestTuningNeedsOneSeed(t *testing.T) {
+	tuning := func(seeds string) Need {
+		e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.vary=all", "run.seeds="+seeds)
+		_, needs, err := Groups(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need := needs[slices.IndexFunc(needs, func(n Need) bool { return n.Kind == NeedTuning })]
+		shared := &checkpointtest.Store{}
+		if err := Make(t.Context(), e, need.Kind, need.Of, Options{Clock: time.Now, Shared: shared}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(shared.All()); n != 2 || shared.All()[need.Names[0]] == nil { // the tuning and an optimum
+			t.Errorf("%d states", n)
+		}
+		return need
+	}
+	if one, three := tuning("[1]"), tuning("[1, 2, 3]"); one.Cost != three.Cost {
+		t.Errorf("costs %v, with more seeds %v", one.Cost, three.Cost)
+	}
+}

@@ -94,23 +94,25 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 	for i := range experiments {
 		e := &experiments[i]
 		for k := range e.Jobs {
-			j := job{Job: &e.Jobs[k], extend: e.Tuning.Extend, first: index}
-			j.winner = j.Candidates[0]
-			j.Grid = Grid{
-				Experiment: e.Name, Method: j.winner.Label, Point: j.winner.Point, Target: e.Tuning.Target, Relative: j.winner.Settings.Federation.Relative(),
-				Listed: len(j.Candidates),
+			of := &e.Jobs[k]
+			first := &of.Candidates[0]
+			if factory, ok := algorithms.Lookup(first.Algorithm); ok && factory.OwnMetrics {
+				r.declarations.expect(e, first)
 			}
-			if factory, ok := algorithms.Lookup(j.winner.Algorithm); ok && factory.OwnMetrics {
-				r.declarations.expect(e, &j.winner)
-			}
-			for k := range j.Seeds {
+			var places []int
+			for k := range of.Seeds {
 				if r.options.Only == nil || r.options.Only(index+k) {
-					j.places = append(j.places, k)
+					places = append(places, k)
 				}
 			}
-			index += len(j.Seeds)
-			if len(j.places) == 0 {
+			index += len(of.Seeds)
+			if len(places) == 0 {
 				continue
+			}
+			j := job{Job: of, extend: e.Tuning.Extend, first: index - len(of.Seeds), places: places, winner: *first}
+			j.Grid = Grid{
+				Experiment: e.Name, Method: first.Label, Point: first.Point, Target: e.Tuning.Target, Relative: first.Settings.Federation.Relative(),
+				Listed: len(j.Candidates),
 			}
 			jobs = append(jobs, j)
 			r.total += len(j.places)
