@@ -20,7 +20,7 @@ function effectsOf(e, grid, trials, measure) {
   const missed = lines.flat().some((g) => g.points.some((p) => p.missed > 0));
   return [
     el("h4", {}, `Main effects on ${measure.text}`),
-    el("p", { class: "quiet" }, `The mean over all runs with a value of one key, whatever their other keys and seeds; bars reach two standard errors of the mean to either side.${axes.some((a) => a.binned) ? " A dot is a run; the mean is over the runs of a bin." : ""}${missed ? measure.target ? " The mean is over the runs that reached the target; an open circle says that others did not, a cross that none did." : " Runs without a value are left out." : ""}`),
+    el("p", { class: "quiet" }, `The mean over all runs with a value of one key, whatever their other keys and seeds; bars reach two standard errors of the mean to either side, which takes the runs of one setting under several seeds${axes.some((a) => a.sampled) ? ", or of one point of the sample," : ""} as one observation, if there are several settings.${axes.some((a) => a.binned) ? " A dot is a run; the mean is over the runs of a bin." : ""}${missed ? measure.target ? " The mean is over the runs that reached the target; an open circle says that others did not, a cross that none did." : " Runs without a value are left out." : ""}`),
     groups.length > 1 ? el("p", { class: "key" }, groups.map((g) => el("span", {}, swatch(g.look), " ", g.label))) : null,
     el("div", { class: "panels", "data-count": axes.length }, axes.map((a, i) => panelOf(a, lines[i], grid.indexOf(a), measure, range, log))),
     el("details", { id: slug(e.name + "-effects") }, el("summary", {}, "The means as a table"), axes.map((a, i) => tableOfEffects(a, lines[i], measure))),

@@ -27,11 +27,16 @@ function levelsOf(axis) {
 }
 
 // summarized returns what trials have of measure m: how many there are, how many have a value,
-// how many ended without one, the mean of the values, and two standard errors of the mean.
+// how many ended without one, the mean of the values, and two standard errors of the mean. Runs of
+// one setting are not independent, unless there is only one: their deviations are added first
+// (Liang and Zeger 1986).
 function summarized(trials, m) {
-  const values = trials.map((t) => t.values[m]).filter(known), n = values.length;
-  const average = values.reduce((a, b) => a + b, 0) / n;
-  const error = n > 1 ? 2 * Math.sqrt(values.reduce((sum, v) => sum + (v - average) ** 2, 0) / (n - 1) / n) : null;
+  const have = trials.filter((t) => known(t.values[m])), n = have.length;
+  const average = have.reduce((sum, t) => sum + t.values[m], 0) / n;
+  const off = new Map(); // by setting
+  const one = have.every((t) => t.setting === have[0].setting);
+  for (const t of have) off.set(one ? t : t.setting, (off.get(t.setting) || 0) + t.values[m] - average);
+  const error = off.size > 1 ? (2 / n) * Math.sqrt((off.size / (off.size - 1)) * [...off.values()].reduce((sum, d) => sum + d * d, 0)) : null;
   return { runs: trials.length, values: n, missed: trials.filter((t) => t.ended && !known(t.values[m])).length, open: trials.filter((t) => !t.ended && !known(t.values[m])).length, mean: n > 0 ? average : null, error };
 }
 
@@ -60,6 +65,9 @@ function sweepOf(report, index) {
   const id = slug(e.name + "-sweep");
   const element = el("div", { class: "swept" });
   const grid = axes.map((a) => ({ ...a, ...levelsOf(a) }));
+  // A setting is a point of the sample, or of the grid, under all seeds.
+  const sampled = axes.some((a) => a.sampled);
+  for (const t of trials) t.setting = t.at.filter((_, i) => axes[i].sampled || !sampled).join();
   const paint = () => {
     const m = Math.max(measures.findIndex((x) => x.name === c.measure), 0);
     const measure = { ...measures[m], index: m, text: measures[m].name.replace(/[0-9.]+e[+-][0-9]+$/, scientific), scale: measures[m].units ? report.quantity(measures[m].units, index).units : [] };

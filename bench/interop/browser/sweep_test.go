@@ -140,6 +140,23 @@ func TestSweep(t *testing.T) {
 		if text := strings.Fields(row[1]); reached > 0 && (math.Abs(seconds(t, text)-want) > 1e-3*want || reached < all && row[3] != fmt.Sprintf("%d of %d reached it", reached, all)) || reached == 0 && text[0] != "not" {
 			t.Errorf("effects have %q, want %g of %d of %d runs", row, want, reached, all)
 		}
+		// Two standard errors, of the points of the sample as independent groups of runs.
+		sums := map[string]float64{}
+		for i := range found.Runs {
+			if r := &found.Runs[i]; of(r) {
+				if c, ok := r.CostTo(target); ok {
+					point, _ := r.Value("sample")
+					sums[point] += c.TimeS - want
+				}
+			}
+		}
+		squares, groups := 0.0, float64(len(sums))
+		for _, d := range sums {
+			squares += d * d
+		}
+		if twice := 2 * math.Sqrt(groups/(groups-1)*squares) / float64(reached); groups > 1 && math.Abs(seconds(t, strings.Fields(strings.TrimPrefix(row[2], "± ")))-twice) > 0.06*twice {
+			t.Errorf("effects have %q, want two standard errors of %g s over %g points", row, twice, groups)
+		}
 	}
 	if n := ask[int](b, `document.querySelectorAll("#sweep svg.effect[data-axis]").length`); n != 4 {
 		t.Errorf("%d drawings of main effects, want those of 4 keys", n)
