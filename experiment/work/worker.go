@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"fedsim/experiment"
@@ -114,7 +115,11 @@ func (d *Dir) Work(ctx context.Context, o Options) error {
 func (w *worker) part() (mine []*item) {
 	for i := range w.Plan.Needs {
 		n := &w.Plan.Needs[i]
-		w.items[n.ID] = &item{id: n.ID, name: fmt.Sprintf("prerequisite %s (%s of %s)", n.ID, n.Kind, several(n.Of)), needs: n.Needs, need: n}
+		of := n.Of
+		if n.Kind == plan.NeedTable { // its name and that of the data set
+			of = []string{strings.Join(of, ", ")}
+		}
+		w.items[n.ID] = &item{id: n.ID, name: fmt.Sprintf("prerequisite %s (%s of %s)", n.ID, n.Kind, several(of)), needs: n.Needs, need: n}
 	}
 	part := make([]int, len(w.Plan.Groups))
 	if w.Part.Of > 0 {

@@ -287,6 +287,24 @@ func TestFailedPrerequisite(t *testing.T) {
 	b.work()
 }
 
+// A group with a prerequisite that failed does not wait for another one that is under way.
+func TestFailureEndsTheWait(t *testing.T) {
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1]")
+	optimum, tuning := d.Plan.Needs[0].ID, d.Plan.Needs[1].ID
+	d.Plan.Groups[0].Needs = []string{optimum, tuning}
+	a := newTester(t, d, "a")
+	for _, folder := range []string{claimsDir, failedDir} {
+		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requireHold(t, d, optimum, another("b"), true)
+	if err := writeNote(d.note(failedDir, tuning), &Failure{Reason: "why", Host: "there"}); err != nil {
+		t.Fatal(err)
+	}
+	a.fails("prerequisite "+tuning+" (tuning of x/mocha): failed on there: why", "1 group was not tried")
+}
+
 // A group over its budget is checkpointed. A larger budget continues it, and counts the time of
 // both.
 func TestBudget(t *testing.T) {
