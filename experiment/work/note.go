@@ -35,9 +35,10 @@ func readNote(path string, into any) (written time.Time, err error) {
 	return written, errors.Join(err, f.Close())
 }
 
-// writeNote replaces a note.
+// writeNote replaces a note. A lost one costs little: some work is done twice, or a time is not
+// known.
 func writeNote(path string, note any) error {
-	return atomicfile.Write(path, func(out io.Writer) error { return encodeNote(out, note) })
+	return atomicfile.WriteSoon(path, func(out io.Writer) error { return encodeNote(out, note) })
 }
 
 func encodeNote(out io.Writer, note any) error {

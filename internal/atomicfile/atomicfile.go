@@ -43,10 +43,20 @@ func Write(path string, fill func(io.Writer) error) error {
 	return WriteIn(cmp.Or(dir, "."), name, fill)
 }
 
+// WriteSoon is Write that does not wait for the disk: after a power failure the file may be
+// the old one, or empty. It is for files that are written often and cost little to lose.
+func WriteSoon(path string, fill func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	if err := writeIn(cmp.Or(dir, "."), name, false, fill); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return nil
+}
+
 // WriteIn is Write for a name of any origin: it never writes outside the directory dir.
 func WriteIn(dir, name string, fill func(io.Writer) error) error {
 	path := filepath.Join(dir, name)
-	if err := writeIn(dir, name, fill); err != nil {
+	if err := writeIn(dir, name, true, fill); err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return SyncDir(dir)
@@ -69,7 +79,7 @@ func Update(path string, change func(File) error) error {
 }
 
 // writeIn replaces the file. Its errors name temporary files.
-func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
+func writeIn(dir, name string, sync bool, fill func(io.Writer) error) (err error) {
 	if filepath.Base(name) != name || !filepath.IsLocal(name) || name == "." {
 		if info, e := os.Stat(filepath.Join(dir, name)); e == nil && info.IsDir() {
 			return syscall.EISDIR
@@ -85,7 +95,7 @@ func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = fillAndClose(f, fill); err == nil {
+	if err = fillAndClose(f, sync, fill); err == nil {
 		err = root.Rename(temp, name)
 		if info, e := root.Stat(name); err != nil && e == nil && info.IsDir() {
 			err = syscall.EISDIR // in place of the system's "file exists"
@@ -116,14 +126,14 @@ func createTemp(dir *os.Root, base string) (f file, name string, err error) {
 	}
 }
 
-// fillAndClose writes and syncs f, and closes it in any case.
-func fillAndClose(f file, fill func(io.Writer) error) error {
+// fillAndClose writes f, syncs it if asked to, and closes it in any case.
+func fillAndClose(f file, sync bool, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(f, 1<<16)
 	err := fill(b)
 	if err == nil {
 		err = b.Flush()
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -150,6 +150,9 @@ func TestFailuresLeaveNothing(t *testing.T) {
 			if closed != 1 {
 				t.Errorf("closed %d times", closed)
 			}
+			if err := WriteSoon(path, c.fill); c.disk.failSync != (err == nil) || !c.disk.failSync && !errors.Is(err, c.want) || names(t, dir) != "a.csv" || closed != 2 {
+				t.Errorf("without waiting: %v, %s, closed %d times", err, names(t, dir), closed)
+			}
 		})
 	}
 }
