@@ -2,9 +2,11 @@ package work
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"fedsim/experiment/plan"
@@ -33,6 +35,9 @@ type Dir struct {
 // of fedsim made.
 func Open(path, version string) (*Dir, error) {
 	p, s, resolved, err := plan.Read(path, version)
+	if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && !plan.Is(path) {
+		return nil, fmt.Errorf("%s: is not a plan directory: make one with fedsim plan SCENARIO -o DIR", path)
+	}
 	if err != nil {
 		return nil, err
 	}

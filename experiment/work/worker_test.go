@@ -422,6 +422,21 @@ name = "x"
 	}
 }
 
+func TestOpenWithoutPlan(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, file, filepath.Join(folder, "absent")} {
+		_, err := Open(path, "test")
+		want := path + ": is not a plan directory: make one with fedsim plan SCENARIO -o DIR"
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 // A worker stops when another plan is written to its directory.
 func TestAnotherPlan(t *testing.T) {
 	d := planOf(t, small)

@@ -103,9 +103,6 @@ type merging struct {
 // open reads a plan directory.
 func (f *mergeFlags) open(dir string) (*merging, error) {
 	d, err := work.Open(dir, readVersion().String())
-	if errors.Is(err, os.ErrNotExist) && !plan.Is(dir) {
-		return nil, fmt.Errorf("%s: is not a plan directory: make one with fedsim plan SCENARIO -o %s", dir, dir)
-	}
 	if err != nil {
 		return nil, err
 	}
