@@ -1,14 +1,11 @@
 package command
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestClustersPage runs the commands of docs/clusters.md whose output follows, in one folder,
@@ -37,20 +34,7 @@ func TestClustersPage(t *testing.T) {
 			continue
 		}
 		ran++
-		cmd := exec.Command(shell, "-e", "-c", found[i].text)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-		var out, messages bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &messages
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("%s%v\n%s%s", found[i].text, err, &out, &messages)
-		}
-		if *updateTutorial {
-			found[i+1].text = out.String()
-		}
-		if diff := cmp.Diff(found[i+1].text, out.String()); diff != "" {
-			t.Errorf("%s(-page +printed):\n%s", found[i].text, diff)
-		}
+		perform(t, shell, dir, bin, found[i], &found[i+1])
 	}
 	if ran < 4 {
 		t.Errorf("ran %d blocks, the page has at least 4", ran)

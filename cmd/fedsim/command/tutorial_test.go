@@ -79,27 +79,10 @@ func TestTutorial(t *testing.T) {
 			continue
 		}
 		ran++
-		cmd := exec.Command(shell, "-e", "-c", found[i].text)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-		var out, messages bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &messages // on a slow machine with progress
-		err := cmd.Run()
-		exit, _ := errors.AsType[*exec.ExitError](err)
-		if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (found[i].info == "sh fails") || err != nil && !refused {
-			t.Fatalf("%s%v\n%s%s", found[i].text, err, &out, &messages)
-		} else if refused {
-			out = messages
-		}
 		if i+1 == len(found) || found[i+1].info != "text" {
 			t.Fatalf("%sno output follows", found[i].text)
 		}
-		if *updateTutorial {
-			found[i+1].text = out.String()
-		}
-		if diff := cmp.Diff(found[i+1].text, out.String()); diff != "" {
-			t.Errorf("%s(-page +printed):\n%s", found[i].text, diff)
-		}
+		perform(t, shell, dir, bin, found[i], &found[i+1])
 	}
 	if ran < 8 {
 		t.Errorf("ran %d blocks, the page has at least 8", ran)
@@ -113,6 +96,30 @@ func TestTutorial(t *testing.T) {
 	}
 	if far := distance(t, picture, []byte(read(t, "docs/images/tutorial.png"))); far > 0.003 {
 		t.Errorf("docs/images/tutorial.png differs from the figure of the run by %.3f", far)
+	}
+}
+
+// perform runs the commands of a block of a page in dir, with the programs in bin first, and
+// compares what they print with the block behind it.
+func perform(t *testing.T, shell, dir, bin string, block fence, printed *fence) {
+	t.Helper()
+	cmd := exec.Command(shell, "-e", "-c", block.text)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages // on a slow machine with progress
+	err := cmd.Run()
+	exit, _ := errors.AsType[*exec.ExitError](err)
+	if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (block.info == "sh fails") || err != nil && !refused {
+		t.Fatalf("%s%v\n%s%s", block.text, err, &out, &messages)
+	} else if refused {
+		out = messages
+	}
+	if *updateTutorial {
+		printed.text = out.String()
+	}
+	if diff := cmp.Diff(printed.text, out.String()); diff != "" {
+		t.Errorf("%s(-page +printed):\n%s", block.text, diff)
 	}
 }
 
