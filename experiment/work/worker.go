@@ -12,7 +12,6 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/plan"
-	"fedsim/internal/quote"
 	"fedsim/results/rundir"
 )
 
@@ -140,7 +139,10 @@ func several(names []string) string {
 	if len(names) == 0 {
 		return "a table"
 	}
-	text := quote.Cut(names[0])
+	text := names[0]
+	if letters := []rune(text); len(letters) > 80 { // the names of a sweep differ at both ends
+		text = string(letters[:38]) + "..." + string(letters[len(letters)-39:])
+	}
 	if n := len(names) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}

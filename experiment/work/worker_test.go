@@ -422,6 +422,14 @@ name = "x"
 	}
 }
 
+func TestSeveralKeepsBothEnds(t *testing.T) {
+	name := "first" + strings.Repeat("ä", 90) + "/seed=2"
+	want := "first" + strings.Repeat("ä", 33) + "..." + strings.Repeat("ä", 32) + "/seed=2 and 1 more"
+	if got := several([]string{name, "b"}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestOpenWithoutPlan(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "file")
