@@ -31,12 +31,15 @@ type Dir struct {
 	resolved []byte // the scenario
 }
 
+// ErrNoPlan is wrapped by the error of Open for a path without a plan.
+var ErrNoPlan = errors.New("is not a plan directory")
+
 // Open reads the plan of a directory. It refuses a plan that was changed, or that another version
 // of fedsim made.
 func Open(path, version string) (*Dir, error) {
 	p, s, resolved, err := plan.Read(path, version)
 	if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && !plan.Is(path) {
-		return nil, fmt.Errorf("%s: is not a plan directory: make one with fedsim plan SCENARIO -o DIR", path)
+		return nil, fmt.Errorf("%s: %w: make one with fedsim plan SCENARIO -o DIR", path, ErrNoPlan)
 	}
 	if err != nil {
 		return nil, err

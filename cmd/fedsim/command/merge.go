@@ -257,8 +257,12 @@ func (m *merging) missing() error {
 	if sets > 0 {
 		what += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
 	}
-	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s, or merge the finished runs with --partial",
-		m.path, what, strings.Join(texts, ", "), more, m.path)
+	again := ""
+	if state.Groups.Failed+state.Needs.Failed > 0 {
+		again = " --retry"
+	}
+	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
+		m.path, what, strings.Join(texts, ", "), more, m.path, again)
 }
 
 // nameOf names a group by its first run, or its table.

@@ -97,7 +97,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	if _, err := os.Stat(out); !os.IsNotExist(err) {
 		t.Errorf("%s is there (%v)", out, err)
 	}
-	if status, _, text := mainOf("merge", out); status != 1 || !strings.Contains(text, "is not a plan directory") {
+	if status, _, text := mainOf("merge", out); status != exitUsage || !strings.Contains(text, "is not a plan directory") {
 		t.Errorf("exit status %d, %s", status, text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fedsim/data"
 	"fedsim/devices/traces"
 	"fedsim/experiment"
+	"fedsim/experiment/work"
 	"fedsim/internal/quote"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -64,7 +65,7 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[config.Problem](err); ok {
 		return true
 	}
-	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign)
+	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign) || errors.Is(err, work.ErrNoPlan)
 }
 
 // printNotes prints the notes of a scenario, and what its runs use in place of missing files.
