@@ -43,8 +43,8 @@ sweep."faults.drop_probability" = [%s]
 `, drops.String()), 0o666)
 }
 
-// planned measures short runs in one process and as a plan, and prints a table: what a plan
-// costs, and the speedup of two processes with one core each.
+// planned measures short runs in one process and as a plan, and prints a table: the cost of a
+// plan, and the speedup of two workers with one core each.
 func planned(out io.Writer, p runs.Program, dir string, repetitions, points int) error {
 	scenario := filepath.Join(dir, "short.toml")
 	if err := shortRuns(scenario, points); err != nil {
@@ -99,9 +99,13 @@ func planned(out io.Writer, p runs.Program, dir string, repetitions, points int)
 	return nil
 }
 
-// call runs fedsim.
+// call runs fedsim. A worker has one core, also for its garbage collector.
 func call(p runs.Program, args ...string) error {
-	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
+	cmd := exec.Command(string(p), args...)
+	if args[0] == "work" {
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	}
+	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("fedsim %s: %w\n%s", strings.Join(args, " "), err, text)
 	}
 	return nil

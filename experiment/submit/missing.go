@@ -10,7 +10,7 @@ import (
 	"fedsim/experiment/work"
 )
 
-// Missing is what is not done of a plan, in parts of about equal time.
+// Missing holds the groups of a plan that are not done, in parts of about equal time.
 type Missing struct {
 	Groups  int      // that are not done
 	Running int      // of these, that a worker is at
@@ -34,7 +34,7 @@ const (
 	memoryMargin = 256 // MiB
 )
 
-// Look finds what is missing of a plan, which is divided into a number of parts; 0: so that
+// Look finds the missing groups of a plan, which is divided into a number of parts; 0: so that
 // a part takes at most about five minutes.
 func Look(p *plan.Plan, s *work.State, parts int) *Missing {
 	state := map[string]work.Condition{}

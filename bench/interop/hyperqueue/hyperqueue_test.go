@@ -108,7 +108,7 @@ type sent struct {
 	Job           string
 }
 
-// submit submits what is missing of a plan, and waits for the job if there is one.
+// submit submits the missing groups of a plan, and waits for the job if there is one.
 func (s *site) submit(t *testing.T, words ...string) sent {
 	t.Helper()
 	x := s.send(t, words...)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// container is a process that sees a file system, a host name and process IDs of its own, as
+// container is a process with a private file system, host name and process IDs, as
 // container runtimes give it.
 type container struct {
 	Root     string // folder of the image's files

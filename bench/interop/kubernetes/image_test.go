@@ -52,7 +52,7 @@ func readDockerfile() ([]instructions.Stage, error) {
 }
 
 // buildImage follows Dockerfile without Docker: it runs the command of the first stage that
-// builds fedsim in the tree, and copies what the second stage copies to root.
+// builds fedsim in the tree, and copies the files of the second stage to root.
 func buildImage(ctx context.Context, root string) (*image, error) {
 	stages, err := readDockerfile()
 	if err != nil {
@@ -159,7 +159,7 @@ func dockerignore() (*patternmatcher.PatternMatcher, error) {
 	return patternmatcher.New(patterns)
 }
 
-// run runs the image as Docker does, without a network of its own.
+// run runs the image as Docker does, but in the network of this machine.
 func (i *image) run(mounts []mount, args ...string) (string, error) {
 	c := &container{Root: i.root, ReadOnly: true, Mounts: mounts, Hostname: "image", UID: i.uid, GID: i.gid, Args: append(append([]string{}, i.entrypoint...), args...)}
 	cmd, err := c.command()

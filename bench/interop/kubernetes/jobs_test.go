@@ -25,7 +25,7 @@ import (
 // patience is how long a job may take.
 const patience = 5 * time.Minute
 
-// fedsim runs the program on this machine, as its user does, and returns what it printed.
+// fedsim runs the program on this machine, as its user does, and returns its output.
 func fedsim(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(built.program(), args...).CombinedOutput()
@@ -35,7 +35,7 @@ func fedsim(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// volume makes a claim with a volume of its own, and returns its folder on the host.
+// volume makes a claim and its volume, and returns the folder of the volume on the host.
 func volume(t *testing.T, claim *corev1.PersistentVolumeClaim) string {
 	t.Helper()
 	ctx, folder := t.Context(), t.TempDir()

@@ -313,7 +313,7 @@ func giveToGroup(folder string, group int) error {
 	})
 }
 
-// output returns what the containers printed, by pod.
+// output returns the output of the containers, by pod.
 func (k *kubelet) output() string {
 	var all string
 	files, _ := filepath.Glob(filepath.Join(k.logs, "*.log"))

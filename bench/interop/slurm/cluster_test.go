@@ -26,7 +26,7 @@ type cluster struct {
 }
 
 // nodeName is the environment variable with the name of a node. Slurm sets it for scripts, and
-// start for the daemon of the node and what it starts.
+// start for the daemon of the node and for its children.
 const nodeName = "SLURMD_NODENAME"
 
 // folders is the prefix of the folders of clusters. The path of munge's socket is in one and

@@ -63,7 +63,7 @@ func (p *planned) start(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// try runs fedsim and returns what it printed.
+// try runs fedsim and returns its output.
 func (p *planned) try(args ...string) (string, error) {
 	ctx := p.ctx
 	if ctx == nil {
@@ -75,7 +75,7 @@ func (p *planned) try(args ...string) (string, error) {
 	return string(out), err
 }
 
-// fedsim runs fedsim, which must succeed, and returns what it printed.
+// fedsim runs fedsim, which must succeed, and returns its output.
 func (p *planned) fedsim(args ...string) string {
 	p.Helper()
 	text, err := p.try(args...)

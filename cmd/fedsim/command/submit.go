@@ -39,7 +39,7 @@ func newSubmit() *cobra.Command {
 	var f submitFlags
 	cmd := &cobra.Command{
 		Use:   "submit DIR --engine ENGINE [-- ENGINE OPTIONS]",
-		Short: "Send what is missing of a plan to a scheduler, or work on it here",
+		Short: "Send the missing groups of a plan to a scheduler, or work on them here",
 		Long: `Send the groups of a plan that are not done to an engine:
 
   local       workers on this machine; waits for them
@@ -127,7 +127,7 @@ func (f *submitFlags) find() (*submit.Engine, error) {
 	return e, nil
 }
 
-// submission is what is sent: what is missing of a plan directory.
+// submission describes the missing groups of a plan directory, which are sent.
 type submission struct {
 	dir     string // absolute
 	named   string // as the user wrote it
@@ -238,7 +238,7 @@ func (f *submitFlags) report(cmd *cobra.Command, x *sent, line string) error {
 	return err
 }
 
-// forget lets workers try again what failed, and notes what runs now.
+// forget lets workers try failed groups again, and notes the groups that run now.
 func forget(cmd *cobra.Command, of *submission, d *work.Dir) error {
 	if n := of.missing.Running; n > 0 {
 		printLine(cmd.ErrOrStderr(), fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n, count(of.missing.Groups, "missing group")), false)

@@ -13,7 +13,7 @@ submit
 {{- end}}
 
 # A task that is stopped or killed is not sent again by HyperQueue: "fedsim submit" sends
-# what is missing. A task whose machine is lost runs again elsewhere.
+# the missing groups. A task whose machine is lost runs again elsewhere.
 cd {{quote .Here}}
 {{with .Data}}export FEDSIM_DATA={{quote .}}
 {{end -}}
