@@ -39,7 +39,7 @@ func newSubmit() *cobra.Command {
 	var f submitFlags
 	cmd := &cobra.Command{
 		Use:   "submit DIR --engine ENGINE [-- ENGINE OPTIONS]",
-		Short: "Send the missing groups of a plan to a scheduler, or work on them here",
+		Short: "Send the missing groups of a plan to a scheduler, or do them here",
 		Long: `Send the groups of a plan that are not done to an engine:
 
   local       workers on this machine; waits for them
