@@ -7,7 +7,7 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages that start goroutines or use internal/parallel.
-CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./experiment ./experiment/driven ./experiment/submit ./experiment/work ./results/rundir ./report/serve
+CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./experiment ./internal/driven ./internal/clusters/submit ./internal/clusters/work ./results/rundir ./internal/report/serve
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 

@@ -13,8 +13,8 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/theory"
 	"fedsim/mtl"
-	"fedsim/mtl/theory"
 )
 
 // dualMethods are those that Algorithm 1's state belongs to.

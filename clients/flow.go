@@ -2,7 +2,7 @@ package clients
 
 import (
 	"fedsim/engine"
-	"fedsim/network/flows"
+	"fedsim/internal/flows"
 )
 
 // traffic is the transfers of clients whose links are shared, or change as time

@@ -8,11 +8,11 @@ import (
 	"math"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/devices/traces"
 	"fedsim/federation"
+	"fedsim/internal/external"
+	"fedsim/internal/traces"
 	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"

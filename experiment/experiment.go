@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"fedsim/algorithms/external"
-	"fedsim/analysis/ledger"
 	"fedsim/data"
 	"fedsim/federation"
+	"fedsim/internal/analysis/ledger"
 	"fedsim/internal/checkpoint"
+	"fedsim/internal/external"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
 	"fedsim/results"

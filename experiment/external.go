@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"fedsim/algorithms"
-	"fedsim/algorithms/external"
+	"fedsim/internal/external"
 	"fedsim/scenarios"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/algorithms/external/externaltest"
+	"fedsim/internal/external/externaltest"
 )
 
 // outside is a method in another process with more options.

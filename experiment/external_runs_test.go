@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/algorithms/external/externaltest"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/external/externaltest"
 	"fedsim/internal/state"
 	"fedsim/results"
 )

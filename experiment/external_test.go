@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"fedsim/algorithms/external/externaltest"
+	"fedsim/internal/external/externaltest"
 	"fedsim/results"
 )
 

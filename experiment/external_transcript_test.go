@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/algorithms/external/externaltest"
 	"fedsim/config"
+	"fedsim/internal/external/externaltest"
 	"fedsim/scenarios"
 )
 

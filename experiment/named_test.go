@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"fedsim/algorithms"
-	"fedsim/analysis/compare"
 	"fedsim/config"
+	"fedsim/internal/analysis/compare"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/report"
 	"fedsim/plots"
-	"fedsim/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"

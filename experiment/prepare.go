@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"fedsim/data"
-	"fedsim/devices/traces"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
+	"fedsim/internal/traces"
 	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"fedsim/algorithms/external"
 	"fedsim/config"
-	"fedsim/mtl/theory"
+	"fedsim/internal/external"
+	"fedsim/internal/theory"
 	"fedsim/results"
 	"fedsim/scenarios"
 )

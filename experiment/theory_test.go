@@ -12,7 +12,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/rng"
-	"fedsim/mtl/theory"
+	"fedsim/internal/theory"
 	"fedsim/results"
 	"fedsim/scenarios"
 )

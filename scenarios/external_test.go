@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/algorithms/external"
+	"fedsim/internal/external"
 )
 
 // The keys of a learner in another process, and its options, are checked with their places.

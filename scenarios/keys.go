@@ -5,7 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 	"fedsim/results"
 )
 

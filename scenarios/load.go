@@ -9,8 +9,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/crossval"
 	"fedsim/internal/input"
-	"fedsim/mtl/crossval"
 	"fedsim/results"
 )
 

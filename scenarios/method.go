@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/internal/external"
 )
 
 // Method is a table [methods.<label>] of a scenario: an algorithm with its options.

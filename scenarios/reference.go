@@ -7,7 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 	"fedsim/results"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/external"
 	"fedsim/config"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
+	"fedsim/internal/external"
 	"fedsim/results"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 )
 
 // tableTable is one [[table]].

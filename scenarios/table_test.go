@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 )
 
 const twoTables = `

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/external"
 	"fedsim/config"
+	"fedsim/internal/external"
 	"fedsim/results"
 )
 

@@ -156,7 +156,7 @@ func carried(t *testing.T) (parts []part) {
 		t.Fatal(err)
 	}
 	goroot := strings.TrimSpace(string(root))
-	uplot := filepath.Join("..", "..", "report", "uplot")
+	uplot := filepath.Join("..", "report", "uplot")
 	parts = append(parts,
 		part{name: "Go (standard library and runtime)", notices: readNotices(t, goroot, map[string]bool{goroot: true})},
 		part{name: "uPlot 1.6.32", notices: readNotices(t, uplot, map[string]bool{uplot: true})})

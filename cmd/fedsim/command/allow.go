@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"fedsim/algorithms/external"
+	"fedsim/internal/external"
 	"fedsim/internal/quote"
 	"fedsim/scenarios"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/analysis/compare"
 	"fedsim/config"
+	"fedsim/internal/analysis/compare"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/results"

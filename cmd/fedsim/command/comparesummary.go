@@ -1,7 +1,7 @@
 package command
 
 import (
-	"fedsim/analysis/compare"
+	"fedsim/internal/analysis/compare"
 	"fedsim/results"
 )
 

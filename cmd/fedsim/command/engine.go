@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
-	"fedsim/experiment/driven"
 	"fedsim/federation"
+	"fedsim/internal/driven"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/analysis/explain"
 	"fedsim/config"
+	"fedsim/internal/analysis/explain"
 	"fedsim/results/rundir"
 )
 

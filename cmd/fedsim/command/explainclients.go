@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/analysis/fairness"
 	"fedsim/config"
+	"fedsim/internal/analysis/fairness"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -1,6 +1,6 @@
 package command
 
-import "fedsim/analysis/explain"
+import "fedsim/internal/analysis/explain"
 
 // explanation is the result of fedsim explain for scripts; docs/json.md describes it.
 // Fields are added, and neither renamed nor removed.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fedsim/analysis/timeline"
 	"fedsim/clients"
 	"fedsim/engine"
+	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/scenarios"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/internal/external"
 )
 
 func newLearner() *cobra.Command {

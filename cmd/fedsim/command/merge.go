@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
-	"fedsim/experiment/plan"
-	"fedsim/experiment/work"
 	"fedsim/internal/checkpoint"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/clusters/plan"
+	"fedsim/internal/clusters/work"
+	"fedsim/internal/crossval"
 	"fedsim/results/rundir"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/experiment/plan"
+	"fedsim/internal/clusters/plan"
 	"fedsim/results/rundir"
 )
 

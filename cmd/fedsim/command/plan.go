@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/experiment/plan"
+	"fedsim/internal/clusters/plan"
 	"fedsim/scenarios"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fedsim/experiment/plan"
+	"fedsim/internal/clusters/plan"
 	"fedsim/internal/columns"
 )
 

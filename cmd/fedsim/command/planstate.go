@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/work"
 	"fedsim/internal/columns"
 	"fedsim/internal/quote"
 	"fedsim/results"

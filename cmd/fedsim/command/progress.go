@@ -14,7 +14,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/columns"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 	"fedsim/results"
 )
 

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
+	"fedsim/internal/crossval"
 	_ "fedsim/internal/rapidseed"
-	"fedsim/mtl/crossval"
 )
 
 // fakeClock is a clock that the test sets.

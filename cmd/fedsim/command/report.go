@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/experiment/plan"
 	"fedsim/internal/atomicfile"
-	"fedsim/report"
+	"fedsim/internal/clusters/plan"
+	"fedsim/internal/report"
 	"fedsim/results/rundir"
 )
 

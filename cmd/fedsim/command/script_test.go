@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fedsim/algorithms/external/externaltest"
+	"fedsim/internal/external/externaltest"
 	"fedsim/results/rundir"
 )
 

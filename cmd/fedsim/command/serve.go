@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/experiment/plan"
-	"fedsim/experiment/work"
-	"fedsim/report/serve"
+	"fedsim/internal/clusters/plan"
+	"fedsim/internal/clusters/work"
+	"fedsim/internal/report/serve"
 	"fedsim/results/rundir"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/report"
+	"fedsim/internal/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -9,10 +9,10 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/devices/traces"
 	"fedsim/experiment"
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
+	"fedsim/internal/traces"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"fedsim/experiment/plan"
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/plan"
+	"fedsim/internal/clusters/work"
 )
 
 // statusFlags are the flags of fedsim status.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/work"
 	"fedsim/results"
 )
 

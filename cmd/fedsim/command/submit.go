@@ -15,9 +15,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/experiment/plan"
-	"fedsim/experiment/submit"
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/plan"
+	"fedsim/internal/clusters/submit"
+	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
 	"fedsim/scenarios"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/experiment/submit"
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/submit"
+	"fedsim/internal/clusters/work"
 )
 
 // progressEvery is the time between two looks at a plan directory.

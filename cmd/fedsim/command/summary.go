@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"fedsim/experiment"
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fedsim/mtl/crossval"
+	"fedsim/internal/crossval"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )

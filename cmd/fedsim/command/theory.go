@@ -15,7 +15,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/columns"
-	"fedsim/mtl/theory"
+	"fedsim/internal/theory"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"fedsim/analysis/timeline"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/scenarios"

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/devices/traces"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/traces"
 )
 
 func newTrace() *cobra.Command {

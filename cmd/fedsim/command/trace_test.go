@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/devices/traces"
+	"fedsim/internal/traces"
 )
 
 // TestTracesPage runs the commands of docs/traces.md on small files with the names on the
@@ -21,8 +21,8 @@ func TestTracesPage(t *testing.T) {
 	page := read(t, "docs/traces.md")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"client_behave_trace":    read(t, "devices/traces/testdata/availability4.pkl"),
-		"client_device_capacity": read(t, "devices/traces/testdata/capacity.pkl"),
+		"client_behave_trace":    read(t, "internal/traces/testdata/availability4.pkl"),
+		"client_device_capacity": read(t, "internal/traces/testdata/capacity.pkl"),
 		"state_traces.json":      `{"a": {"messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 01:00:00\tWifi"}, "b": {"messages": ""}}`,
 		"speed_distri.json":      `{"a": {"down_u": 1000, "down_sigma": 450, "up_u": 100, "up_sigma": 45}}`,
 	} {

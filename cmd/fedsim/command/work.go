@@ -12,7 +12,7 @@ import (
 
 	"fedsim/engine"
 	"fedsim/experiment"
-	"fedsim/experiment/work"
+	"fedsim/internal/clusters/work"
 )
 
 // workFlags are the flags of fedsim work.

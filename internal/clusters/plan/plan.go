@@ -1,0 +1,320 @@
+// Package plan writes down the work of a scenario, for several processes or machines: groups of
+// runs, and what they need first.
+//
+// It must not know who does the work, when, or where.
+package plan
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fedsim/config"
+	"fedsim/experiment"
+	"fedsim/internal/atomicfile"
+	"fedsim/internal/crossval"
+	"fedsim/internal/input"
+	"fedsim/results/rundir"
+	"fedsim/scenarios"
+)
+
+// Names of files in a plan directory.
+const (
+	File     = "plan.json"
+	Scenario = "scenario.toml"
+)
+
+// format is the version of the layout of a plan directory.
+const format = 1
+
+// Plan is the content of plan.json. The same scenario and version of fedsim give the same plan.
+type Plan struct {
+	Format   int      `json:"format"`
+	Version  string   `json:"fedsim"`
+	Numerics int      `json:"numerics"`
+	Name     string   `json:"scenario"`
+	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
+	Command  []string `json:"command"`         // of the run that the merged directory equals
+	Runs     int      `json:"runs"`
+	MaxTimeS float64  `json:"max_time_s,omitempty"` // that a worker may work on a group; 0: no limit
+	Needs    []Need   `json:"prerequisites"`
+	Groups   []Group  `json:"groups"`
+	Sum      string   `json:"sha256"` // of the plan with an empty sum
+}
+
+// Need is what groups need first; see experiment.Need.
+type Need struct {
+	ID     string   `json:"id"`
+	Kind   string   `json:"kind"`
+	Of     []string `json:"of"`
+	States []string `json:"states"`          // names of the files that hold it
+	Needs  []string `json:"needs,omitempty"` // IDs of what comes first
+	Cost
+}
+
+// Group is a group of runs.
+type Group struct {
+	ID    string   `json:"id"`
+	Runs  []string `json:"runs"`            // IDs, without tuned options
+	Needs []string `json:"needs,omitempty"` // IDs of prerequisites
+	Cost
+}
+
+// Cost is an estimate of what a group or a prerequisite takes on one core, without what it needs
+// first: see experiment.Cost.
+type Cost struct {
+	TimeS       float64 `json:"time_s"`
+	MemoryBytes float64 `json:"memory_bytes"`
+}
+
+// costOf rounds a cost to two digits: more say nothing.
+func costOf(c experiment.Cost) Cost { return Cost{rounded(c.Seconds, 2), rounded(c.Bytes, 2)} }
+
+func rounded(x float64, digits int) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return y
+}
+
+// Total returns the time of all groups and prerequisites on one core, and the memory of the
+// largest.
+func (p *Plan) Total() (sum Cost) {
+	add := func(c Cost) {
+		sum.TimeS += c.TimeS
+		sum.MemoryBytes = max(sum.MemoryBytes, c.MemoryBytes)
+	}
+	for i := range p.Needs {
+		add(p.Needs[i].Cost)
+	}
+	for i := range p.Groups {
+		add(p.Groups[i].Cost)
+	}
+	sum.TimeS = rounded(sum.TimeS, 3)
+	return sum
+}
+
+// Options are how a scenario is planned.
+type Options struct {
+	Version   string        // of fedsim
+	Command   []string      // of the run that the merged directory equals
+	GroupTime time.Duration // to which short groups are packed at most
+	MaxTime   time.Duration // that a worker may work on a group; 0: no limit
+}
+
+// DefaultGroupTime is the longest time that short groups are packed to by default.
+const DefaultGroupTime = time.Minute
+
+// New plans a scenario.
+func New(ctx context.Context, s *scenarios.Scenario, o Options) (*Plan, error) {
+	resolved, err := s.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	if err := requireMethods(s); err != nil {
+		return nil, err
+	}
+	groups, needs, err := experiment.Groups(ctx, s.Experiments)
+	if err != nil {
+		return nil, err
+	}
+	groups = experiment.Pack(groups, experiment.PackTime(groups, o.GroupTime.Seconds()))
+	p := &Plan{
+		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command, MaxTimeS: o.MaxTime.Seconds(),
+		Needs: []Need{}, Groups: []Group{},
+	}
+	id := func(kind string, of []string) string {
+		return sum([]byte(strings.Join(append([]string{p.Scenario, o.Version, kind}, of...), "\n")))[:16]
+	}
+	for _, n := range needs {
+		made := Need{ID: id(n.Kind, n.Names), Kind: n.Kind, Of: n.Of, Cost: costOf(n.Cost)}
+		for _, name := range n.Names {
+			made.States = append(made.States, rundir.StateFile(name))
+		}
+		p.Needs = append(p.Needs, made)
+	}
+	ids := func(of []int) (all []string) {
+		for _, i := range of {
+			all = append(all, p.Needs[i].ID)
+		}
+		return all
+	}
+	for i, n := range needs {
+		p.Needs[i].Needs = ids(n.Needs)
+	}
+	names := experiment.Names(s.Experiments)
+	for _, g := range groups {
+		made := Group{Needs: ids(g.Needs), Cost: costOf(g.Cost)}
+		for _, at := range g.Runs {
+			made.Runs = append(made.Runs, names[at])
+		}
+		made.ID = id("group", made.Runs)
+		p.Groups = append(p.Groups, made)
+		p.Runs += len(g.Runs)
+	}
+	for _, t := range s.Tables { // no run needs them, so a group without runs does
+		for _, set := range t.Sets {
+			of := []string{t.Name, set.Label}
+			need := Need{ID: id(NeedTable, of), Kind: NeedTable, Of: of, States: []string{rundir.StateFile(crossval.StateName(t.Name, set.Label))}, Cost: costOf(tableCost(&t.Config, &set))}
+			p.Needs = append(p.Needs, need)
+			p.Groups = append(p.Groups, Group{ID: id("group", of), Runs: []string{}, Needs: []string{need.ID}})
+		}
+	}
+	p.Sum, err = p.sum()
+	return p, err
+}
+
+// requireMethods refuses runs that another program drives: that program starts them.
+func requireMethods(s *scenarios.Scenario) error {
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			if j.Candidates[0].Algorithm == scenarios.Driven {
+				return config.Problem{Key: "methods." + j.Candidates[0].Method + ".algorithm", Value: scenarios.Driven, Want: "must be a method of fedsim: a program that drives a run starts it itself, so it cannot be planned"}
+			}
+		}
+	}
+	return nil
+}
+
+// NeedTable is the kind of a data set of a table of prediction errors; Of is the name of the
+// table and the label of the set.
+const NeedTable = "table"
+
+// tableCost estimates a data set of a table. A set from a file has the sizes of the generated one
+// that replaces it if the file is missing.
+func tableCost(t *crossval.Config, set *crossval.Set) experiment.Cost {
+	of := &set.Data
+	if set.Fallback != nil {
+		of = set.Fallback
+	}
+	return experiment.FitsCost(*of, len(t.Models)*t.Shuffles*(t.Folds*len(t.Lambdas)+t.OmegaUpdates))
+}
+
+// sum returns the SHA-256 of content in hexadecimal digits.
+func sum(content []byte) string {
+	s := sha256.Sum256(content)
+	return hex.EncodeToString(s[:])
+}
+
+// sum returns the checksum of a plan.
+func (p Plan) sum() (string, error) {
+	p.Sum = ""
+	text, err := p.text()
+	return sum(text), err
+}
+
+func (p *Plan) text() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(p)
+	return b.Bytes(), err
+}
+
+// Write writes a plan and its scenario to a directory, which it makes if necessary. Another
+// plan in the directory is an error; the same one is left as it is.
+func (p *Plan) Write(dir string, s *scenarios.Scenario) error {
+	text, err := p.text()
+	if err != nil {
+		return err
+	}
+	resolved, err := s.Resolved()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, File)
+	there, err := input.ReadOwn(file, maxPlan)
+	switch {
+	case err == nil && bytes.Equal(there, text):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s: another plan is here: choose another directory with -o", file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		text []byte
+	}{{Scenario, resolved}, {File, text}} {
+		if err := atomicfile.Write(filepath.Join(dir, f.name), func(w io.Writer) error { _, err := w.Write(f.text); return err }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxPlan is the most bytes of a plan.
+const maxPlan = 1 << 28
+
+// ErrChanged is wrapped by errors about a plan that does not fit its checksum, its scenario or
+// this version of fedsim.
+var ErrChanged = errors.New("cannot be used")
+
+// Is reports whether a directory holds a plan.
+func Is(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, File))
+	return err == nil
+}
+
+// Read reads the plan of a directory and its scenario. It refuses a plan of another version of
+// fedsim, and one that was changed.
+func Read(dir, version string) (*Plan, *scenarios.Scenario, []byte, error) {
+	file := filepath.Join(dir, File)
+	text, err := input.ReadOwn(file, maxPlan)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	refuse := func(why, remedy string) (*Plan, *scenarios.Scenario, []byte, error) {
+		return nil, nil, nil, fmt.Errorf("%s: %w: %s: %s", file, ErrChanged, why, remedy)
+	}
+	const again = "plan the scenario again in another directory"
+	var p Plan
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return refuse("it is no plan of this version ("+strings.TrimPrefix(err.Error(), "json: ")+")", again)
+	}
+	switch want, err := p.sum(); {
+	case err != nil:
+		return nil, nil, nil, err
+	case p.Format != format:
+		return refuse(fmt.Sprintf("format = %d, and this version of fedsim reads %d", p.Format, format), again)
+	case want != p.Sum:
+		return refuse("it was changed after it was written: its checksum does not match", "restore it, or "+again)
+	case p.Version != version:
+		return refuse(fmt.Sprintf("it is of fedsim %s, and this is %s", p.Version, version), "use that version, or "+again)
+	}
+	path := filepath.Join(dir, Scenario)
+	resolved, err := input.ReadOwn(path, maxPlan)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if sum(resolved) != p.Scenario {
+		return refuse(path+" was changed: it is not the scenario that was planned", "restore it, or "+again)
+	}
+	s, err := scenarios.ParseRecorded(dir, resolved)
+	return &p, s, resolved, err
+}
+
+// Need returns the prerequisite with an ID.
+func (p *Plan) Need(id string) *Need {
+	i := slices.IndexFunc(p.Needs, func(n Need) bool { return n.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &p.Needs[i]
+}

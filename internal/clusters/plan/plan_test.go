@@ -1,0 +1,129 @@
+package plan_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/internal/clusters/plan"
+	"fedsim/scenarios"
+)
+
+func load(t *testing.T, overrides ...string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Load("quickstart", overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func written(t *testing.T, dir string, s *scenarios.Scenario, version string) *plan.Plan {
+	t.Helper()
+	p, err := plan.New(t.Context(), s, plan.Options{Version: version, Command: []string{"fedsim", "run", "quickstart"}, GroupTime: plan.DefaultGroupTime})
+	if err == nil {
+		err = p.Write(dir, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A plan has all runs, reads back, and is the same for the same scenario and version only.
+func TestPlansReadBack(t *testing.T) {
+	dir, s := t.TempDir(), load(t)
+	p := written(t, dir, s, "v1")
+	first, err := os.ReadFile(filepath.Join(dir, plan.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Runs != 6 || len(p.Groups) == 0 || len(p.Needs) == 0 {
+		t.Errorf("%d runs, %d groups, %d needs", p.Runs, len(p.Groups), len(p.Needs))
+	}
+	written(t, dir, load(t), "v1") // the same plan again
+	back, again, _, err := plan.Read(dir, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if err := back.Write(other, again); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := os.ReadFile(filepath.Join(other, plan.File)); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("the plan that was read has other bytes (%v)", err)
+	}
+	if q := written(t, t.TempDir(), s, "v2"); q.Groups[0].ID == p.Groups[0].ID || q.Needs[0].ID == p.Needs[0].ID {
+		t.Error("another version has the same IDs")
+	}
+	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Groups[0].ID == p.Groups[0].ID {
+		t.Errorf("another scenario has the same IDs (%v)", err)
+	} else if err := q.Write(dir, s); err == nil || !strings.Contains(err.Error(), "another plan is here") {
+		t.Errorf("over another plan: %v", err)
+	}
+}
+
+// Plans that were changed, and those of another version, are refused in one line.
+func TestChangedPlansAreRefused(t *testing.T) {
+	replace := func(old, new string) func(string) string {
+		return func(text string) string { return strings.Replace(text, old, new, 1) }
+	}
+	for name, test := range map[string]struct {
+		file    string
+		change  func(string) string
+		version string
+		want    string
+	}{
+		"a run":       {plan.File, replace("seed=1", "seed=2"), "v1", "checksum does not match"},
+		"a field":     {plan.File, replace("\"groups\"", "\"sets\""), "v1", "no plan of this version"},
+		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "no plan of this version"},
+		"version":     {plan.File, replace("", ""), "v2", "it is of fedsim v1, and this is v2"},
+		"scenario":    {plan.Scenario, replace("rounds", "#rounds"), "v1", "scenario.toml was changed"},
+		"no scenario": {plan.Scenario, nil, "v1", "no such file"},
+	} {
+		dir := t.TempDir()
+		written(t, dir, load(t), "v1")
+		path := filepath.Join(dir, test.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.change == nil {
+			err = os.Remove(path)
+		} else {
+			err = os.WriteFile(path, []byte(test.change(string(text))), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = plan.Read(dir, test.version)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if test.change != nil && !errors.Is(err, plan.ErrChanged) {
+			t.Errorf("%s: not ErrChanged: %v", name, err)
+		}
+	}
+}
+
+// A data set of a table is a prerequisite of a group without runs.
+func TestTablesArePlanned(t *testing.T) {
+	s, err := scenarios.Load("table1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := written(t, t.TempDir(), s, "v1")
+	sets := len(s.Tables[0].Sets)
+	if sets == 0 || len(p.Groups) != sets || len(p.Needs) != sets || p.Runs != 0 {
+		t.Fatalf("%d groups, %d needs, %d runs of %d data sets", len(p.Groups), len(p.Needs), p.Runs, sets)
+	}
+	for i, g := range p.Groups {
+		n := p.Need(g.Needs[0])
+		if len(g.Runs) != 0 || n.Kind != plan.NeedTable || n.Of[0] != s.Tables[0].Name || n.Of[1] != s.Tables[0].Sets[i].Label || g.ID == n.ID {
+			t.Errorf("group %d: %+v needs %+v", i, g, n)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package work
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fedsim/internal/clusters/plan"
+)
+
+// The state of 5,000 groups: 4,000 are done, 64 run, 500 were stopped, 36 have failed.
+func BenchmarkState(b *testing.B) {
+	d := &Dir{Plan: &plan.Plan{Name: "x"}, path: b.TempDir()}
+	file := func(path string, note any) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			b.Fatal(err)
+		}
+		if err := writeNote(path, note); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 5000 {
+		id := fmt.Sprintf("%016x", i)
+		d.Plan.Groups = append(d.Plan.Groups, plan.Group{ID: id, Runs: []string{"run " + id}})
+		switch {
+		case i < 4000:
+			file(d.note(doneDir, id), &Claim{TookS: 1})
+			if err := os.MkdirAll(d.DoneDir(id), 0o777); err != nil {
+				b.Fatal(err)
+			}
+		case i < 4064:
+			file(d.note(claimsDir, id), &Claim{Worker: id, Host: "h", EveryS: 1000, Process: ThisProcess()})
+			file(filepath.Join(d.AttemptsDir(id), id, ".unfinished", "progress.jsonl"), "x")
+		case i < 4564:
+			file(filepath.Join(d.AttemptsDir(id), "w", ".unfinished", "progress.jsonl"), "x")
+		case i < 4600:
+			file(d.note(failedDir, id), &Failure{Reason: "x"})
+		}
+	}
+	v := d.View(time.Now)
+	for b.Loop() {
+		s, err := v.State()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if want := (Counts{Total: 5000, Done: 4000, Running: 64, Stopped: 500, Failed: 36, Waiting: 400}); s.Groups != want {
+			b.Fatalf("%+v", s.Groups)
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/experiment"
+	"fedsim/internal/clusters/plan"
+	"fedsim/results"
+	"fedsim/results/rundir"
+	"fedsim/scenarios"
+)
+
+const viewed = `
+name = "x"
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[problem]
+optimum_sweeps = %d
+[run]
+rounds = 8
+seeds = [1, 2]
+[methods.mocha]
+[methods.fedavg]
+[methods.mb-sdca]
+`
+
+// planned returns the directory of a plan, with its folders.
+func planned(t *testing.T, optimumSweeps int) *Dir {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan")
+	s, err := scenarios.Parse("x.toml", fmt.Appendf(nil, viewed, optimumSweeps), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(t.Context(), s, plan.Options{Version: "v", Command: []string{"fedsim", "run", "x.toml"}})
+	if err == nil {
+		err = p.Write(path, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(path, "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{needsDir, attemptsDir, doneDir, claimsDir, failedDir} {
+		if err := os.Mkdir(filepath.Join(path, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// note writes a note that is some time old.
+func noted(t *testing.T, path string, age time.Duration, note any) {
+	t.Helper()
+	if err := writeNote(path, note); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(-age)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// attempted runs the first rounds of a group in a run directory; rounds = 0 is all of them.
+func attempted(t *testing.T, d *Dir, g *plan.Group, dir string, rounds int) {
+	t.Helper()
+	places := experiment.Places(d.Scenario.Experiments)
+	mine := map[int]bool{}
+	for _, id := range g.Runs {
+		place, ok := places(id)
+		if !ok {
+			t.Fatalf("run %s is unknown", id)
+		}
+		mine[place] = true
+	}
+	w, err := rundir.Create(dir, false, rundir.About{Version: "v", Scenario: d.resolved, Started: time.Now(), Runs: d.Plan.Runs, Resumable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = experiment.Run(ctx, d.Scenario.Experiments, experiment.Options{
+		Workers: 1, Only: func(place int) bool { return mine[place] }, Clock: time.Now,
+		Finished: func(at int, r results.Run) error {
+			if r.Status == results.Interrupted {
+				return nil
+			}
+			return w.Add(at, r)
+		},
+		Rounds: func(at int, run results.Run) func(results.Round) {
+			record := w.Progress(at, run)
+			return func(r results.Round) {
+				record(r)
+				if r.Round == rounds && rounds > 0 {
+					cancel()
+				}
+			}
+		},
+	})
+	if err != nil && rounds == 0 {
+		t.Fatal(err)
+	}
+	if err := w.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state returns the state and fails the test on an error.
+func stateOf(t *testing.T, v *View) *State {
+	t.Helper()
+	s, err := v.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every condition of groups, with what is known about it.
+func TestState(t *testing.T) {
+	d := planned(t, 0)
+	if len(d.Plan.Groups) < 3 || len(d.Plan.Needs) != 0 {
+		t.Fatalf("%d groups, %d needs: the test needs 3 and none", len(d.Plan.Groups), len(d.Plan.Needs))
+	}
+	v := d.View(time.Now)
+	all := len(d.Plan.Groups)
+	s := stateOf(t, v)
+	if want := (Counts{Total: all, Waiting: all}); s.Groups != want || s.Complete() || s.Stuck() || s.RunsDone != 0 || !math.IsNaN(float64(s.LeftS)) {
+		t.Errorf("at the start: %+v", s)
+	}
+
+	g := d.Plan.Groups
+	attempted(t, d, &g[0], d.DoneDir(g[0].ID), 0)
+	noted(t, d.note(doneDir, g[0].ID), 0, &Claim{Host: "a", TookS: 40})
+	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, EveryS: 10, Share: 0.5, TookS: 30}
+	noted(t, d.note(claimsDir, g[1].ID), 5*time.Second, &claim)
+	attempted(t, d, &g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
+	noted(t, d.note(failedDir, g[2].ID), 0, &Failure{Reason: "the disk is full", Host: "c", Time: time.Now().Add(-time.Hour)})
+
+	s = stateOf(t, v)
+	want := Counts{Total: all, Done: 1, Running: 1, Failed: 1, Waiting: all - 3}
+	if s.Groups != want || s.Workers != 1 || s.RunsDone != len(g[0].Runs) || s.Complete() || s.Stuck() {
+		t.Errorf("%+v: must be %+v", s, want)
+	}
+	running := s.Items[1]
+	if age := float64(running.AgeS); age < 4 || age > 60 || math.Abs(float64(running.TookS)-30-age) > 1e-6 {
+		t.Errorf("age %g s, took %g s", age, float64(running.TookS))
+	}
+	running.AgeS, running.TookS, running.EstimateS = 0, 0, 0
+	if d := cmp.Diff(Item{ID: g[1].ID, Kind: "group", About: g[1].Runs[0], Runs: len(g[1].Runs), Condition: Running, Host: "b", PID: 7, Worker: "b-1", Progress: 0.5, WaitsFor: []string{}}, running); d != "" {
+		t.Error(d)
+	}
+	if f := s.Items[2]; f.Condition != Failed || f.Reason != "the disk is full" || f.Host != "c" || math.Abs(float64(f.AgeS)-3600) > 60 {
+		t.Errorf("%+v", f)
+	}
+
+	// A claim without heartbeats is that of a dead worker. Its attempt is a checkpoint.
+	noted(t, d.note(claimsDir, g[1].ID), 61*time.Second, &claim)
+	s = stateOf(t, v)
+	if got := s.Items[1]; got.Condition != Stopped || got.AgeS < 60 || s.Workers != 0 || !math.IsNaN(float64(s.LeftS)) || math.IsNaN(float64(s.WorkS)) {
+		t.Errorf("%+v, %+v", got, s)
+	}
+	if err := os.Remove(d.note(claimsDir, g[1].ID)); err != nil {
+		t.Fatal(err)
+	}
+	noted(t, filepath.Join(d.AttemptsDir(g[1].ID), "b-1.json"), 0, &claim)
+	if got := stateOf(t, v).Items[1]; got.Condition != Stopped || got.Host != "b" || got.Progress != 0.5 || got.TookS != 30 {
+		t.Errorf("%+v", got)
+	}
+	// A failed group that a worker tries again runs.
+	noted(t, d.note(claimsDir, g[2].ID), 0, &claim)
+	if got := stateOf(t, v).Items[2]; got.Condition != Running {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Groups wait for prerequisites that are not done; the work is stuck when those have failed.
+func TestStateOfPrerequisites(t *testing.T) {
+	d := planned(t, 200)
+	v := d.View(time.Now)
+	s := stateOf(t, v)
+	if s.Needs.Total == 0 || s.Needs.Waiting != s.Needs.Total {
+		t.Fatalf("%+v", s.Needs)
+	}
+	for i, n := range d.Plan.Needs {
+		for _, name := range n.States {
+			if err := os.WriteFile(d.needPath(name), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := stateOf(t, v); got.Needs.Done != i+1 {
+			t.Errorf("%d prerequisites are done: %+v", i+1, got.Needs)
+		}
+	}
+	waits := func() (n int) {
+		for _, item := range stateOf(t, v).Items {
+			n += len(item.WaitsFor)
+		}
+		return n
+	}
+	if n := waits(); n != 0 {
+		t.Errorf("%d wait for what is done", n)
+	}
+	n := d.Plan.Needs[0]
+	if err := os.Remove(d.needPath(n.States[0])); err != nil {
+		t.Fatal(err)
+	}
+	if n := waits(); n == 0 {
+		t.Error("no group waits for its prerequisite")
+	}
+	if stateOf(t, v).Stuck() {
+		t.Error("stuck before anything has failed")
+	}
+	noted(t, d.note(failedDir, n.ID), 0, &Failure{Reason: "x"})
+	for _, g := range d.Plan.Groups {
+		if !slices.Contains(g.Needs, n.ID) {
+			if stateOf(t, v).Stuck() {
+				t.Error("stuck before all has failed that does not need the prerequisite")
+			}
+			noted(t, d.note(failedDir, g.ID), 0, &Failure{Reason: "x"})
+		}
+	}
+	if !stateOf(t, v).Stuck() {
+		t.Error("not stuck, though all that is left has failed or needs what has")
+	}
+}
+
+// The time left is the rest of the estimates, scaled by measured times; a long group limits
+// what many workers can do.
+func TestTimeLeft(t *testing.T) {
+	item := func(c Condition, estimate, share, took float64) Item {
+		return Item{Kind: groupKind, Runs: 1, Condition: c, EstimateS: results.Number(estimate), Progress: results.Number(share), TookS: results.Number(took)}
+	}
+	unknown := math.NaN()
+	for _, x := range []struct {
+		what       string
+		items      []Item
+		measured   []timing
+		workers    int
+		work, wall float64
+	}{
+		{"nothing is measured", []Item{item(Waiting, 10, unknown, unknown)}, nil, 1, unknown, unknown},
+		{"all is done", []Item{item(Done, 10, unknown, unknown)}, nil, 0, 0, 0},
+		{"twice as slow, two workers", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, []timing{{5, 10}}, 2, 40, 20},
+		{"a long group", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 90, unknown, unknown)}, []timing{{5, 5}}, 4, 100, 90},
+		{"nobody works", []Item{item(Stopped, 10, unknown, unknown)}, []timing{{5, 5}}, 0, 10, unknown},
+		{"half done", []Item{item(Running, 10, 0.5, 15)}, nil, 1, 15, 15},
+		{"just begun", []Item{item(Running, 10, 0.01, 3)}, nil, 1, unknown, unknown},
+		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, []timing{{1, 1}}, 1, 10, 10},
+		{"all that is left has failed", []Item{item(Failed, 10, unknown, unknown)}, []timing{{1, 1}}, 0, unknown, unknown},
+		{"no estimates", []Item{item(Waiting, unknown, unknown, unknown)}, []timing{{2, 8}}, 1, 4, 4},
+	} {
+		work, wall := left(x.items, x.measured, x.workers)
+		same := func(got results.Number, want float64) bool {
+			return math.Abs(float64(got)-want) < 1e-9 || math.IsNaN(float64(got)) && math.IsNaN(want)
+		}
+		if !same(work, x.work) || !same(wall, x.wall) {
+			t.Errorf("%s: %g s of work, %g s: must be %g and %g", x.what, float64(work), float64(wall), x.work, x.wall)
+		}
+	}
+}
+
+// Files that are half there, or vanish, do no harm: the state is one that was.
+func TestStateOfFilesUnderWay(t *testing.T) {
+	d := planned(t, 0)
+	g := d.Plan.Groups
+	for path, text := range map[string]string{
+		d.note(claimsDir, g[0].ID):                                         "",
+		d.note(failedDir, g[1].ID):                                         `{"reason": "x`,
+		filepath.Join(d.path, claimsDir, ".temporary.json"):                "",
+		filepath.Join(d.path, claimsDir, "unknown.json"):                   "{}",
+		filepath.Join(d.AttemptsDir(g[2].ID), "w", ".unfinished", "alive"): "",
+		d.note(doneDir, g[2].ID):                                           "{",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := d.View(time.Now)
+	s := stateOf(t, v)
+	for i, want := range []Condition{Running, Failed, Waiting} {
+		if s.Items[i].Condition != want {
+			t.Errorf("group %d: %+v: must be %s", i, s.Items[i], want)
+		}
+	}
+	if _, _, err := v.Live(); err != nil {
+		t.Error(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 200 {
+			claim := Claim{Worker: "w", EveryS: 10}
+			_ = writeNote(d.note(claimsDir, g[0].ID), &claim)
+			_ = os.MkdirAll(d.DoneDir(g[0].ID), 0o777)
+			_ = remove(d.note(claimsDir, g[0].ID))
+			_ = os.RemoveAll(d.DoneDir(g[0].ID))
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-ended:
+			running = false
+		default:
+		}
+		stateOf(t, v)
+	}
+}
+
+// Without permission to write, the age is by the local clock or the latest heartbeat.
+func TestStateOfReadOnlyDirectory(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs permissions of directories")
+	}
+	d := planned(t, 0)
+	g := d.Plan.Groups
+	noted(t, d.note(claimsDir, g[0].ID), 20*time.Second, &Claim{Worker: "a", EveryS: 10})
+	noted(t, d.note(claimsDir, g[1].ID), -time.Hour, &Claim{Worker: "b", EveryS: 10}) // the server's clock is ahead
+	claims := filepath.Join(d.path, claimsDir)
+	probe := func() {
+		t.Helper()
+		entries, err := os.ReadDir(claims)
+		if err != nil || len(entries) != 2 {
+			t.Errorf("%d files in claims: must be 2 (%v)", len(entries), err)
+		}
+	}
+	if s := stateOf(t, d.View(time.Now)); s.Items[0].Condition != Running || s.Items[1].Condition != Running {
+		t.Errorf("%+v", s.Items[:2])
+	}
+	probe()
+	v := d.View(time.Now)
+	v.probe = filepath.Join("no", "folder") // cannot be written, even by root
+	if s := stateOf(t, v); s.Items[0].Condition != Waiting || s.Items[1].Condition != Running || s.Items[1].AgeS != 0 {
+		t.Errorf("%+v", s.Items[:2])
+	}
+	probe()
+}
+
+// Live has the runs of all groups at their places, and reads a finished group once.
+func TestLive(t *testing.T) {
+	d := planned(t, 0)
+	g := d.Plan.Groups
+	last := len(g) - 1
+	v := d.View(time.Now)
+	if l, _, err := v.Live(); err != nil || len(l.Runs) != 0 || l.Manifest.State != rundir.Incomplete || l.Manifest.Clock != nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	attempted(t, d, &g[last], d.DoneDir(g[last].ID), 0)
+	attempted(t, d, &g[0], filepath.Join(d.AttemptsDir(g[0].ID), "old"), 2)
+	attempted(t, d, &g[0], filepath.Join(d.AttemptsDir(g[0].ID), "new"), 4)
+	noted(t, d.note(claimsDir, g[0].ID), 0, &Claim{Worker: "new", EveryS: 10})
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(d.AttemptsDir(g[0].ID), "old", ".unfinished", "progress.jsonl"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	before, err := v.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, s, err := v.Live()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Status != rundir.Writing || l.Manifest.State != rundir.Running || l.Total != d.Plan.Runs || s.RunsDone != len(g[last].Runs) || before.Status != rundir.Writing {
+		t.Errorf("%s, %s, %d runs, %+v", l.Status, l.Manifest.State, l.Total, s)
+	}
+	places := experiment.Places(d.Scenario.Experiments)
+	at := -1
+	for _, r := range l.Runs {
+		place, ok := places(r.ID)
+		if !ok || place <= at {
+			t.Errorf("run %s is not at its place", r.ID)
+		}
+		at = place
+		done := slices.Contains(g[last].Runs, r.ID)
+		if done && (r.Status != results.Done || len(r.Rounds) != 9) {
+			t.Errorf("run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
+		}
+		if !done && (r.Status != results.UnderWay || len(r.Rounds) < 5) {
+			t.Errorf("run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(d.DoneDir(g[last].ID), ".unfinished")); err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := v.Live(); err != nil || len(again.Runs) != len(l.Runs) {
+		t.Errorf("the finished group was read again: %v", err)
+	}
+}

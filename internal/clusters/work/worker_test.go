@@ -1,0 +1,530 @@
+package work
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fedsim/experiment"
+	"fedsim/internal/clusters/plan"
+	"fedsim/results"
+	"fedsim/results/rundir"
+	"fedsim/scenarios"
+)
+
+const head = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 10
+rows_max = 20
+[run]
+rounds = 20
+seeds = [1, 2, 3]
+[methods.mocha]
+`
+
+// small has a group for each seed, and an optimum and a tuning that they need.
+const small = head + `
+[[experiment]]
+name = "plain"
+set = { "run.eval_every" = 2 }
+[[experiment]]
+name = "tuned"
+set = { "run.eval_every" = 2, "run.seeds" = [1] }
+[experiment.tuning]
+target = 1e-9
+[experiment.tune.mocha]
+"options.epochs" = [1, 2]
+`
+
+// planOf writes the plan of a scenario to a new directory and opens it.
+func planOf(t *testing.T, text string, set ...string) *Dir {
+	t.Helper()
+	s, err := scenarios.Parse("x.toml", []byte(text), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(t.Context(), s, plan.Options{Version: "v1", Command: []string{"fedsim", "run", "x.toml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := p.Write(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, dir)
+}
+
+func open(t *testing.T, dir string) *Dir {
+	t.Helper()
+	d, err := Open(dir, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// tester is a worker of a test.
+type tester struct {
+	*testing.T
+	*Dir
+	Options
+	notes []string
+	share float64 // of the work of all groups that was there before
+
+	round    func()                // called at each round of a run
+	finished func(id string) error // called when a run is finished
+}
+
+func newTester(t *testing.T, d *Dir, name string) *tester {
+	x := &tester{T: t, Dir: d}
+	x.Options = Options{
+		By: another(name), About: rundir.About{Version: "v1", Scenario: d.resolved, Resumable: true},
+		Note: func(text string) { x.notes = append(x.notes, text) },
+		Run:  experiment.Options{Workers: 1, Clock: time.Now, Checkpoints: experiment.CheckpointPolicy{Every: time.Hour, Clock: time.Now}},
+		Record: func(w *rundir.Writer, o experiment.Options) experiment.Options {
+			had := map[string]bool{}
+			for _, run := range w.Runs() {
+				had[run.ID] = true
+			}
+			o.Checkpoints.Store = w
+			o.Done = func(id string) bool { return had[id] }
+			o.Finished = func(place int, run results.Run) error {
+				if x.finished != nil {
+					if err := x.finished(run.ID); err != nil {
+						return err
+					}
+				}
+				return w.Add(place, run)
+			}
+			o.Rounds = func(place int, run results.Run) func(results.Round) {
+				seen := w.Progress(place, run)
+				return func(r results.Round) {
+					if seen(r); x.round != nil {
+						x.round()
+					}
+				}
+			}
+			progress := o.Progress
+			o.Progress = func(p experiment.Progress) {
+				progress(p)
+				x.share = max(x.share, p.Before)
+			}
+			return o
+		},
+	}
+	return x
+}
+
+// work requires success.
+func (x *tester) work() {
+	x.Helper()
+	if err := x.Work(x.Context(), x.Options); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// fails requires an error with all of some texts, a line each at most.
+func (x *tester) fails(want ...string) error {
+	x.Helper()
+	err := x.Work(x.Context(), x.Options)
+	for _, text := range want {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			x.Errorf("the error is %v, want %q", err, text)
+		}
+	}
+	return err
+}
+
+// noted counts notes with a text.
+func (x *tester) noted(text string) (n int) {
+	for _, note := range x.notes {
+		if strings.Contains(note, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// groupsDone returns how many groups of the plan are done.
+func (x *tester) groupsDone() (n int) {
+	x.Helper()
+	for _, g := range x.Plan.Groups {
+		done, err := x.GroupDone(g.ID)
+		if err != nil {
+			x.Fatal(err)
+		}
+		if done {
+			n++
+		}
+	}
+	return n
+}
+
+// empty requires folders of the plan directory to be empty.
+func (x *tester) empty(folders ...string) {
+	x.Helper()
+	for _, folder := range folders {
+		entries, err := os.ReadDir(filepath.Join(x.path, folder))
+		if err != nil || len(entries) > 0 {
+			x.Errorf("%s holds %v, %v", folder, entries, err)
+		}
+	}
+}
+
+// Parts are disjoint, and a worker does its part alone. Another worker of the part finds nothing
+// to do.
+func TestWorkersDoTheirParts(t *testing.T) {
+	d := planOf(t, small)
+	total := 0
+	for i := range 3 {
+		x := newTester(t, d, fmt.Sprint("w", i))
+		x.Part = Part{i + 1, 3}
+		before := x.groupsDone()
+		x.work()
+		made := x.groupsDone() - before
+		if made != x.noted("group ") || made == 0 {
+			t.Errorf("part %d made %d groups, noted %d", i+1, made, x.noted("group "))
+		}
+		total += made
+		x.empty(claimsDir, failedDir, attemptsDir)
+		again := newTester(t, d, "again")
+		again.Part = x.Part
+		if again.work(); len(again.notes) > 0 {
+			t.Errorf("a second worker of part %d: %v", i+1, again.notes)
+		}
+	}
+	if total != len(d.Plan.Groups) || total < 4 {
+		t.Errorf("%d of %d groups", total, len(d.Plan.Groups))
+	}
+	last, err := d.Last(d.Plan.Groups[0].ID)
+	if err != nil || last == nil || !strings.HasPrefix(last.Worker, "w") || last.Beat < 2 || last.Share != 1 {
+		t.Errorf("the last claim is %+v, %v", last, err)
+	}
+	empty := newTester(t, d, "empty")
+	empty.Part = Part{90, 100}
+	empty.work()
+}
+
+// A worker that is interrupted saves a checkpoint and releases its claim; another continues.
+func TestInterruptedGroupIsContinued(t *testing.T) {
+	d := planOf(t, small, "run.rounds=200")
+	ctx, cancel := context.WithCancel(t.Context())
+	a := newTester(t, d, "a")
+	rounds := 0
+	a.round = func() {
+		if rounds++; rounds == 300 { // of the second group
+			cancel()
+		}
+	}
+	if err := a.Work(ctx, a.Options); !experiment.Interrupted(err) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	if done := a.groupsDone(); done != 1 {
+		t.Fatalf("%d groups are done", done)
+	}
+	a.empty(claimsDir, failedDir)
+	b := newTester(t, d, "b")
+	b.work()
+	if b.share < 0.3 || b.groupsDone() != len(d.Plan.Groups) {
+		t.Errorf("%g of a group was there before, %d groups are done", b.share, b.groupsDone())
+	}
+	b.empty(attemptsDir, claimsDir, failedDir)
+}
+
+// A group that fails is recorded, and others go on. It is tried again on demand only.
+func TestFailedGroup(t *testing.T) {
+	d := planOf(t, small)
+	a := newTester(t, d, "a")
+	a.finished = func(id string) error {
+		if strings.HasPrefix(id, "plain") && strings.HasSuffix(id, "seed=2") {
+			return errors.New("broken\nin two")
+		}
+		return nil
+	}
+	want := []string{"seed=2): failed on elsewhere: broken; in two", "fedsim work " + d.path + " --retry"}
+	if err := a.fails(want...); !errors.Is(err, ErrFailed) || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("the error is %v", err)
+	}
+	if done := a.groupsDone(); done != len(d.Plan.Groups)-1 {
+		t.Errorf("%d groups are done", done)
+	}
+	b := newTester(t, d, "b")
+	if b.fails(want...); len(b.notes) > 0 {
+		t.Errorf("tried again: %v", b.notes)
+	}
+	b.Retry = true
+	b.work()
+	if b.noted("group ") != 1 || b.groupsDone() != len(d.Plan.Groups) {
+		t.Errorf("after another try: %v", b.notes)
+	}
+	b.empty(attemptsDir, claimsDir, failedDir)
+}
+
+// Groups that need a prerequisite that failed are not tried; others are.
+func TestFailedPrerequisite(t *testing.T) {
+	d := planOf(t, small)
+	i := slices.IndexFunc(d.Plan.Needs, func(n plan.Need) bool { return n.Kind == experiment.NeedTuning })
+	d.Plan.Needs[i].Of = []string{"no such method"}
+	a := newTester(t, d, "a")
+	err := a.fails("prerequisite "+d.Plan.Needs[i].ID+" (tuning of no such method): failed on elsewhere", "1 group was not tried", "--retry")
+	if n := strings.Count(err.Error(), "\n"); n != 2 || a.groupsDone() != len(d.Plan.Groups)-1 {
+		t.Errorf("%d groups are done; %v", a.groupsDone(), err)
+	}
+	a.empty(claimsDir)
+	b := newTester(t, open(t, d.path), "b")
+	b.fails("1 group was not tried")
+	b.Retry = true
+	b.work()
+}
+
+// A group with a prerequisite that failed does not wait for another one that is under way.
+func TestFailureEndsTheWait(t *testing.T) {
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1]")
+	optimum, tuning := d.Plan.Needs[0].ID, d.Plan.Needs[1].ID
+	d.Plan.Groups[0].Needs = []string{optimum, tuning}
+	a := newTester(t, d, "a")
+	for _, folder := range []string{claimsDir, failedDir} {
+		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requireHold(t, d, optimum, another("b"), true)
+	if err := writeNote(d.note(failedDir, tuning), &Failure{Reason: "why", Host: "there"}); err != nil {
+		t.Fatal(err)
+	}
+	a.fails("prerequisite "+tuning+" (tuning of x/mocha): failed on there: why", "1 group was not tried")
+}
+
+// A group over its budget is checkpointed. A larger budget continues it, and counts the time of
+// both.
+func TestBudget(t *testing.T) {
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n", "run.rounds=100", "run.seeds=[1]", "problem.optimum_sweeps=0")
+	id := d.Plan.Groups[0].ID
+	work := func(t *testing.T, name string, budget time.Duration) *tester {
+		x := newTester(t, d, name)
+		x.MaxTime, x.round = budget, func() { time.Sleep(time.Second) }
+		return x
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := work(t, "a", 9500*time.Millisecond)
+		a.fails("failed on elsewhere: over its budget of 9.5s after 10s: continue with --max-time")
+		if f, err := d.Failure(id); err != nil || f == nil || f.TookS != 10 || a.groupsDone() > 0 {
+			t.Errorf("failure %+v, %v", f, err)
+		}
+		b := work(t, "b", 10*time.Second)
+		if b.fails("over its budget of 9.5s"); len(b.notes) > 0 {
+			t.Errorf("tried with no more time: %v", b.notes)
+		}
+		c := work(t, "c", 20500*time.Millisecond)
+		c.fails("over its budget of 20.5s after 21s")
+		e := work(t, "e", 0)
+		e.work()
+		// Each attempt replays the rounds of its checkpoint, which sleep here, too.
+		last, err := d.Last(id)
+		if err != nil || last == nil || last.TookS < 100 || last.Started.IsZero() || e.share < 0.1 {
+			t.Errorf("the last claim is %+v, %v; %g was there", last, err, e.share)
+		}
+		e.empty(attemptsDir, claimsDir, failedDir)
+	})
+}
+
+// A prerequisite that is corrupt is moved aside and made again.
+func TestCorruptPrerequisite(t *testing.T) {
+	d := planOf(t, small)
+	a := newTester(t, d, "a")
+	a.Part = Part{1, len(d.Plan.Groups)}
+	a.work()
+	made, err := filepath.Glob(filepath.Join(d.path, needsDir, "*.state"))
+	if err != nil || len(made) == 0 {
+		t.Fatal(made, err)
+	}
+	for _, path := range made {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newTester(t, d, "b")
+	b.work()
+	aside, err := filepath.Glob(filepath.Join(d.path, needsDir, "*.corrupt"))
+	if err != nil || len(aside) == 0 || b.noted("it is corrupt; moved to") != len(aside) || b.noted("prerequisite ") < len(aside) {
+		t.Errorf("moved: %v, %v; notes %v", aside, err, b.notes)
+	}
+	if b.groupsDone() != len(d.Plan.Groups) {
+		t.Errorf("%d groups are done", b.groupsDone())
+	}
+}
+
+// A machine with other data stops, and records no failure: the others have the right data.
+func TestOtherData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	rows := func(n int) {
+		var b bytes.Buffer
+		b.WriteString("task,label,a,b\n")
+		for i := range n {
+			fmt.Fprintf(&b, "%d,%d,%d,%d\n", i%3, i*i%2*2-1, i%7, i%5)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows(60)
+	d := planOf(t, fmt.Sprintf(`
+[data]
+source = "csv"
+path = %q
+task_column = "task"
+label_column = "label"
+[run]
+rounds = 10
+vary = "system"
+seeds = [1, 2, 3]
+[faults]
+drop_probability = 0.1
+[methods.mocha]
+[[experiment]]
+name = "x"
+`, path))
+	a := newTester(t, d, "a")
+	a.Part = Part{1, 3}
+	a.work()
+	rows(63)
+	b := newTester(t, d, "b")
+	err := b.fails("the data files of this machine differ from those of other workers", "give every machine the same files")
+	if errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the error is %v", err)
+	}
+	b.empty(claimsDir, failedDir)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	newTester(t, d, "c").fails("file does not exist")
+	b.empty(claimsDir, failedDir)
+	rows(60)
+	last := newTester(t, d, "d")
+	last.work()
+	if last.groupsDone() != 3 {
+		t.Errorf("%d groups are done", last.groupsDone())
+	}
+}
+
+func TestSeveralKeepsBothEnds(t *testing.T) {
+	name := "first" + strings.Repeat("ä", 90) + "/seed=2"
+	want := "first" + strings.Repeat("ä", 33) + "..." + strings.Repeat("ä", 32) + "/seed=2 and 1 more"
+	if got := several([]string{name, "b"}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestOpenWithoutPlan(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, file, filepath.Join(folder, "absent")} {
+		_, err := Open(path, "test")
+		want := path + ": is not a plan directory: make one with fedsim plan SCENARIO -o DIR"
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// A worker stops when another plan is written to its directory.
+func TestAnotherPlan(t *testing.T) {
+	d := planOf(t, small)
+	other := planOf(t, small, "run.rounds=19")
+	a := newTester(t, d, "a")
+	a.finished = func(string) error {
+		for _, name := range []string{plan.Scenario, plan.File} {
+			text, err := os.ReadFile(filepath.Join(other.path, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(d.path, name), text, 0o666)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	}
+	if err := a.fails("another plan was written here while this worker ran"); errors.Is(err, ErrFailed) {
+		t.Error(err)
+	}
+	if a.groupsDone() != 1 {
+		t.Errorf("%d groups are done", a.groupsDone())
+	}
+	a.empty(claimsDir, failedDir)
+}
+
+// A worker stops its attempt when another has done the group.
+func TestGroupDoneElsewhere(t *testing.T) {
+	d := planOf(t, small, "run.seeds=[1]", "run.rounds=100")
+	newTester(t, d, "whole").work()
+	id := d.Plan.Groups[0].ID
+	aside := filepath.Join(t.TempDir(), id)
+	if err := os.Rename(d.DoneDir(id), aside); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := newTester(t, d, "a")
+		rounds := 0
+		a.round = func() {
+			if rounds++; rounds == 15 {
+				if err := os.Rename(aside, d.DoneDir(id)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		a.work()
+		if rounds < 20 || rounds > 22 { // the heartbeat at 20 s
+			t.Errorf("%d rounds", rounds)
+		}
+		a.empty(attemptsDir, claimsDir, failedDir)
+	})
+}
+
+// A worker waits for a claim of another machine while its heartbeat is new, by the clock of the
+// file server and not by its own, and takes it over when it is old.
+func TestWaitForOthers(t *testing.T) {
+	d := planOf(t, small, "run.seeds=[1]")
+	synctest.Test(t, func(t *testing.T) {
+		x := newTester(t, d, "b")
+		if err := os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		id := d.Plan.Groups[0].ID
+		requireHold(t, d, id, another("a"), true)
+		ended := make(chan error, 1)
+		go func() { ended <- x.Work(t.Context(), x.Options) }()
+		time.Sleep(10 * StaleAfter)
+		requireWorker(t, d, id, "a")
+		if n := x.groupsDone(); n != len(d.Plan.Groups)-1 {
+			t.Errorf("%d groups are done", n)
+		}
+		grow(t, d, id, 2*StaleAfter)
+		then := time.Now()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(then); waited > 2*lastPoll || x.groupsDone() != len(d.Plan.Groups) {
+			t.Errorf("after %v %d groups are done", waited, x.groupsDone())
+		}
+		x.empty(claimsDir, attemptsDir)
+	})
+}

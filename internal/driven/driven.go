@@ -1,0 +1,595 @@
+// Package driven runs a scenario for another program, which is the method: the driver. It
+// writes requests as JSON lines and gets one line back for each (docs/engine-protocol.md).
+// Virtual time belongs to fedsim, and the learning to the driver: only counts, bytes,
+// FLOPs, times and metrics cross the pipe.
+//
+// It must not know where results are stored, nor where the lines come from.
+package driven
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/federation"
+	"fedsim/internal/analysis/ledger"
+	"fedsim/internal/checkpoint"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// Features are the additions to version 1 that drivers may rely on.
+var Features = []string{"policy", "select", "work", "clients", "epochs", "batteries"}
+
+// Hello describes a driver.
+type Hello struct {
+	Driver string            // name and version
+	Method string            // label in results
+	Seed   *uint64           // nil: that of the scenario
+	Notes  map[string]string // for the manifest
+}
+
+// Options are the surroundings of a run.
+type Options struct {
+	Version string                           // of fedsim
+	Open    func(Hello) (*Directory, *Error) // opens the directory of the run
+	Clock   func() time.Time                 // the real clock
+}
+
+// Directory is where a run is stored.
+type Directory struct {
+	Run         *scenarios.Run
+	Checkpoints checkpoint.Policy
+	// Journal returns a journal of the run; nil: none.
+	Journal func(devices int) federation.Journal
+	// Rounds returns the function that receives each round.
+	Rounds func(results.Run) func(results.Round)
+	// Devices and Clients return the writers of rows by device and of metrics by client.
+	Devices func(results.Run) (experiment.DeviceRows, error)
+	Clients func(results.Run) (ClientRows, error)
+	// Finish stores the run. It returns the place of the results; empty: nothing was stored.
+	Finish func(run results.Run, failed bool) (place string, err error)
+	// Suspend stores a run that was interrupted, with its rounds so far. It returns the
+	// error of Serve, which says why.
+	Suspend func(run results.Run, why string) error
+}
+
+// ClientRows writes metrics by client.
+type ClientRows interface {
+	Declare([]results.NamedMetric)
+	Write(*results.Round) error
+	Close() error
+}
+
+// ErrInterrupted is wrapped by the error of Serve for a run that was interrupted: the
+// input or the context has ended before the op finish. It wraps context.Canceled.
+var ErrInterrupted error = interruption{}
+
+type interruption struct{}
+
+func (interruption) Error() string { return "interrupted" }
+
+func (interruption) Unwrap() error { return context.Canceled }
+
+// ErrFailed is the error of Serve for a run that its driver finished with state failed.
+var ErrFailed = errors.New("the driver has failed")
+
+// Serve answers the lines of a driver until the op finish, the end of the input or of
+// ctx. An error has been reported to the driver where possible; a *Error ended the run.
+func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
+	s := &server{ctx: ctx, options: o, out: to, started: o.Clock()}
+	in := readLines(ctx, from, MaxLine)
+	for !s.finished {
+		x, err := in.read(ctx)
+		if err == nil {
+			err = x.err
+		}
+		switch {
+		case err == io.EOF && x.half:
+			return s.interrupt("the input ended within a line")
+		case err == io.EOF:
+			return s.interrupt("the input ended before the op finish")
+		case ctx.Err() != nil:
+			return s.interrupt("interrupted by a signal")
+		case err != nil:
+			return s.interrupt(fmt.Sprintf("the input cannot be read (%v)", err))
+		}
+		answer, failed := s.answer(x)
+		in.release(x)
+		if _, err := to.Write(answer); err != nil && !s.finished {
+			return s.interrupt(fmt.Sprintf("the output cannot be written (%v)", err))
+		}
+		if failed != nil && failed.Fatal {
+			if failed.Code == CodeInterrupted {
+				return s.interrupt("interrupted by a signal")
+			}
+			if s.digests != nil && failed.Code != CodeDiverged {
+				err = s.digests.save()
+			}
+			return errors.Join(failed, err, s.close())
+		}
+	}
+	if s.failed {
+		return ErrFailed
+	}
+	return nil
+}
+
+// server is a run and its driver.
+type server struct {
+	ctx     context.Context
+	options Options
+	out     io.Writer
+	started time.Time
+
+	cursor   cursor
+	request  request
+	response response
+
+	session   *federation.Session
+	directory *Directory // nil before hello
+	run       results.Run
+	devices   int
+	training  []int32 // rows of each device
+	observe   func(results.Round)
+	book      *ledger.Ledger // nil: no rows by device
+	rows      experiment.DeviceRows
+	clients   ClientRows
+	digests   *digests
+
+	notices  []federation.Notice
+	stalled  string // why the protocol can never end the round; empty: it can
+	finished bool
+	failed   bool
+}
+
+// answer returns the response to a line.
+func (s *server) answer(x line) ([]byte, *Error) {
+	failed := s.do(x)
+	if failed != nil {
+		return s.response.fail(failed), failed
+	}
+	return s.response.end(), nil
+}
+
+// do executes a line, and writes the response except its end.
+func (s *server) do(x line) *Error {
+	if x.long {
+		return &Error{Code: CodeTooLong, Message: fmt.Sprintf("the line has more than %d MiB: send fewer messages in a line", MaxLine>>20)}
+	}
+	r := &s.request
+	failed := r.parse(&s.cursor, x.text)
+	if s.digests != nil && r.op != "nodes" {
+		compare := s.digests.add
+		if r.op == "finish" { // a driver that failed may do more next time
+			compare = s.digests.end
+		}
+		if err := compare(x.text); err != nil && r.state != stateFailed {
+			return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if (r.op == "hello") == (s.session != nil) {
+		message := "must come after the op hello"
+		if s.session != nil {
+			message = "must be there once"
+		}
+		return &Error{Code: CodeOrder, Field: "op", Message: message, op: r.op}
+	}
+	if r.op == "hello" {
+		return s.hello(x.text)
+	}
+	if failed := s.perform(r); failed != nil {
+		failed.op = r.op
+		return failed
+	}
+	if r.op == "finish" {
+		return nil
+	}
+	if err := s.digests.saveDue(); err != nil {
+		return internal(r.op, err)
+	}
+	if s.book != nil && s.book.Err() != nil {
+		return internal(r.op, s.book.Err())
+	}
+	return nil
+}
+
+// internal returns the error of results that cannot be stored.
+func internal(op string, err error) *Error {
+	return &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err, op: op}
+}
+
+// perform does an op other than hello.
+func (s *server) perform(r *request) *Error {
+	switch r.op {
+	case "nodes":
+		available, next := s.session.Nodes()
+		s.response.begin(s.session.Now())
+		s.response.ranges("available", available)
+		s.response.time("next_change_ns", next)
+	case "select":
+		var chosen, epochs []int32
+		var reports []federation.BatteryReport
+		var err error
+		if r.seen&hasReport != 0 {
+			if reports, err = s.session.Batteries(r.round, r.report); err != nil {
+				return s.refuse(err)
+			}
+		}
+		if r.epochs > 0 {
+			chosen, epochs, err = s.session.SelectEpochs(r.round, r.epochs)
+		} else {
+			chosen, err = s.session.Select(r.round)
+		}
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+		s.response.devices("devices", chosen)
+		if r.epochs > 0 {
+			s.response.devices("epochs", epochs)
+		}
+		if r.seen&hasReport != 0 {
+			s.response.batteries(reports)
+		}
+	case "send":
+		refused, err := s.session.Send(r.round, r.kind, r.messages)
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+		s.response.refused(refused)
+	case "wait":
+		var ids []int64
+		if r.seen&hasIDs != 0 {
+			ids = given(r.ids)
+		}
+		return s.waited(s.session.Wait(ids, r.count, r.until, s.notices[:0]))
+	case "advance":
+		return s.waited(s.session.Advance(r.until, s.notices[:0]))
+	case "exchange":
+		return s.exchange(r)
+	case "work":
+		if err := s.session.Work(r.id, r.flops, r.up); err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+	case "cancel":
+		if err := s.session.Cancel(r.ids); err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+	case "close":
+		return s.closeRound(r)
+	case "finish":
+		return s.finish(r)
+	}
+	return nil
+}
+
+// refuse returns the error of an op that the session refuses.
+func (s *server) refuse(err error) *Error {
+	e := &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
+	if of, ok := errors.AsType[*federation.SessionError](err); ok {
+		if of.Code == federation.CodeStalled {
+			s.stalled = of.Text
+		}
+		e.Code, e.Fatal = Code(of.Code), of.Code == federation.CodeInterrupted
+		e.Field = s.fieldOf(of)
+	}
+	return e
+}
+
+// fieldOf returns the place of the value in the request that the session refuses.
+func (s *server) fieldOf(e *federation.SessionError) string {
+	r := &s.request
+	switch Code(e.Code) {
+	case "past":
+		return "until_ns"
+	case "round":
+		return "round"
+	case "policy":
+		if r.policy {
+			return "policy"
+		}
+	}
+	if e.ID == 0 {
+		return ""
+	}
+	suffix := map[string]string{"device": ".device", "duplicate-id": ".id"}[string(e.Code)]
+	for i := range r.messages {
+		// The second of two messages with the same id is the duplicate.
+		k := len(r.messages) - 1 - i
+		if r.messages[k].ID == e.ID {
+			return fmt.Sprintf("msgs[%d]%s", k, suffix)
+		}
+	}
+	if i := slices.Index(r.ids, e.ID); i >= 0 {
+		return fmt.Sprintf("ids[%d]", i)
+	}
+	if i := slices.Index(r.taken, e.ID); i >= 0 {
+		return fmt.Sprintf("taken[%d]", i)
+	}
+	return "id"
+}
+
+// waited writes the events of an op that moves the clock.
+func (s *server) waited(all []federation.Notice, end federation.WaitEnd, err error) *Error {
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.notices = all
+	s.response.begin(s.session.Now())
+	s.response.events(all)
+	s.response.text("end", end.String())
+	return nil
+}
+
+// exchange sends messages and waits for them.
+func (s *server) exchange(r *request) *Error {
+	if r.policy {
+		if r.seen&(hasCount|hasUntil) != 0 {
+			name, _, _ := strings.Cut(listed(r.seen&(hasCount|hasUntil)), ",")
+			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
+		}
+		all, taken, refused, err := s.session.Round(r.round, r.kind, r.messages, s.notices[:0])
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.notices = all
+		s.response.begin(s.session.Now())
+		s.response.refused(refused)
+		s.response.events(all)
+		s.response.integers("taken", taken)
+		s.response.text("end", "round")
+		return nil
+	}
+	// What Wait would refuse is refused before anything is sent.
+	if now := s.session.Now(); r.until < now {
+		return &Error{Code: Code(federation.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
+	}
+	if n := s.session.OpenWork(); n > 0 {
+		return &Error{Code: Code(federation.CodeOpenWork), Message: fmt.Sprintf("%d devices wait for the op work", n)}
+	}
+	refused, err := s.session.Send(r.round, r.kind, r.messages)
+	if err != nil {
+		return s.refuse(err)
+	}
+	all, end, err := s.session.Wait(s.sent(refused), r.count, r.until, s.notices[:0])
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.notices = all
+	s.response.begin(s.session.Now())
+	s.response.refused(refused)
+	s.response.events(all)
+	s.response.text("end", end.String())
+	return nil
+}
+
+// sent returns the ids of the messages that were not refused.
+func (s *server) sent(refused []federation.Refusal) []int64 {
+	not := make(map[int64]bool, len(refused))
+	for i := range refused {
+		not[refused[i].ID] = true
+	}
+	s.request.ids = s.request.ids[:0]
+	for i := range s.request.messages {
+		if id := s.request.messages[i].ID; len(refused) == 0 || !not[id] {
+			s.request.ids = append(s.request.ids, id)
+		}
+	}
+	return given(s.request.ids)
+}
+
+// given returns ids that are there: nil would stand for any.
+func given(ids []int64) []int64 {
+	if ids == nil {
+		return []int64{}
+	}
+	return ids
+}
+
+// hello starts the run.
+func (s *server) hello(text []byte) (failed *Error) {
+	r := &s.request
+	if !slices.Contains(r.versions, Version) {
+		return &Error{Code: CodeVersion, Field: "v", Message: fmt.Sprintf("must hold %d, the version of the protocol of fedsim %s", Version, s.options.Version), Fatal: true, op: r.op}
+	}
+	var declared []results.NamedMetric
+	for i := range r.metrics {
+		if r.metrics[i].hasValue {
+			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i), Message: "is not a field of this op", op: r.op}
+		}
+		declared = append(declared, r.metrics[i].NamedMetric)
+	}
+	if err := results.CheckNamed(declared); err != nil {
+		return &Error{Code: CodeMetric, Field: "metrics", Message: err.Error(), op: r.op}
+	}
+	h := Hello{Driver: r.driver, Method: r.method, Notes: r.notes}
+	if r.seen&hasSeed != 0 {
+		h.Seed = &r.seed
+	}
+	if s.directory, failed = s.options.Open(h); failed != nil {
+		failed.Fatal, failed.op = true, r.op
+		return failed
+	}
+	if err := s.start(declared); err != nil {
+		return &Error{Code: CodeScenario, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+	}
+	var err error
+	if s.digests, err = newDigests(s.directory.Checkpoints.Saver(s.ctx, "lines of the driver")); err != nil {
+		return &Error{Code: CodeDirectory, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+	}
+	if err := s.digests.add(text); err != nil {
+		return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+	}
+	s.greet()
+	return nil
+}
+
+// start starts the session of the run.
+func (s *server) start(declared []results.NamedMetric) error {
+	setup, about, err := experiment.Driven(s.ctx, s.directory.Run)
+	if err != nil {
+		return err
+	}
+	about.Metrics = declared
+	s.run, s.devices, s.training = about, setup.Size.Devices, setup.Size.Rows
+	if s.directory.Devices != nil && s.directory.Run.Settings.Run.Devices {
+		if s.rows, err = s.directory.Devices(about); err != nil {
+			return err
+		}
+		s.book = ledger.New(s.devices, s.rows.Write)
+		setup.Journal = s.book
+	}
+	if s.directory.Journal != nil {
+		if also := s.directory.Journal(s.devices); also != nil {
+			setup.Journal = both(also, setup.Journal)
+		}
+	}
+	if s.directory.Clients != nil {
+		if s.clients, err = s.directory.Clients(about); err != nil {
+			return err
+		}
+	}
+	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
+		return err
+	}
+	s.observe = s.directory.Rounds(about)
+	return nil
+}
+
+// both returns a journal that passes entries on to two, of which the second may be nil.
+func both(one, two federation.Journal) federation.Journal {
+	if two == nil {
+		return one
+	}
+	return federation.Journals(one, two)
+}
+
+// greet writes the response to hello.
+func (s *server) greet() {
+	w, settings := &s.response, &s.directory.Run.Settings
+	w.begin(s.session.Now())
+	w.integer("v", Version)
+	w.text("fedsim", s.options.Version)
+	w.integer("devices", int64(s.devices))
+	w.list("features", len(Features), func(i int) { w.b = appendText(w.b, Features[i]) })
+	w.time("detect_ns", s.session.DetectAfter())
+	w.integer("overhead_bytes", int64(settings.Federation.Overhead))
+	w.text("protocol", settings.Federation.Protocol)
+	if deadline := settings.Federation.DeadlineS; deadline > 0 {
+		w.time("deadline_ns", engine.FromSeconds(deadline))
+	} else {
+		w.time("deadline_ns", engine.Never)
+	}
+	w.name("resume")
+	if old := &s.digests.old; old.lines > 0 {
+		w.b = append(w.b, '{')
+		w.integer("lines", int64(old.lines))
+		w.text("digest", old.digest())
+		w.b = append(w.b, '}')
+	} else {
+		w.b = append(w.b, "null"...)
+	}
+}
+
+// finish stores the run.
+func (s *server) finish(r *request) *Error {
+	s.failed = r.state == stateFailed
+	switch {
+	case s.failed:
+		s.run.Status, s.run.Reason = results.Interrupted, ErrFailed.Error()
+	case s.stalled != "":
+		s.run.Status, s.run.Reason = results.Stalled, s.stalled
+	default:
+		s.run.Status = results.Done
+	}
+	if r.model != "" {
+		sum, err := hex.DecodeString(r.model[:16])
+		if err != nil {
+			return internal("", err) // parse has checked it
+		}
+		s.run.ModelHash = binary.BigEndian.Uint64(sum)
+	}
+	if err := s.end(); err != nil {
+		return internal("", err)
+	}
+	place, err := s.directory.Finish(s.run, s.failed)
+	if err != nil {
+		return internal("", err)
+	}
+	s.finished = true
+	w := &s.response
+	w.begin(s.session.Now())
+	if w.name("directory"); place == "" {
+		w.b = append(w.b, "null"...)
+	} else {
+		w.b = appendText(w.b, place)
+	}
+	w.text("event_hash", results.Hash(s.run.EventHash).String())
+	if w.name("model_hash"); r.model == "" {
+		w.b = append(w.b, "null"...)
+	} else {
+		w.b = appendText(w.b, results.Hash(s.run.ModelHash).String())
+	}
+	return nil
+}
+
+// end ends the session and closes its writers.
+func (s *server) end() error {
+	out := s.session.Finish()
+	s.run.EventHash, s.run.Events = out.EventHash, out.Events
+	s.run.Warnings = append(out.Warnings, results.Unreported(s.run.Metrics, s.run.Rounds)...)
+	s.run.WallS = s.options.Clock().Sub(s.started).Seconds()
+	if s.failed || s.run.Status == results.Interrupted {
+		if err := s.digests.save(); err != nil {
+			return err
+		}
+	}
+	return s.close()
+}
+
+// close closes the writers of rows. A second call does nothing.
+func (s *server) close() error {
+	var err error
+	if s.rows != nil {
+		err = s.rows.Close()
+		if s.book.Err() != nil {
+			err = s.book.Err()
+		}
+		s.rows = nil
+	}
+	if s.clients != nil {
+		err = errors.Join(err, s.clients.Close())
+		s.clients = nil
+	}
+	return err
+}
+
+// interrupt stores the results so far of a run that did not finish.
+func (s *server) interrupt(why string) error {
+	if s.session == nil {
+		return fmt.Errorf("%w: %s; no run was started", ErrInterrupted, why)
+	}
+	s.run.Status, s.run.Reason = results.Interrupted, ""
+	if err := s.end(); err != nil {
+		return err
+	}
+	return s.directory.Suspend(s.run, why)
+}

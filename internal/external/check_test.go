@@ -1,0 +1,132 @@
+package external
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/federation"
+	"fedsim/internal/external/externaltest"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "scalar" {
+		externaltest.Scalar(os.Args[2:])
+		os.Exit(0)
+	}
+	externaltest.Main()
+	os.Exit(m.Run())
+}
+
+// check checks the learner of one number with a fault, or with none. It returns the
+// findings and the parts that were left out.
+func check(t *testing.T, fault string, change func(*Check)) (findings []Finding, parts []Part) {
+	t.Helper()
+	c := Check{
+		Options: &Options{Command: []string{os.Args[0], "scalar"}, TimeoutS: 20, Learner: map[string]any{}},
+		Clients: 4, Rows: 10, Rounds: 3, Dir: t.TempDir(), Store: federation.CheckNamed, grace: time.Minute,
+	}
+	if fault != "" {
+		c.Options.Command = append(c.Options.Command, fault)
+	}
+	if change != nil {
+		change(&c)
+	}
+	c.Run(t.Context(), func(p Part) {
+		findings = append(findings, p.Findings...)
+		parts = append(parts, p)
+	})
+	return findings, parts
+}
+
+func TestConforming(t *testing.T) {
+	for _, fault := range []string{"", "no-hash", "rounds-only"} {
+		findings, parts := check(t, fault, nil)
+		for _, f := range findings {
+			t.Errorf("%q: %s; request %s; response %s", fault, f.Text, f.Request, f.Response)
+		}
+		skipped := 0
+		for _, p := range parts {
+			if p.Skipped != "" {
+				skipped++
+			}
+		}
+		if want := map[string]int{"rounds-only": 4}[fault]; skipped != want {
+			t.Errorf("%q: %d parts are left out, must be %d", fault, skipped, want)
+		}
+	}
+}
+
+// Each fault is found, and described in words.
+func TestFindings(t *testing.T) {
+	for fault, want := range map[string]string{
+		"version":       `must answer with "v": 1`,
+		"chatty":        `Loading the data`,
+		"half":          `begin: exited with status 0, after half a line: "{\"down_by"`,
+		"nan":           `answers with invalid JSON (invalid character 'N' looking for beginning of value), which has no NaN and no Infinity: `,
+		"negative":      `end: flops = -1: must not be negative`,
+		"minus":         `up_bytes = -8: must be in [0, 2^53]`,
+		"fraction":      `answers with work.up_bytes of type number 8.5: must be a whole number`,
+		"unknown-field": `unknown field "flop"`,
+		"order":         `must be in the order of the request`,
+		"undeclared":    `acuracy`,
+		"two-lines":     `wrote more than one line for a request`,
+		"limit":         `steps = 3: must be at most 1, as the request says`,
+		"random":        `in a second run`,
+		"generator":     `if the discarded work is not asked`,
+		"line":          `with a line for each client`,
+		"early":         `if the discarded work is not asked`,
+		"discard":       `if the discarded work is not asked`,
+		"again":         `if work is discarded and asked again`,
+		"tired":         `round 1, client 0: its work is 3 steps, 12 FLOPs, 8 bytes, and after a discard 2 steps, 8 FLOPs, 8 bytes with the same seed`,
+		"evaluate":      `if the model is evaluated twice`,
+		"loss":          `if losses are asked`,
+		"save":          `if the state is saved`,
+		"digest":        `sha256 = `,
+		"load":          `after it was loaded by another process`,
+		"tentative":     `after it was loaded by another process`,
+		"strict":        `must ignore a field that it does not know`,
+		"unknown":       `must answer an operation that it does not know with {"error": "..."}`,
+		"dies":          `after an operation that it does not know it exited with status 1; the last line of its standard error: KeyError`,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			findings, _ := check(t, fault, nil)
+			if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.Contains(f.Text, want) }) {
+				t.Errorf("%+v: one must contain %s", findings, want)
+			}
+		})
+	}
+}
+
+func TestFindingsHaveTheirLines(t *testing.T) {
+	findings, _ := check(t, "negative", nil)
+	if len(findings) == 0 || findings[0].Request != `{"op":"end","run":2,"round":1}` || findings[0].Response != `{"flops":-1}` {
+		t.Errorf("%+v", findings)
+	}
+}
+
+func TestHangingLearnersAreFound(t *testing.T) {
+	findings, _ := check(t, "hang", func(c *Check) { c.Options.TimeoutS = 0.5 })
+	if len(findings) == 0 || !strings.Contains(findings[0].Text, "did not answer in 500ms") {
+		t.Errorf("%+v", findings)
+	}
+}
+
+func TestLearnersThatStayAreFound(t *testing.T) {
+	findings, _ := check(t, "stays", func(c *Check) { c.grace = 100 * time.Millisecond })
+	if len(findings) != 1 || !strings.HasPrefix(findings[0].Text, "learner scalar: at the end of its input: did not exit at the end of its input in 100ms") {
+		t.Errorf("%+v", findings)
+	}
+}
+
+func TestNameBeforeHello(t *testing.T) {
+	folder := t.TempDir()
+	o := Options{Command: []string{filepath.Join(folder, "python"), "-m", "pyfedsim.learner", filepath.Join(folder, "m.py:Mean")}}
+	if got, want := o.program(), "python -m pyfedsim.learner m.py:Mean"; got != want {
+		t.Errorf("name %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,81 @@
+package external_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fedsim/algorithms"
+	"fedsim/internal/external"
+	"fedsim/internal/external/externaltest"
+)
+
+// lines receives what is written, a line at a time.
+type lines chan string
+
+func (l lines) Write(text []byte) (int, error) {
+	l <- string(text)
+	return len(text), nil
+}
+
+// A learner that does not answer is named, again and again: with what it was asked, since when
+// and the limit. The same is to be had at any time.
+func TestPendingRequestsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	file, answered := filepath.Join(dir, "transcript"), filepath.Join(dir, "go")
+	const solve = `> {"op":"solve","run":1,"round":0,"work":[{"client":3,"steps":null,"seed":2005508890567804},{"client":1,"steps":null,"seed":2005508890567804}]}
+`
+	transcript := greeting + solve + "< after " + answered + `: {"work":[{"client":3,"steps":1,"flops":2,"up_bytes":3},{"client":1,"steps":1,"flops":2,"up_bytes":3}]}
+> {"op":"finish","run":1}
+< {}
+`
+	if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
+	l := external.NewLearners(t.Context(), notices)
+	start := func() *external.Learner {
+		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Features: 2}, &external.Options{Command: externaltest.Scripted(file)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Hour, Every: time.Hour})
+	a := start()
+	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Millisecond, Every: time.Millisecond})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		works := make([]algorithms.Work, 2)
+		a.SolveAll([]algorithms.Request{{Device: 3, Steps: algorithms.NoLimit}, {Device: 1, Steps: algorithms.NoLimit}}, works)
+	}()
+	const about = "learner n: solve of run i, round 0, clients 3, 1, since 14:03:05 (0s; timeout_s = 0: no limit)"
+	for range 3 {
+		if got, want := <-notices, "fedsim: no answer yet from "+about+"\n"; got != want {
+			t.Errorf("says %q, want %q", got, want)
+		}
+	}
+	if got, want := l.Pending(), "waiting for "+about; got != want {
+		t.Errorf("is %q, want %q", got, want)
+	}
+	go func() { // further notices
+		for range notices {
+		}
+	}()
+	if err := os.WriteFile(answered, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	if got := l.Pending(); got != "" || a.Err() != nil {
+		t.Errorf("after the answer: %q, %v", got, a.Err())
+	}
+	l.Remind(nil, external.Reminders{})
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
