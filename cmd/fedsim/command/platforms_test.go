@@ -58,7 +58,7 @@ var platformCuts = map[string][]string{
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.tasks=10"},
 	"left-behind":      {"run.rounds=2", "run.outer=2"},
-	"lte-high-var":     {"run.max_time_s=0.02", "data.synthetic.tasks=6", "problem.warm_omega=1"},
+	"lte-high-var":     {"run.max_time_s=0.02", "data.synthetic.tasks=6", `experiment.fig3-faults.axis.update=["one W update"]`},
 	"million":          {"run.outer=2", "data.synthetic.tasks=1000"},
 	"million-events":   {"run.rounds=3", "data.synthetic.tasks=10000"},
 	"outage":           {"run.rounds=3"},
