@@ -13,12 +13,21 @@ import (
 	"fedsim/scenarios"
 )
 
+type (
+	// Study compares runs that differ in their seeds with a theorem.
+	Study = theory.Study
+	// Bound is a theorem's bound on the rounds of a run.
+	Bound = theory.Bound
+	// Constants are the constants of the theorems for a problem.
+	Constants = theory.Constants
+)
+
 // Comparison is a method at a point of an experiment, over its seeds, against the
 // theorem that holds for it.
 type Comparison struct {
 	Experiment, Method string
 	Point              []results.Setting
-	theory.Study
+	Study
 }
 
 // errSingleUpdate is the reason for settings that the theorems require.

@@ -11,6 +11,9 @@ import (
 // is not 0: a bandwidth of 0 is an error, and a latency of 0 is valid.
 const Unset = -1
 
+// SharedLinks are the capacities that transfers share.
+type SharedLinks = flows.Config
+
 // Config is the table [network] of a scenario.
 type Config struct {
 	Profile      string  `toml:"profile" doc:"kind of link: \"wifi\", \"wifi-2012\", \"lte\", \"3g\", \"ble\" (Bluetooth Low Energy) or \"ethernet\". A fleet overrides it, with a note"`
@@ -29,7 +32,7 @@ type Config struct {
 	HubMbps    float64 `toml:"hub_mbps" doc:"rate of a short link each way, in 10^6 bit/s; -1: hub_profile's"`
 	HubRTTms   float64 `toml:"hub_rtt_ms" doc:"round trip time of a short link in milliseconds; -1: hub_profile's"`
 
-	flows.Config
+	SharedLinks
 	RushFromH float64 `toml:"rush_from_h" doc:"hour of each virtual day at which the capacity of the shared links falls; time 0 is midnight"`
 	RushToH   float64 `toml:"rush_to_h" doc:"hour of the day at which the capacity is restored"`
 	RushShare float64 `toml:"rush_share" doc:"share of their capacity that the shared links have between these hours; 1: all of it"`
@@ -48,7 +51,7 @@ func Defaults() Config {
 		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
 		Radio:      RadioActive,
 		HubProfile: "ble", HubMbps: Unset, HubRTTms: Unset,
-		Config: flows.Defaults(), RushShare: 1, BytesScale: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
+		SharedLinks: flows.Defaults(), RushShare: 1, BytesScale: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
 	}
 }
 
@@ -77,7 +80,7 @@ func (n *Config) Validate(c *config.Checker) {
 	c.OneOf("hub_profile", n.HubProfile, ProfileNames()...)
 	rate("hub_mbps", n.HubMbps)
 	roundTrip("hub_rtt_ms", n.HubRTTms)
-	n.Config.Validate(c)
+	n.SharedLinks.Validate(c)
 	c.Require(n.RushFromH >= 0 && n.RushFromH < 24, "rush_from_h", n.RushFromH, "must be in [0, 24)")
 	c.Require(n.RushToH >= 0 && n.RushToH <= 24, "rush_to_h", n.RushToH, "must be in [0, 24]")
 	c.Require(n.RushShare > 0 && n.RushShare <= 1, "rush_share", n.RushShare, "must be in (0, 1]")

@@ -14,6 +14,17 @@ import (
 	"fedsim/results"
 )
 
+type (
+	// PredictionTable describes a table of prediction errors.
+	PredictionTable = crossval.Table
+	// PredictionConfig has the settings of such a table.
+	PredictionConfig = crossval.Config
+	// PredictionReference is a published value of such a table.
+	PredictionReference = crossval.Reference
+	// PredictionSet is a data set of such a table.
+	PredictionSet = crossval.Set
+)
+
 // Scenario is a valid scenario: all runs have passed the checks of all tables.
 type Scenario struct {
 	Name        string
@@ -21,7 +32,7 @@ type Scenario struct {
 	File        string   // it was read from
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
-	Tables      []crossval.Table
+	Tables      []PredictionTable
 	Notes       []string // valid settings with a surprising effect, one sentence each
 
 	plans      []plan

@@ -18,6 +18,15 @@ import (
 	"fedsim/results"
 )
 
+type (
+	// TracesConfig is the table [traces].
+	TracesConfig = traces.Config
+	// AvailabilityConfig generates when devices are available.
+	AvailabilityConfig = traces.AvailabilityConfig
+	// FadingConfig generates the rates of links over time.
+	FadingConfig = traces.FadingConfig
+)
+
 // Settings has everything that determines a run except its seed: a table of each package.
 type Settings struct {
 	Data        data.Config       `toml:"data" doc:"the federated data set"`
@@ -26,7 +35,7 @@ type Settings struct {
 	Network     network.Config    `toml:"network" doc:"the links between server and devices"`
 	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
 	Faults      devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
-	Traces      traces.Config     `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
 	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
 	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and devices, for methods that compress. What is decoded is what the receiver uses"`
 	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
