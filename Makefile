@@ -189,7 +189,7 @@ fuzz:
 # docs/clusters.md from their commands, and the AVX2 kernels from their generator.
 generate:
 	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
-	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage' -update-tutorial
+	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage|TestModelsPage' -update-tutorial
 	$(GO) generate ./internal/kernel
 
 # Updates the license notices after a change of go.mod.

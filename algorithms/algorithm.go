@@ -64,7 +64,7 @@ type Needs struct {
 	Smooth     bool // the loss must be smooth
 	Alone      bool // tasks must not be coupled, and each have its own device
 	Optimum    bool // the problem must have a reference optimum
-	Dual       bool // the loss must be of one score, with a conjugate: it cannot be "softmax"
+	Dual       bool // the loss must be of one score, with a conjugate
 }
 
 // Algorithm is one run of a method: the state of its server and of all its

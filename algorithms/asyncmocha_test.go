@@ -56,7 +56,7 @@ func everyCoupling(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coup
 // variables stay in the domain of their conjugate and weak duality holds.
 func TestDualNeverGetsWorse(t *testing.T) {
 	t.Parallel()
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		t.Run(loss, func(t *testing.T) {
 			type world struct {
 				p *mtl.Problem
@@ -229,7 +229,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 	}
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		t.Run(loss, func(t *testing.T) {
 			for _, sizes := range [][]int{{14}, {14, 5, 30}} {
 				p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, sizes...)
@@ -265,7 +265,7 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 	}
 	problems(t, check)
 	everyCoupling(t, check)
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		for _, change := range []func(*mtl.Config){tiedToMean, learnt} {
 			t.Run(loss, func(t *testing.T) {
 				p, c := onLoss(t, loss, change)
@@ -467,7 +467,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 // allows. The tests above compare with the objective from scratch, this one with the sum
 // row by row.
 func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		p, c := onLoss(t, loss, tiedToMean)
 		a := start(t, "async-mocha", p, c, nil).(*asyncMOCHA)
 		course := newCourse(a, p, random(3, 3))

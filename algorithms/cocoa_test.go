@@ -62,7 +62,7 @@ func certified(a *cocoa, k int) float64 {
 // devices share.
 func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)) {
 	problems(t, f)
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		t.Run(loss, func(t *testing.T) {
 			p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, 14, 5, 30, 8, 21)
 			f(t, p, c)
@@ -187,7 +187,7 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 // When rounding hides all further gains, theta is 0 by definition, and a device
 // makes one check interval to find out.
 func TestCoCoAOnASolvedSubproblem(t *testing.T) {
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		// Tasks that are not coupled: a round solves them.
 		p, c := randomProblem(t, func(c *mtl.Config) { untied(c); c.Loss = loss }, nil, 4, 10, 17)
 		a := start(t, "cocoa", p, c, func(o Options) {

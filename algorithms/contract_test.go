@@ -106,7 +106,7 @@ func everyMethod(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem,
 	for _, name := range learningMethods() {
 		t.Run(name, func(t *testing.T) {
 			problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
-			for _, loss := range mtl.LossNames() {
+			for _, loss := range mtl.ScoreLosses() {
 				t.Run(loss, func(t *testing.T) {
 					p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, 14, 5, 30, 8, 21)
 					f(t, name, p, c)

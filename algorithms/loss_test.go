@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"fedsim/data"
@@ -18,13 +19,7 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 	cfg := labels.Config
 	cfg.Loss = loss
 	train, test := *labels.Train, *labels.Test
-	if labels.Loss.Regression() {
-		t.Fatal("the problem of labels is one already")
-	}
-	for _, name := range mtl.RegressionLosses() {
-		if loss != name {
-			continue
-		}
+	if slices.Contains(mtl.RegressionLosses(), loss) {
 		train.Real, test.Real = true, true
 		train.Tasks = append([]data.Task(nil), train.Tasks...)
 		for k := range train.Tasks {
@@ -65,7 +60,7 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 		{"mb-sdca", func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: 30, Beta: 3} }, 6000, 1e-2},
 		{"mb-sgd", func(o Options) { o.(*MbSGDOptions).Batch = 30 }, 6000, 1e-2},
 	}
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		for _, tie := range []struct {
 			name   string
 			change func(*mtl.Config)

@@ -124,8 +124,9 @@ func (r *reference) compute(out *prepared) (err error) {
 		out.measure(problem.Optimize(r.ctx, r.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps))
 		return r.ctx.Err()
 	}
-	// Several outer iterations are compared with the joint optimum. Without one, and for
-	// "softmax", which JointOptimum does not solve, they are compared with the limit of several times as many, each solved centrally.
+	// Several outer iterations are compared with the joint optimum. Without one, and for a
+	// loss of all scores, which JointOptimum does not solve, they are compared with the limit of
+	// several times as many, each solved centrally.
 	var o *mtl.Optimum
 	if joint, ok := problem.Regularizer.(mtl.Joint); ok && problem.Loss != nil {
 		o, err = problem.JointOptimum(r.ctx, r.pool, joint, max(cfg.OptimumGap, jointGap), cfg.OptimumSweeps)

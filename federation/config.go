@@ -158,8 +158,9 @@ func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.F
 	dual := method.NeedsOf(o).Dual
 	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
 		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
-	c.Require(loss != mtl.LossSoftmax || !dual, "problem.loss", loss, fmt.Sprintf(
-		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.LossNames(), ", "), method.Name))
+	of, _ := mtl.LookupLoss(loss)
+	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(
+		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))
 }
 
 // ValidateTasks reports a problem without a reference optimum for a method that needs it, and couplings

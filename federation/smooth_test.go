@@ -31,8 +31,7 @@ func smoothPlugin() algorithms.Factory {
 // A method that needs a smooth loss runs with those that are and is refused with
 // the others, before anything runs.
 func TestSmoothLossIsRequired(t *testing.T) {
-	smooth := map[string]bool{"smoothed-hinge": true, "squared-hinge": true, "logistic": true, "squared": true}
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		for _, method := range []string{"smooth-only", "mocha"} {
 			setup := world(t, "mocha", WaitForAll, func(s *Setup) {
 				if method == "smooth-only" {
@@ -48,8 +47,8 @@ func TestSmoothLossIsRequired(t *testing.T) {
 				s.Problem = p
 			})
 			f, err := New(setup)
-			if method == "smooth-only" && !smooth[loss] {
-				want := fmt.Sprintf("problem.loss = %q: must be one of smoothed-hinge, squared-hinge, logistic, squared: smooth-only needs a smooth loss", loss)
+			if method == "smooth-only" && !slices.Contains(mtl.SmoothLosses(), loss) {
+				want := fmt.Sprintf("problem.loss = %q: must be one of logistic, smoothed-hinge, squared, squared-hinge: smooth-only needs a smooth loss", loss)
 				if f != nil || err == nil || err.Error() != want {
 					t.Errorf("got  %v\nwant %s", err, want)
 				}
@@ -100,7 +99,7 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 		})
 		f, err := New(setup)
 		if method != "mb-sgd" {
-			want := fmt.Sprintf(`problem.loss = "softmax": must be one of hinge, smoothed-hinge, squared-hinge, logistic, squared, absolute, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, method)
+			want := fmt.Sprintf(`problem.loss = "softmax": must be one of absolute, hinge, logistic, smoothed-hinge, squared, squared-hinge, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, method)
 			if f != nil || err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}

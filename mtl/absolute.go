@@ -1,10 +1,17 @@
 package mtl
 
-import (
-	"math"
+import "math"
 
-	"fedsim/internal/kernel"
-)
+// LossAbsolute names Absolute in scenarios.
+const LossAbsolute = "absolute"
+
+func init() {
+	RegisterLoss(LossFactory{
+		Name: LossAbsolute, Formula: "abs(z - y)", Conjugate: "-ay", Domain: "abs(a) <= 1",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
+		New:       func(*Config) Loss { return Absolute{} },
+	})
+}
 
 // Absolute is |z - y|, the loss of least absolute deviations. Its conjugate is
 // loss*(-a) = -a y on |a| <= 1 (Shalev-Shwartz and Zhang, JMLR 14, 2013, section
@@ -41,15 +48,7 @@ func (Absolute) Step(a, y, z, q float64) float64 {
 	return clip(a+(y-z)/q, -1, 1)
 }
 
-func (l Absolute) clippedStep() kernel.ClippedStep {
-	return kernel.ClippedStep{Low: -1, High: 1}
+// Traits returns those of a loss of real targets with a kink that is 1-Lipschitz.
+func (Absolute) Traits() LossTraits {
+	return LossTraits{RealTargets: true, Lipschitz: 1, Clipped: ClippedStep{Low: -1, High: 1}}
 }
-
-// Smoothness returns 0: the loss has a kink.
-func (Absolute) Smoothness() float64 { return 0 }
-
-// Lipschitz returns 1.
-func (Absolute) Lipschitz() float64 { return 1 }
-
-// Regression returns true.
-func (Absolute) Regression() bool { return true }

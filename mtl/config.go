@@ -31,10 +31,10 @@ const (
 // Config is the table [problem] of a scenario: loss, regularizer and the
 // constants of the dual method.
 type Config struct {
-	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels), \"softmax\" (cross-entropy of several classes; primal methods only). With several classes the others are one-vs-rest: a row has their sum over the classes, with the label +1 for its own"`
+	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md): some take real targets, all others the labels -1 and +1; or a loss of your own (docs/plugins.md). With several classes a loss of one score is one-vs-rest: a row has its sum over the classes, with the label +1 for its own. \"softmax\" is of all scores of a row, for primal methods only"`
 	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), or \"mlp\" (a network with hidden layers, for primal methods: docs/models.md). An mlp has no reference optimum"`
 	Hidden         Widths  `toml:"hidden" doc:"widths of the one or two hidden layers of \"mlp\", such as [64]; its units are ReLU, with biases"`
-	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of the interval of margins over which the kink is smoothed; the loss is (1/gamma)-smooth"`
+	Smoothing      float64 `toml:"smoothing" doc:"gamma of losses with a smoothed kink; \"smoothed-hinge\": the width of the interval of margins over which it is smoothed; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are coupled: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
 	Convention     string  `toml:"convention" doc:"constants of \"probabilistic\": \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
@@ -74,7 +74,7 @@ func (p *Config) Validate(c *config.Checker) {
 	share := func(key string, v float64) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
-	c.OneOf("loss", p.Loss, append(LossNames(), LossSoftmax)...)
+	c.OneOf("loss", p.Loss, LossNames()...)
 	c.OneOf("model", p.Model, ModelLinear, ModelMLP)
 	if p.Model == ModelMLP {
 		p.validateNetwork(c)
@@ -84,8 +84,9 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
-	c.Require(p.Loss != LossSoftmax || p.OptimumSweeps == 0 && p.WarmOmega == 0 || p.Regularizer != RegGraphical || p.Lambda1 == 0, "lambda1", p.Lambda1,
-		"must be 0 with loss \"softmax\", or optimum_sweeps and warm_omega 0: its central solver needs a regularizer without |W|_1")
+	loss, _ := LookupLoss(p.Loss)
+	c.Require(loss.NewOfScores == nil || p.OptimumSweeps == 0 && p.WarmOmega == 0 || p.Regularizer != RegGraphical || p.Lambda1 == 0, "lambda1", p.Lambda1,
+		fmt.Sprintf("must be 0 with loss %q, or optimum_sweeps and warm_omega 0: its central solver needs a regularizer without |W|_1", p.Loss))
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
 	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9, SigmaPerTask)
 	positive("lambda", p.Lambda)

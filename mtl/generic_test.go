@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"math"
+	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -20,11 +21,20 @@ type plain struct {
 	l1    float64
 }
 
-// plainLoss is a loss as a textbook has it: its value and a subgradient in z.
+// plainLoss is a loss of one score as a textbook has it: its value and a subgradient in z, the
+// domain of its conjugate and its largest second derivative.
 type plainLoss struct {
-	value, slope func(z, y float64) float64
+	value, slope func(z, y float64) float64 // gamma = 1/2
+	low, high    float64                    // domain of y a for a classifier, of a for a regression
+	curvature    func(gamma float64) float64
 }
 
+var (
+	inf    = math.Inf(1)
+	always = func(x float64) func(float64) float64 { return func(float64) float64 { return x } }
+)
+
+// plainLosses are the oracles of the registered losses of one score.
 var plainLosses = map[string]plainLoss{
 	LossHinge: {
 		func(z, y float64) float64 { return math.Max(0, 1-y*z) },
@@ -34,8 +44,9 @@ var plainLosses = map[string]plainLoss{
 			}
 			return 0
 		},
+		0, 1, always(inf),
 	},
-	LossSmoothedHinge: { // gamma = 1/2
+	LossSmoothedHinge: {
 		func(z, y float64) float64 {
 			switch m := y * z; {
 			case m >= 1:
@@ -56,23 +67,38 @@ var plainLosses = map[string]plainLoss{
 				return -2 * y * (1 - m)
 			}
 		},
+		0, 1, func(gamma float64) float64 { return 1 / gamma },
 	},
 	LossSquaredHinge: {
 		func(z, y float64) float64 { return math.Pow(math.Max(0, 1-y*z), 2) },
 		func(z, y float64) float64 { return -2 * y * math.Max(0, 1-y*z) },
+		0, inf, always(2),
 	},
 	LossLogistic: {
 		func(z, y float64) float64 { return math.Log(1 + math.Exp(-y*z)) },
 		func(z, y float64) float64 { return -y / (1 + math.Exp(y*z)) },
+		0, 1, always(0.25),
 	},
 	LossSquared: {
 		func(z, y float64) float64 { return (z - y) * (z - y) / 2 },
 		func(z, y float64) float64 { return z - y },
+		-inf, inf, always(1),
 	},
 	LossAbsolute: {
 		func(z, y float64) float64 { return math.Abs(z - y) },
 		func(z, y float64) float64 { return float64(sign(z - y)) },
+		-1, 1, always(inf),
 	},
+}
+
+// plainOf returns the oracle of a loss of one score. Without one the test fails.
+func plainOf(t testing.TB, name string) plainLoss {
+	t.Helper()
+	loss, ok := plainLosses[name]
+	if !ok {
+		t.Fatalf("the loss %q has no oracle in plainLosses", name)
+	}
+	return loss
 }
 
 func sign(x float64) int {

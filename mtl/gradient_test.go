@@ -50,20 +50,26 @@ func networkOf(t *testing.T, loss, model string, hidden Widths, classes int, sin
 	return p
 }
 
-// The models of the tests.
-var networks = []struct {
+// network is a model of the tests.
+type network struct {
 	loss    string
 	hidden  Widths
 	classes int
-}{
-	{LossSoftmax, Widths{}, 5}, {LossLogistic, Widths{}, 5}, {LossLogistic, Widths{}, 2},
-	{LossSoftmax, Widths{6}, 5}, {LossSoftmax, Widths{9, 4}, 3}, {LossLogistic, Widths{5}, 2}, {LossSquaredHinge, Widths{3, 8}, 4},
+}
+
+// networks returns the models: those of softmax, and of every smooth loss of one score.
+func networks() []network {
+	all := []network{{LossSoftmax, Widths{}, 5}, {LossSoftmax, Widths{6}, 5}, {LossSoftmax, Widths{9, 4}, 3}}
+	for _, loss := range SmoothLosses() {
+		all = append(all, network{loss, Widths{}, 5}, network{loss, Widths{}, 2}, network{loss, Widths{5}, 2}, network{loss, Widths{3, 8}, 4})
+	}
+	return all
 }
 
 // eachNetwork runs a test on every model, in both precisions, with weights and biases that
 // are not zero.
 func eachNetwork(t *testing.T, f func(t *testing.T, p *Problem, w []float64)) {
-	for _, n := range networks {
+	for _, n := range networks() {
 		for _, single := range []bool{false, true} {
 			t.Run(fmt.Sprint(n.loss, n.hidden, n.classes, single), func(t *testing.T) {
 				model := ModelLinear
@@ -125,12 +131,7 @@ func slowNetwork(p *Problem, w, x []float64, y float64) (activations [][]float64
 				sign = 1
 			}
 		}
-		switch p.Config.Loss {
-		case LossLogistic:
-			loss += math.Log(1 + math.Exp(-sign*v))
-		case LossSquaredHinge:
-			loss += math.Pow(math.Max(0, 1-sign*v), 2)
-		}
+		loss += plainLosses[p.Config.Loss].value(v, sign)
 	}
 	return activations, loss
 }
@@ -154,13 +155,10 @@ func slowGradient(p *Problem, w, x []float64, y, scale float64, into []float64) 
 		if len(z) == 1 {
 			sign = y
 		}
-		switch p.Config.Loss {
-		case LossSoftmax:
+		if p.Config.Loss == LossSoftmax {
 			delta[c] = math.Exp(v)/sum - own
-		case LossLogistic:
-			delta[c] = -sign / (1 + math.Exp(sign*v))
-		case LossSquaredHinge:
-			delta[c] = -2 * sign * math.Max(0, 1-sign*v)
+		} else {
+			delta[c] = plainLosses[p.Config.Loss].slope(v, sign)
 		}
 	}
 	end := len(w)

@@ -1,10 +1,17 @@
 package mtl
 
-import (
-	"math"
+import "math"
 
-	"fedsim/internal/kernel"
-)
+// LossHinge names Hinge in scenarios.
+const LossHinge = "hinge"
+
+func init() {
+	RegisterLoss(LossFactory{
+		Name: LossHinge, Formula: "max(0, 1 - yz)", Conjugate: "-ya", Domain: "0 <= ya <= 1",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
+		New:       func(*Config) Loss { return Hinge{} },
+	})
+}
 
 // Hinge is the loss of the support vector machine, max(0, 1 - y z), with labels
 // -1 and +1. Its conjugate is loss*(-a) = -y a on 0 <= y a <= 1 (Shalev-Shwartz
@@ -39,15 +46,7 @@ func (Hinge) Step(a, y, z, q float64) float64 {
 	return y * clip(b, 0, 1)
 }
 
-func (l Hinge) clippedStep() kernel.ClippedStep {
-	return kernel.ClippedStep{High: 1}
+// Traits returns those of a loss with a kink that is 1-Lipschitz.
+func (Hinge) Traits() LossTraits {
+	return LossTraits{Lipschitz: 1, Clipped: ClippedStep{High: 1}}
 }
-
-// Smoothness returns 0: the hinge has a kink.
-func (Hinge) Smoothness() float64 { return 0 }
-
-// Lipschitz returns 1.
-func (Hinge) Lipschitz() float64 { return 1 }
-
-// Regression returns false.
-func (Hinge) Regression() bool { return false }

@@ -40,7 +40,7 @@ type Joint interface {
 //	P* >= t A - t^2 r*(V),  A = -sum_t c_t sum_i loss*(-a_i).
 //
 // It ends at the given gap relative to P, or after the given number of sweeps over all rows.
-// The loss must not be "softmax". The optimum's W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
+// The loss must be of one score. The optimum's W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
 func (p *Problem) JointOptimum(ctx context.Context, pool *parallel.Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
 	start, err := r.Start(pool, p.Tasks())
 	if err != nil {

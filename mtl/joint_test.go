@@ -110,7 +110,7 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 		"sum":   probabilistic(t, func(c *Config) { c.LossScaling = Sum }),
 		"wide":  mustProblem(t, Defaults(), randomSplit(5, 9, 14, 8, 21, 5)),
 	}
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		problems[loss] = probabilistic(t, func(c *Config) { c.Loss = loss })
 	}
 	split := randomSplit(5, 4, 9, 7, 8, 6, 9, 7, 8, 6, 9, 7)

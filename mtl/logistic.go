@@ -6,6 +6,17 @@ import (
 	"fedsim/internal/elementary"
 )
 
+// LossLogistic names Logistic in scenarios.
+const LossLogistic = "logistic"
+
+func init() {
+	RegisterLoss(LossFactory{
+		Name: LossLogistic, Formula: "log(1 + exp(-yz))", Conjugate: "s log s + (1 - s) log(1 - s), s = ya", Domain: "0 <= ya <= 1",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
+		New:       func(*Config) Loss { return Logistic{} },
+	})
+}
+
 // Logistic is log(1 + exp(-y z)), with labels -1 and +1. With s = y a its
 // conjugate is loss*(-a) = s log s + (1-s) log(1-s) on 0 <= s <= 1
 // (Shalev-Shwartz and Zhang, JMLR 14, 2013, section 6.2).
@@ -101,11 +112,11 @@ func sigmoid(t float64) float64 {
 	return 1 / (1 + elementary.Exp(-t))
 }
 
-// Smoothness returns 4: the second derivative is at most 1/4.
-func (Logistic) Smoothness() float64 { return 4 }
-
-// Lipschitz returns 1.
-func (Logistic) Lipschitz() float64 { return 1 }
-
-// Regression returns false.
-func (Logistic) Regression() bool { return false }
+// Traits returns those of a 1-Lipschitz loss whose second derivative, s (1 - s) with s = y a,
+// is at most 1/4.
+func (Logistic) Traits() LossTraits {
+	return LossTraits{Smoothness: 4, Lipschitz: 1, Curvature: func(a, y float64) float64 {
+		s := float64(y * a)
+		return s * (1 - s)
+	}}
+}

@@ -13,13 +13,13 @@ import (
 // For every loss, on labels and on the real targets that it accepts, SDCA closes the duality
 // gap. The gap is never negative, and the conjugates of the dual variables are finite.
 func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		for _, real := range []bool{false, true} {
 			cfg := Defaults()
 			cfg.Loss, cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = name, RegMean, 0.1, 0.02
 			split := randomSplit(21, 7, 20, 35, 12)
 			if real {
-				if !lossOf(cfg).Regression() {
+				if !takesReals(name) {
 					continue
 				}
 				split = realTargets(split)
@@ -44,7 +44,7 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 // duality gap bounds the distance to its minimum.
 func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 	split := randomSplit(6, 7, 25)
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		for _, curvature := range []float64{0.05, 1.5, 40} {
 			cfg := Defaults()
 			cfg.Loss = name
@@ -172,17 +172,17 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 // A loss for labels rejects real targets; the error lists the losses that accept them.
 func TestRealTargetsNeedARegressionLoss(t *testing.T) {
 	split := realTargets(randomSplit(1, 3, 5, 5))
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		cfg := Defaults()
 		cfg.Loss = name
 		_, err := NewProblem(cfg, split)
-		if lossOf(cfg).Regression() {
+		if takesReals(name) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
 		}
-		want := `problem.loss = "` + name + `": must be one of squared, absolute: data set "random" has real targets, not the labels -1 and +1`
+		want := `problem.loss = "` + name + `": must be one of absolute, squared: data set "random" has real targets, not the labels -1 and +1`
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

@@ -3,6 +3,7 @@ package mtl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,26 +18,37 @@ type lossCase struct {
 	curvature float64 // largest second derivative, +Inf at a kink
 }
 
-var lossCases = []lossCase{
-	{"hinge", Hinge{}, 0, 1, math.Inf(1)},
-	{"smoothed-hinge 0.5", SmoothedHinge{0.5}, 0, 1, 2},
-	{"smoothed-hinge 0.01", SmoothedHinge{0.01}, 0, 1, 100},
-	{"smoothed-hinge 3", SmoothedHinge{3}, 0, 1, 1.0 / 3},
-	{"squared-hinge", SquaredHinge{}, 0, math.Inf(1), 2},
-	{"logistic", Logistic{}, 0, 1, 0.25},
-	{"squared", Squared{}, math.Inf(-1), math.Inf(1), 1},
-	{"absolute", Absolute{}, -1, 1, math.Inf(1)},
+// lossCases lists the registered losses of one score, those with a smoothed kink for several
+// gamma.
+func lossCases(t testing.TB) []lossCase {
+	var cases []lossCase
+	for _, name := range ScoreLosses() {
+		plain := plainOf(t, name)
+		for i, gamma := range []float64{0.5, 0.01, 3} {
+			cfg := Defaults()
+			cfg.Loss, cfg.Smoothing = name, gamma
+			loss, _ := lossOf(&cfg)
+			if i > 0 && loss == cases[len(cases)-1].loss {
+				break
+			}
+			cases = append(cases, lossCase{fmt.Sprint(name, " ", gamma), loss, plain.low, plain.high, plain.curvature(gamma)})
+		}
+	}
+	return cases
 }
 
 func everyLoss(t *testing.T, f func(t *testing.T, c lossCase)) {
-	for _, c := range lossCases {
+	for _, c := range lossCases(t) {
 		t.Run(c.name, func(t *testing.T) { f(t, c) })
 	}
 }
 
+// takesReals reports whether the loss of a name takes real targets.
+func takesReals(name string) bool { return slices.Contains(RegressionLosses(), name) }
+
 // target draws a label, or any number for a regression.
 func (c lossCase) target(t *rapid.T) float64 {
-	if c.loss.Regression() && rapid.Bool().Draw(t, "real") {
+	if c.loss.Traits().RealTargets && rapid.Bool().Draw(t, "real") {
 		return rapid.Float64Range(-5, 5).Draw(t, "y")
 	}
 	return rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
@@ -44,7 +56,7 @@ func (c lossCase) target(t *rapid.T) float64 {
 
 // point returns the dual variable that lies at s on the domain's scale.
 func (c lossCase) point(s, y float64) float64 {
-	if c.loss.Regression() {
+	if c.loss.Traits().RealTargets {
 		return s
 	}
 	return y * s
@@ -59,7 +71,7 @@ func (c lossCase) dual(t *rapid.T, y float64) float64 {
 
 func (c lossCase) inside(a, y float64) bool {
 	s := a
-	if !c.loss.Regression() {
+	if !c.loss.Traits().RealTargets {
 		s = y * a
 	}
 	return s >= c.low && s <= c.high
@@ -268,11 +280,30 @@ func TestSubgradient(t *testing.T) {
 	})
 }
 
+// Curvature at a point of the domain is the derivative of the slope where the slope is -a.
+func TestCurvature(t *testing.T) {
+	everyLoss(t, func(t *testing.T, c lossCase) {
+		traits := c.loss.Traits()
+		if traits.Curvature == nil {
+			return
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			y, z := c.target(t), rapid.Float64Range(-10, 10).Draw(t, "z")
+			const h = 1e-5
+			want := (c.loss.Subgradient(z+h, y) - c.loss.Subgradient(z-h, y)) / (2 * h)
+			got := traits.Curvature(-c.loss.Subgradient(z, y), y)
+			if !near(got, want, 1e-8) || traits.Quadratic && got != c.curvature {
+				t.Fatalf("the second derivative at z = %g, y = %g is %g, differences give %g", z, y, got, want)
+			}
+		})
+	})
+}
+
 // mu and L hold between any two points, and are tight: a larger mu or a smaller L would not
 // hold.
 func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
-		mu, lipschitz := c.loss.Smoothness(), c.loss.Lipschitz()
+		mu, lipschitz := c.loss.Traits().Smoothness, c.loss.Traits().Lipschitz
 		if want := 1 / c.curvature; mu != want {
 			t.Errorf("mu = %g, want %g", mu, want)
 		}
@@ -310,25 +341,18 @@ func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 	})
 }
 
-// A configuration selects a loss by its name, and the lists of regression and smooth losses
-// are complete.
+// The lists of regression and smooth losses are complete, and losses allocate nothing.
 func TestLossNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"squared", "absolute"}, RegressionLosses()); diff != "" {
+	if diff := cmp.Diff([]string{"absolute", "squared"}, RegressionLosses()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"smoothed-hinge", "squared-hinge", "logistic", "squared"}, SmoothLosses()); diff != "" {
+	if diff := cmp.Diff([]string{"logistic", "smoothed-hinge", "squared", "squared-hinge"}, SmoothLosses()); diff != "" {
 		t.Error(diff)
 	}
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		cfg := Defaults()
 		cfg.Loss = name
-		loss := lossOf(cfg)
-		if name == LossSmoothedHinge {
-			cfg.Smoothing = 0.125
-			if mu := lossOf(cfg).Smoothness(); mu != 0.125 {
-				t.Errorf("smoothing = 0.125 gives mu = %g", mu)
-			}
-		}
+		loss, _ := lossOf(&cfg)
 		if allocs := testing.AllocsPerRun(10, func() {
 			b := 0.0
 			for _, z := range []float64{-3, -1, 0, 0.5, 1, 7} {
@@ -344,7 +368,7 @@ func TestLossNames(t *testing.T) {
 var sink float64
 
 func BenchmarkStep(b *testing.B) {
-	for _, c := range lossCases {
+	for _, c := range lossCases(b) {
 		b.Run(fmt.Sprint(c.name), func(b *testing.B) {
 			a := c.point(0.3, 1)
 			for i := range b.N {

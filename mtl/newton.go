@@ -9,7 +9,7 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// newton is the central solver for "softmax", "squared" and "logistic" under a quadratic R: Newton's
+// newton is the central solver for twice differentiable losses under a quadratic R: Newton's
 // method on P, with each linear system solved by conjugate gradients (Nocedal and Wright,
 // Numerical Optimization, 2006, algorithm 7.1) under the preconditioner M. It stores
 // W = U M with its U, so that W M^-1 is never computed.
@@ -158,33 +158,16 @@ func (n *newton) curve(into, d, e *data.Matrix) {
 }
 
 // curve replaces a direction z in the scores of a row by the Hessian of the loss times z, at
-// the scores of which a is minus the gradient. That of "squared" is 1, that of "logistic"
-// s (1 - s) with s = y a.
+// the scores of which a is minus the gradient.
 func (p *Problem) curve(z, a []float64, y float64) {
-	if _, is := p.Loss.(Logistic); is {
-		for c := range z {
-			s := float64(p.Target(y, c) * a[c])
-			z[c] *= s * (1 - s)
-		}
-	}
-	if p.Loss != nil {
+	if p.Loss == nil {
+		p.ScoresLoss.Curve(z, a, int(y))
 		return
 	}
-	mean := 0.0
-	for c, zc := range z {
-		mean += float64(share(a, c, y) * zc)
-	}
+	curvature := p.Loss.Traits().Curvature
 	for c := range z {
-		z[c] = share(a, c, y) * (z[c] - mean)
+		z[c] *= curvature(a[c], p.Target(y, c))
 	}
-}
-
-// share returns the softmax of class c where a is minus the gradient.
-func share(a []float64, c int, y float64) float64 {
-	if c == int(y) {
-		return 1 - a[c]
-	}
-	return -a[c]
 }
 
 // step solves the Newton system up to a residual with 1/2 tr(r M r^T) <= accuracy, and moves
@@ -253,9 +236,9 @@ func (p *Problem) newtonOptimum(ctx context.Context, pool *parallel.Pool, c Coup
 			break
 		}
 		// The accuracy of a step grows with progress, which makes the last steps converge
-		// faster than linearly (Nocedal and Wright, theorem 7.2). One step solves "squared".
+		// faster than linearly (Nocedal and Wright, theorem 7.2). One step solves a quadratic loss.
 		forcing := 0.0
-		if _, quadratic := p.Loss.(Squared); !quadratic {
+		if p.Loss == nil || !p.Loss.Traits().Quadratic {
 			forcing = min(0.1, n.gap/o.scale())
 		}
 		if !n.step(ctx, max(target/4, forcing*n.gap), sweeps) {

@@ -134,43 +134,44 @@ func TestSoftmaxCertificateIsADualityGap(t *testing.T) {
 	}
 }
 
-// Newton's method solves "squared" and "logistic" as coordinate steps do, of one score and of
-// several.
+// curvedLosses returns the names of the losses of one score that Newton's method solves.
+func curvedLosses() []string {
+	return lossesThat(func(l LossTraits) bool { return l.Curvature != nil })
+}
+
+// Newton's method solves losses of one score as coordinate steps do, of one class and of several.
 func TestNewtonSolvesLossesOfOneScore(t *testing.T) {
-	for _, c := range []struct {
-		loss    string
-		classes int
-	}{{LossSquared, 0}, {LossSquared, 3}, {LossLogistic, 0}, {LossLogistic, 3}} {
-		classes := c.classes
-		cfg := Defaults()
-		cfg.Loss, cfg.WarmOmega = c.loss, 1
-		split := randomSplit(9, 4, 14, 9, 12)
-		if classes > 0 {
-			split = severalClasses(split, classes)
-		}
-		p := mustProblem(t, cfg, split)
-		c, err := p.LearnCoupling(t.Context(), testPool, 1, 0.1, 1e-3, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := p.Optimize(t.Context(), testPool, c, nil, 1e-10, patience)
-		o := p.newtonOptimum(t.Context(), testPool, c, nil, 1e-11, 1000)
-		if o.RelativeGap > 1e-11 || want.RelativeGap > 1e-10 || !near(o.Primal, want.Primal, 1e-9) {
-			t.Errorf("P* = %.14g with relative gap %g, coordinate steps find %.14g", o.Primal, o.RelativeGap, want.Primal)
-		}
-		image := p.NewWeights() // W = V M, which the dual objective is of
-		c.Primal(&image, &o.Duals.V)
-		of := p.Evaluate(testPool, c, &image, &o.Duals.V, o.Duals.Alpha)
-		if !near(of.Dual, o.Dual, 1e-9) {
-			t.Errorf("D = %.14g, evaluated %.14g", o.Dual, of.Dual)
-		}
+	for _, loss := range curvedLosses() {
+		newtonSolves(t, loss, randomSplit(9, 4, 14, 9, 12))
+		newtonSolves(t, loss, severalClasses(randomSplit(9, 4, 14, 9, 12), 3))
+	}
+}
+
+func newtonSolves(t *testing.T, loss string, split data.Split) {
+	cfg := Defaults()
+	cfg.Loss, cfg.WarmOmega = loss, 1
+	p := mustProblem(t, cfg, split)
+	c, err := p.LearnCoupling(t.Context(), testPool, 1, 0.1, 1e-3, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := p.Optimize(t.Context(), testPool, c, nil, 1e-10, patience)
+	o := p.newtonOptimum(t.Context(), testPool, c, nil, 1e-11, 1000)
+	if o.RelativeGap > 1e-11 || want.RelativeGap > 1e-10 || !near(o.Primal, want.Primal, 1e-9) {
+		t.Errorf("P* = %.14g with relative gap %g, coordinate steps find %.14g", o.Primal, o.RelativeGap, want.Primal)
+	}
+	image := p.NewWeights() // W = V M, which the dual objective is of
+	c.Primal(&image, &o.Duals.V)
+	of := p.Evaluate(testPool, c, &image, &o.Duals.V, o.Duals.Alpha)
+	if !near(of.Dual, o.Dual, 1e-9) {
+		t.Errorf("D = %.14g, evaluated %.14g", o.Dual, of.Dual)
 	}
 }
 
 // Coordinate steps take long on features of very different sizes, and with a small lambda;
 // Newton's method replaces them.
 func TestOptimumOnUnscaledFeatures(t *testing.T) {
-	for _, loss := range []string{LossSquared, LossLogistic} {
+	for _, loss := range curvedLosses() {
 		t.Run(loss, func(t *testing.T) { optimumOnUnscaledFeatures(t, loss) })
 	}
 }

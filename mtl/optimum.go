@@ -37,9 +37,9 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 // number of sweeps over all rows. start holds initial dual variables, or is nil. When ctx
 // ends, Optimize stops after the current sweep and returns the gap reached.
 //
-// "softmax" has no coordinate steps: Newton's method solves it, and its passes over all rows
-// count as sweeps. So it does with "squared" and "logistic" after some sweeps, since coordinate
-// steps are slow on features of very different sizes and where lambda is small.
+// A loss of all scores of a row has no coordinate steps: Newton's method solves it, and its
+// passes over all rows count as sweeps. So it does with a loss of one score that has a
+// Curvature after some sweeps, since coordinate steps are slow on features of very different sizes and where lambda is small.
 //
 // Between two sweeps over all rows it makes several sweeps over the rows that moved in the
 // last one: with a hinge loss most dual variables stay at a bound.
@@ -70,7 +70,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 			if o.RelativeGap <= gap || over {
 				return o
 			}
-			if o.Sweeps > patience && p.twiceDifferentiable() && quadratic(c) {
+			if o.Sweeps > patience && p.Loss.Traits().Curvature != nil && quadratic(c) {
 				rest := p.newtonOptimum(ctx, pool, c, o.Duals, gap, sweeps-o.Sweeps)
 				rest.Sweeps += o.Sweeps
 				return rest
@@ -86,20 +86,8 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 	}
 }
 
-// patience is the number of sweeps after which Optimize solves "squared" and "logistic" by
-// Newton's method.
+// patience is the number of sweeps after which Optimize turns to Newton's method.
 const patience = 50
-
-// twiceDifferentiable reports whether Newton's method solves the problem with its loss of one
-// score.
-func (p *Problem) twiceDifferentiable() bool {
-	switch p.Loss.(type) {
-	case Squared, Logistic:
-		return true
-	default:
-		return false
-	}
-}
 
 // sweeper makes the sweeps of Optimize.
 type sweeper struct {

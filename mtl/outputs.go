@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/elementary"
 )
 
 // A row has a score x . w_c for each output c. A Loss with several outputs is one-vs-rest:
@@ -47,7 +46,7 @@ func (p *Problem) scores(z []float64, x *data.Matrix, i int, w []float64) {
 // loss returns the loss of a row with scores z and target y.
 func (p *Problem) loss(z []float64, y float64) float64 {
 	if p.Loss == nil {
-		return crossEntropy(z, int(y))
+		return p.ScoresLoss.Value(z, int(y))
 	}
 	sum := 0.0
 	for c, zc := range z {
@@ -59,8 +58,7 @@ func (p *Problem) loss(z []float64, y float64) float64 {
 // slopes replaces the scores z of a row with target y by a subgradient of the loss in them.
 func (p *Problem) slopes(z []float64, y float64) {
 	if p.Loss == nil {
-		softmax(z, z)
-		z[int(y)]--
+		p.ScoresLoss.Gradient(z, int(y))
 		return
 	}
 	for c, zc := range z {
@@ -100,28 +98,4 @@ func (p *Problem) StartLoss() float64 {
 		total += float64(p.Scale[k] * sum)
 	}
 	return total
-}
-
-// softmax sets q to exp(z_c) / sum exp(z). q may be z.
-func softmax(q, z []float64) {
-	most, sum := z[Class(z)], 0.0
-	for c, zc := range z {
-		q[c] = elementary.Exp(zc - most)
-		sum += q[c]
-	}
-	for c := range q {
-		q[c] /= sum
-	}
-}
-
-// crossEntropy returns log sum_c exp(z_c) - z_y, the loss "softmax".
-func crossEntropy(z []float64, y int) float64 {
-	top := Class(z)
-	rest := 0.0 // of the sum, without the largest term, which is 1
-	for c, zc := range z {
-		if c != top {
-			rest += elementary.Exp(zc - z[top])
-		}
-	}
-	return (z[top] - z[y]) + elementary.Log1p(rest)
 }

@@ -87,7 +87,7 @@ func close(t *testing.T, what string, got, want []float64, tolerance float64) {
 // problem with a block of features for each class.
 func TestOneVsRestIsABlockProblem(t *testing.T) {
 	for _, r := range penalties {
-		for _, loss := range LossNames() {
+		for _, loss := range ScoreLosses() {
 			t.Run(r.name+"/"+loss, func(t *testing.T) {
 				cfg := Defaults()
 				r.configure(&cfg)

@@ -52,7 +52,7 @@ func taskCurve(p *Problem, c Coupling, d *Duals, sigma, s float64, k int) float6
 	}
 	image := make([]float64, p.Features())
 	p.AddV(k, image, u)
-	return -p.Loss.Smoothness()*(1-s)/(sigma*s)*square + c.Diag(p.TaskOf(k))*kernel.Dot(image, image)
+	return -p.Loss.Traits().Smoothness*(1-s)/(sigma*s)*square + c.Diag(p.TaskOf(k))*kernel.Dot(image, image)
 }
 
 // exactSubproblem returns the minimizer of device k's subproblem to a gap of 1e-11.
@@ -90,7 +90,7 @@ func eachRule(t *testing.T, loss string, f func(t *testing.T, p *Problem)) {
 func TestConjugateOfLipschitzLossIsBounded(t *testing.T) {
 	bounded := 0
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
-		l := p.Loss.Lipschitz()
+		l := p.Loss.Traits().Lipschitz
 		if math.IsInf(l, 1) {
 			return
 		}
@@ -113,7 +113,7 @@ func TestConjugateOfLipschitzLossIsBounded(t *testing.T) {
 func TestConjugateOfSmoothLossIsStronglyConvex(t *testing.T) {
 	smooth := 0
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
-		mu := p.Loss.Smoothness()
+		mu := p.Loss.Traits().Smoothness
 		if mu > 0 {
 			smooth++
 		}
@@ -174,7 +174,7 @@ func TestDualIsTheSumOfSubproblemsAtZero(t *testing.T) {
 // Lemma RelationOfDTOSubproblems: D(alpha + gamma da) <= (1-gamma) D(alpha) +
 // gamma sum of G_t(da_t), for any alpha and da, when sigma' is safe.
 func TestLemmaSubproblemsBoundTheDual(t *testing.T) {
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		eachRule(t, loss, func(t *testing.T, p *Problem) {
 			gamma := p.Config.Gamma
 			for _, f := range formulations(t) {
@@ -205,7 +205,7 @@ func TestLemmaSubproblemsBoundTheDual(t *testing.T) {
 // to its subproblem's solution, D has fallen by at least gamma sum of (1 -
 // theta_t)(s G_t - sigma' s^2/2 J_t), for any s in [0, 1].
 func TestLemmaImprovementOfARound(t *testing.T) {
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		p := paperProblem(t, func(c *Config) { c.Loss = loss })
 		for _, f := range formulations(t) {
 			sigma := p.SigmaPrime(f.c)
@@ -245,7 +245,7 @@ func TestLemmaImprovementOfARound(t *testing.T) {
 func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 	smooth := 0
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
-		mu := p.Loss.Smoothness()
+		mu := p.Loss.Traits().Smoothness
 		if mu == 0 {
 			return
 		}
@@ -286,7 +286,7 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 // losses.
 func TestLemmaLipschitzLossesBoundJ(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
-		l := p.Loss.Lipschitz()
+		l := p.Loss.Traits().Lipschitz
 		if math.IsInf(l, 1) {
 			return
 		}

@@ -279,7 +279,7 @@ func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next
 
 // eachPaperLoss runs f with a problem for every loss there is.
 func eachPaperLoss(t *testing.T, f func(t *testing.T, p *Problem)) {
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		t.Run(name, func(t *testing.T) {
 			f(t, paperProblem(t, func(c *Config) { c.Loss = name }))
 		})

@@ -17,10 +17,11 @@ import (
 // of runs may share it.
 type Problem struct {
 	Config       Config
-	Train        *data.Set // one element for each device
-	Test         *data.Set // one element for each task; several for pooled tasks (Owner)
-	Validation   *data.Set // likewise; nil: there are no validation rows
-	Loss         Loss      // of one score; nil for "softmax", which takes all scores of a row
+	Train        *data.Set  // one element for each device
+	Test         *data.Set  // one element for each task; several for pooled tasks (Owner)
+	Validation   *data.Set  // likewise; nil: there are no validation rows
+	Loss         Loss       // of one score, or nil
+	ScoresLoss   ScoresLoss // of all scores of a row; nil: Loss is set
 	Regularizer  Regularizer
 	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
 	Norms        [][]float64 // |x|^2 of each device's rows, one arena
@@ -42,11 +43,8 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	if len(train.Tasks) == 0 {
 		return nil, fmt.Errorf("data set %q has no task: a federation needs at least one device", train.Name)
 	}
-	var loss Loss
-	if cfg.Loss != LossSoftmax {
-		loss = lossOf(cfg)
-	}
-	if train.Real && (loss == nil || !loss.Regression()) {
+	loss, scores := lossOf(&cfg)
+	if train.Real && (loss == nil || !loss.Traits().RealTargets) {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
 			"must be one of %s: data set %q has real targets, not the labels -1 and +1", strings.Join(RegressionLosses(), ", "), train.Name)}
 	}
@@ -55,7 +53,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 			"must be another, or data.target \"classes\": data set %q has no class numbers", train.Name)}
 	}
 	p := &Problem{
-		Config: cfg, Train: train, Test: split.Test, Validation: split.Validation, Loss: loss, outputs: train.Outputs(),
+		Config: cfg, Train: train, Test: split.Test, Validation: split.Validation, Loss: loss, ScoresLoss: scores, outputs: train.Outputs(),
 		Scale: make([]float64, len(train.Tasks)), Norms: make([][]float64, len(train.Tasks)),
 		tasks: len(train.Tasks),
 	}
@@ -171,7 +169,7 @@ func (p *Problem) Shape() Shape { return p.shape }
 func (p *Problem) Values() int { return p.shape.Values() }
 
 // Smooth reports whether the loss of a row is a smooth function of its scores.
-func (p *Problem) Smooth() bool { return p.Loss == nil || p.Loss.Smoothness() > 0 }
+func (p *Problem) Smooth() bool { return p.Loss == nil || p.Loss.Traits().Smoothness > 0 }
 
 // SigmaPrime returns sigma'_t of each task under a coupling by the configured
 // rule, gamma included (eq. sigmaPrimeSafeDefinition).

@@ -80,10 +80,10 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 	defer task.Close()
 	x, y, norms := &task.X, task.Y, p.Norms[k]
 	scaled := float64(curvature * p.Scale[k])
-	if loss, ok := p.Loss.(clipped); ok && p.outputs == 1 && x.Dense() {
+	if step := p.Loss.Traits().Clipped; step != (ClippedStep{}) && p.outputs == 1 && x.Dense() {
 		ascent := kernel.Ascent{
 			X: x.Data, X32: x.Single, Stride: x.Stride, Cols: x.Cols, Y: y, Norms: norms, A: a, U: u,
-			Scale: scaled, Least: leastCurvature, Step: loss.clippedStep(), Far: p.exceedsCache,
+			Scale: scaled, Least: leastCurvature, Step: step, Far: p.exceedsCache,
 		}
 		for steps > 0 {
 			from, to := order.pass(steps)

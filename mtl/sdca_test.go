@@ -75,7 +75,7 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 			}
 		}
 		cfg := Defaults()
-		cfg.Loss = rapid.SampledFrom(LossNames()).Draw(r, "loss")
+		cfg.Loss = rapid.SampledFrom(ScoreLosses()).Draw(r, "loss")
 		p, err := NewProblem(cfg, split)
 		if err != nil {
 			r.Fatal(err)
@@ -194,7 +194,7 @@ func TestSDCAAllocatesNothing(t *testing.T) {
 // A row of zeros does not affect w, but its loss counts and the gap must close. P* is that of
 // the other rows plus the loss of this row at 0.
 func TestRowsOfZerosCloseTheGap(t *testing.T) {
-	for _, name := range LossNames() {
+	for _, name := range ScoreLosses() {
 		split := randomSplit(6, 5, 20, 30)
 		x := split.Train.Tasks[0].X
 		for j := range x.Cols {

@@ -1,10 +1,19 @@
 package mtl
 
-import (
-	"math"
+import "math"
 
-	"fedsim/internal/kernel"
-)
+// LossSmoothedHinge names SmoothedHinge in scenarios.
+const LossSmoothedHinge = "smoothed-hinge"
+
+func init() {
+	RegisterLoss(LossFactory{
+		Name:    LossSmoothedHinge,
+		Formula: "0 if yz >= 1; 1 - yz - g/2 if yz <= 1 - g; else (1 - yz)^2/(2g)", Conjugate: "-ya + g/2 (ya)^2", Domain: "0 <= ya <= 1",
+		Mu:        "g",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
+		New:       func(cfg *Config) Loss { return SmoothedHinge{Smoothing: cfg.Smoothing} },
+	})
+}
 
 // SmoothedHinge is the hinge with its kink smoothed over a width of gamma =
 // Smoothing > 0: with the margin m = y z it is 0 for m >= 1, 1 - m - gamma/2 for
@@ -49,15 +58,10 @@ func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
 	return y * clip(b, 0, 1)
 }
 
-func (l SmoothedHinge) clippedStep() kernel.ClippedStep {
-	return kernel.ClippedStep{Shrink: l.Smoothing, Extra: l.Smoothing, High: 1}
+// Traits returns those of a (1/gamma)-smooth loss that is 1-Lipschitz.
+func (l SmoothedHinge) Traits() LossTraits {
+	return LossTraits{
+		Smoothness: l.Smoothing, Lipschitz: 1,
+		Clipped: ClippedStep{Shrink: l.Smoothing, Extra: l.Smoothing, High: 1},
+	}
 }
-
-// Smoothness returns gamma.
-func (l SmoothedHinge) Smoothness() float64 { return l.Smoothing }
-
-// Lipschitz returns 1.
-func (SmoothedHinge) Lipschitz() float64 { return 1 }
-
-// Regression returns false.
-func (SmoothedHinge) Regression() bool { return false }

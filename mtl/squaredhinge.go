@@ -1,10 +1,17 @@
 package mtl
 
-import (
-	"math"
+import "math"
 
-	"fedsim/internal/kernel"
-)
+// LossSquaredHinge names SquaredHinge in scenarios.
+const LossSquaredHinge = "squared-hinge"
+
+func init() {
+	RegisterLoss(LossFactory{
+		Name: LossSquaredHinge, Formula: "max(0, 1 - yz)^2", Conjugate: "-ya + (ya)^2/4", Domain: "ya >= 0",
+		Reference: "Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM, ICML 2008",
+		New:       func(*Config) Loss { return SquaredHinge{} },
+	})
+}
 
 // SquaredHinge is max(0, 1 - y z)^2, the loss of the L2 support vector machine,
 // with labels -1 and +1. Its conjugate is loss*(-a) = -y a + (y a)^2/4 on
@@ -40,15 +47,11 @@ func (SquaredHinge) Step(a, y, z, q float64) float64 {
 	return y * clip(ya+(1-float64(y*z)-float64(ya/2))/(q+0.5), 0, math.Inf(1))
 }
 
-func (l SquaredHinge) clippedStep() kernel.ClippedStep {
-	return kernel.ClippedStep{Shrink: 0.5, Extra: 0.5, High: math.Inf(1)}
+// Traits returns those of a loss whose second derivative is at most 2, and whose slope grows
+// with the violation of the margin.
+func (SquaredHinge) Traits() LossTraits {
+	return LossTraits{
+		Smoothness: 0.5, Lipschitz: math.Inf(1),
+		Clipped: ClippedStep{Shrink: 0.5, Extra: 0.5, High: math.Inf(1)},
+	}
 }
-
-// Smoothness returns 1/2: the second derivative is at most 2.
-func (SquaredHinge) Smoothness() float64 { return 0.5 }
-
-// Lipschitz returns +Inf: the slope grows with the violation of the margin.
-func (SquaredHinge) Lipschitz() float64 { return math.Inf(1) }
-
-// Regression returns false.
-func (SquaredHinge) Regression() bool { return false }

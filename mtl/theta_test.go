@@ -100,7 +100,7 @@ func TestThetaOfOneStepByBruteForce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")
 	}
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		for seed := range uint64(3) {
 			p := lossProblem(t, loss, []string{Mean, Sum}[seed%2], 20+seed, 3, 4, 4)
 			k := int(seed % 2)
@@ -113,18 +113,9 @@ func TestThetaOfOneStepByBruteForce(t *testing.T) {
 			p.SDCA(k, before, append([]float64(nil), w...), curvature, &order, 2) // somewhere feasible
 			after := append([]float64(nil), before...)
 			p.SDCA(k, after, u, curvature, &order, 1)
-			low, high := 0.0, 1.0
-			switch loss {
-			case LossSquaredHinge:
-				high = 20
-			case LossSquared:
-				low, high = -20, 20
-			case LossAbsolute:
-				low = -1
-			case LossLogistic:
-				low, high = 1e-12, 1-1e-12
-			}
-			best := bruteForce(p, k, before, w, curvature, low, high)
+			const inside = 1e-12 // the ends of the logistic's domain have no slope
+			plain := plainOf(t, loss)
+			best := bruteForce(p, k, before, w, curvature, max(plain.low, -20)+inside, min(plain.high, 20)-inside)
 			least := definition(p, k, before, best, w, curvature)
 			want := (definition(p, k, before, after, w, curvature) - least) / (definition(p, k, before, before, w, curvature) - least)
 			if got := p.Theta(k, before, after, w, curvature); math.Abs(got-want) > 1e-6 {
@@ -135,7 +126,7 @@ func TestThetaOfOneStepByBruteForce(t *testing.T) {
 }
 
 func TestThetaDecreasesWithSteps(t *testing.T) {
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		for _, curvature := range []float64{0.1, 3, 60} {
 			p := lossProblem(t, loss, Mean, 7, 8, 30, 30)
 			w := randomRow(3, 8)
@@ -166,7 +157,7 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 // The duality gap of EvaluateSubproblem is an upper bound of the numerator: theta must stay
 // below the certificate that CoCoA computes from it.
 func TestThetaIsBelowItsCertificate(t *testing.T) {
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		p := lossProblem(t, loss, Mean, 9, 6, 25, 25)
 		w := randomRow(5, 6)
 		u, dv := append([]float64(nil), w...), make([]float64, 6)
@@ -185,7 +176,7 @@ func TestThetaIsBelowItsCertificate(t *testing.T) {
 }
 
 func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
-	for _, loss := range LossNames() {
+	for _, loss := range ScoreLosses() {
 		p := lossProblem(t, loss, Mean, 7, 12, 20, 20)
 		w := make([]float64, 12)
 		b := make([]float64, 20)

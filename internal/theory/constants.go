@@ -24,7 +24,7 @@ type Constants struct {
 	S      float64 // s of Theorem 1 in (0, 1]; 0 when the losses are not smooth
 }
 
-// Of returns the constants. It fails for "softmax" and networks, and when a device's rows are
+// Of returns the constants. It fails for losses of all scores and networks, and when a device's rows are
 // not finite.
 func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 	if p.Loss == nil {
@@ -33,8 +33,9 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 	if p.Config.Model != mtl.ModelLinear {
 		return nil, fmt.Errorf("the theorems hold for linear models, not for %s", p.Config.Model)
 	}
+	traits := p.Loss.Traits()
 	k := &Constants{
-		Gamma: p.Config.Gamma, Mu: p.Loss.Smoothness(), L: p.Loss.Lipschitz(),
+		Gamma: p.Config.Gamma, Mu: traits.Smoothness, L: traits.Lipschitz,
 		Sigma: make([]float64, p.Devices()), SigmaPrime: make([]float64, p.Devices()),
 	}
 	sigmaPrime := p.SigmaPrime(c)

@@ -2,6 +2,7 @@ package theory
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"fedsim/data"
@@ -110,8 +111,10 @@ type weighted struct {
 
 func (l weighted) Value(z, y float64) float64     { return l.c * l.Loss.Value(z, y) }
 func (l weighted) Conjugate(a, y float64) float64 { return l.c * l.Loss.Conjugate(a/l.c, y) }
-func (l weighted) Smoothness() float64            { return l.Loss.Smoothness() / l.c }
-func (l weighted) Lipschitz() float64             { return l.Loss.Lipschitz() * l.c }
+func (l weighted) Traits() mtl.LossTraits {
+	of := l.Loss.Traits()
+	return mtl.LossTraits{Smoothness: of.Smoothness / l.c, Lipschitz: of.Lipschitz * l.c}
+}
 
 // The weights c_t are the paper's c_t = 1 with the loss c loss: both must have
 // the same s and the same 4 L^2 sigma sigma'.
@@ -136,12 +139,12 @@ func TestWeightsEqualScaledLosses(t *testing.T) {
 // D(0) - D* is at most Start, also for squares of large targets, where the paper's n is too
 // small.
 func TestStartBoundsTheDistanceOfZero(t *testing.T) {
-	for _, loss := range mtl.LossNames() {
+	for _, loss := range mtl.ScoreLosses() {
 		for _, scaling := range []string{mtl.Sum, mtl.Mean} {
 			for _, size := range []float64{1, 20} {
 				p := newProblem(t, 8, 5, []int{12, 6}, func(cfg *mtl.Config, set *data.Set) {
 					cfg.Loss, cfg.LossScaling = loss, scaling
-					if loss == mtl.LossSquared || loss == mtl.LossAbsolute {
+					if slices.Contains(mtl.RegressionLosses(), loss) {
 						set.Real = true
 						for k := range set.Tasks {
 							for i := range set.Tasks[k].Y {

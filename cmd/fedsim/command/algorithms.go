@@ -19,12 +19,12 @@ import (
 func newAlgorithms() *cobra.Command {
 	return &cobra.Command{
 		Use:   "algorithms [NAME]",
-		Short: "List the algorithms and their options, protocols and selectors",
+		Short: "List algorithms, their options, losses, protocols and selectors",
 		Example: `  fedsim algorithms
   fedsim algorithms mocha
   fedsim algorithms oort`,
 		Args:              takes(0, 1, "at most one name"),
-		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames(), compress.Names()[1:]))),
+		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames(), mtl.LossNames(), compress.Names()[1:]))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := algorithms.Names()
 			if len(args) == 1 {
@@ -80,9 +80,15 @@ func listModels(w io.Writer, width int) error {
 	return err
 }
 
-// listPolicies prints the summaries of the protocols and the selectors.
+// listPolicies prints the formulas of the losses and the summaries of the protocols and the
+// selectors.
 func listPolicies(w io.Writer, width int) error {
-	text := "\nprotocols (federation.protocol)\n"
+	text := "\nlosses (problem.loss), for a score z and a label or target y; g is problem.smoothing\n"
+	for _, name := range mtl.LossNames() {
+		f, _ := mtl.LookupLoss(name)
+		text += columns.Wrap(name+": "+f.Formula, width, 2) + "\n"
+	}
+	text += "\nprotocols (federation.protocol)\n"
 	for _, name := range federation.ProtocolNames() {
 		f, _ := federation.LookupProtocol(name)
 		text += columns.Wrap(name+": "+f.Summary, width, 2) + "\n"
@@ -96,8 +102,8 @@ func listPolicies(w io.Writer, width int) error {
 	return err
 }
 
-// describePolicy describes the protocol, the selector or the codec of a name, with source and
-// options; empty: there is none.
+// describePolicy describes the protocol, the selector, the loss or the codec of a name, with source
+// and options; empty: there is none.
 func describePolicy(name string, width int) string {
 	if f, ok := federation.LookupProtocol(name); ok {
 		return columns.Wrap(name+", a protocol (federation.protocol): "+f.Summary, width, 0) + "\n"
@@ -105,6 +111,13 @@ func describePolicy(name string, width int) string {
 	if slices.Contains(compress.Names(), name) && name != compress.None {
 		codec := compress.Defaults()
 		return columns.Wrap(name+", a codec of messages (compression.up, compression.down; docs/compression.md)", width, 0) + "\n" + describeOptions("compression", &codec, width)
+	}
+	if f, ok := mtl.LookupLoss(name); ok {
+		text := columns.Wrap(name+", a loss (problem.loss): "+f.Formula, width, 0) + "\n"
+		if f.New != nil {
+			text += columns.Wrap("The conjugate loss*(-a) is "+f.Conjugate+", finite where: "+f.Domain+".", width, 2) + "\n"
+		}
+		return text + columns.Wrap(f.Reference, width, 2) + "\n"
 	}
 	f, ok := federation.LookupSelector(name)
 	if !ok {

@@ -111,11 +111,11 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// TestPluginsPage checks that every code block of docs/plugins.md is part of the example
-// file that is named before it. "make examples" builds, tests and runs the examples.
+// TestPluginsPage checks that every code block of docs/plugins.md is part of the example or
+// test that is named before it. "make examples" builds, tests and runs the examples.
 func TestPluginsPage(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("^`(examples/[^`]+)`\n$")
+	named := regexp.MustCompile("^`((?:examples|cmd/fedsim)/[^`]+)`\n$")
 	var file, text, block string
 	inside, commands := false, false
 	shown := map[string]bool{}

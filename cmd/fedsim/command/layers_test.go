@@ -40,7 +40,7 @@ var layers = map[string]string{
 	"internal/traces":            "config engine internal/columns internal/elementary internal/input internal/lognormal internal/quote internal/rng",
 	"data":                       "config internal/columns internal/elementary internal/hugepage internal/input internal/kernel internal/npy internal/quote internal/registry internal/rng internal/state",
 	"data/parquet":               "data internal/input internal/quote",
-	"mtl":                        "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
+	"mtl":                        "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/registry internal/rng internal/state",
 	"internal/crossval":          "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
 	"algorithms":                 "algorithms/compress algorithms/privacy config data mtl internal/elementary internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"algorithms/compress":        "config internal/kernel internal/rng",

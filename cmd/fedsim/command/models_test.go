@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,30 +54,26 @@ func TestModelsPage(t *testing.T) {
 		has("* " + p.Name + ": " + p.Source)
 	}
 
-	constants := map[string]mtl.Loss{
-		mtl.LossHinge: mtl.Hinge{}, mtl.LossSmoothedHinge: mtl.SmoothedHinge{Smoothing: 0.25}, mtl.LossSquaredHinge: mtl.SquaredHinge{},
-		mtl.LossLogistic: mtl.Logistic{}, mtl.LossSquared: mtl.Squared{}, mtl.LossAbsolute: mtl.Absolute{},
+	const head = "| `problem.loss` | loss(z, y) | conjugate loss*(-a) | finite where | L | mu |\n|---|---|---|---|---|---|\n"
+	before, rest, found := strings.Cut(page, head)
+	table, after, end := strings.Cut(rest, "\n\n")
+	if !found || !end {
+		t.Fatal("docs/models.md has no table of losses")
 	}
-	for _, name := range mtl.LossNames() {
-		loss, ok := constants[name]
-		if !ok {
-			t.Errorf("the test does not know the loss %s", name)
-			continue
+	losses := ""
+	for _, name := range mtl.ScoreLosses() {
+		f, _ := mtl.LookupLoss(name)
+		cfg := mtl.Defaults()
+		traits := f.New(&cfg).Traits()
+		lipschitz := strings.TrimPrefix(strings.ToLower(number(traits.Lipschitz)), "+")
+		losses += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", name, f.Formula, f.Conjugate, f.Domain, lipschitz, cmp.Or(f.Mu, number(traits.Smoothness)))
+	}
+	if losses = strings.TrimSuffix(losses, "\n"); *updateTutorial {
+		if err := os.WriteFile(filepath.Join(root, "docs/models.md"), []byte(before+head+losses+"\n\n"+after), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		lipschitz, smooth := number(loss.Lipschitz()), number(loss.Smoothness())
-		if math.IsInf(loss.Lipschitz(), 1) {
-			lipschitz = "inf"
-		}
-		if name == mtl.LossSmoothedHinge {
-			smooth = "g"
-		}
-		found := false
-		for line := range strings.Lines(page) {
-			found = found || strings.HasPrefix(line, "| `"+name+"` |") && strings.HasSuffix(line, fmt.Sprintf("| %s | %s |\n", lipschitz, smooth))
-		}
-		if !found {
-			t.Errorf("docs/models.md has no row for the loss %s with L = %s and mu = %s", name, lipschitz, smooth)
-		}
+	} else if table != losses {
+		t.Errorf("the losses of docs/models.md (make generate writes them) are\n%s\nwant\n%s", table, losses)
 	}
 
 	methods := page + read(t, "docs/methods.md")
