@@ -1,6 +1,9 @@
 package results
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // DeviceRow records the work of one device in one round of a run. The six durations,
 // DownlinkS to DepletedS, add up to the time since the end of the previous round: work
@@ -53,6 +56,40 @@ var Outcomes = []Outcome{
 	OutcomeAccepted, OutcomeRefused, OutcomeUnderWay, OutcomeDropped, OutcomeMessageLost, OutcomeUnavailable,
 	OutcomeDepleted, OutcomeLowBattery, OutcomeLate, OutcomeNoTime, OutcomeNotSelected,
 }
+
+// DeviceColumns are the columns of devices.parquet after those that identify the run.
+var DeviceColumns = []Column[DeviceRow]{
+	{Kind: KeyColumn, Name: "round", Doc: "rounds made so far, as in rounds.csv", Field: func(r *DeviceRow) any { return &r.Round }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *DeviceRow) any { return &r.TimeS }},
+	{Kind: KeyColumn, Name: "device", Doc: "its number, from 0", Field: func(r *DeviceRow) any { return &r.Device }},
+	{Kind: StateColumn, Name: "outcome", Doc: "how the round ended for the device: " + strings.Join(outcomeTexts, ", "), Values: outcomeTexts, Field: func(r *DeviceRow) any { return &r.Outcome }},
+	{Kind: CostColumn, Name: "attempts", Doc: "requests that the server sent to the device in the round", Field: func(r *DeviceRow) any { return &r.Attempts }},
+	{Kind: CostColumn, Name: "responses", Doc: "that arrived in the round, or while the server still computed the previous round", Field: func(r *DeviceRow) any { return &r.Responses }},
+	{Kind: CostColumn, Name: "taken", Doc: "responses that the server used; participants in rounds.csv are their sum", Field: func(r *DeviceRow) any { return &r.Taken }},
+	{Kind: CostColumn, Name: "dropped", Doc: "counted as dropped in rounds.csv, even if a later attempt in the round responded", Field: func(r *DeviceRow) any { return &r.Dropped }},
+	{Kind: CostColumn, Name: "late", Doc: "counted as late in rounds.csv", Field: func(r *DeviceRow) any { return &r.Late }},
+	{Kind: StateColumn, Name: "response_s", Unit: "s", Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
+	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the six durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
+	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing", Field: func(r *DeviceRow) any { return &r.ComputeS }},
+	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up", Field: func(r *DeviceRow) any { return &r.UplinkS }},
+	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again", Field: func(r *DeviceRow) any { return &r.WaitS }},
+	{Kind: CostColumn, Name: "unavailable_s", Unit: "s", Doc: "not available, including interrupted work", Field: func(r *DeviceRow) any { return &r.UnavailableS }},
+	{Kind: CostColumn, Name: "depleted_s", Unit: "s", Doc: "with a depleted battery", Field: func(r *DeviceRow) any { return &r.DepletedS }},
+	{Kind: CostColumn, Name: "steps", Doc: "coordinate steps or rows behind its responses", Field: func(r *DeviceRow) any { return &r.Steps }},
+	{Kind: StateColumn, Name: "theta", Doc: "accuracy of its local solve, 0 exact, 1 no progress; null: not measured, or a response to an earlier round", Field: func(r *DeviceRow) any { return &r.Theta }},
+	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Doc: "done, one multiply or one add being 1; including lost work", Field: func(r *DeviceRow) any { return &r.FLOPs }},
+	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Doc: "received; including lost and interrupted transfers", Field: func(r *DeviceRow) any { return &r.BytesDown }},
+	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Doc: "sent; including lost and interrupted transfers", Field: func(r *DeviceRow) any { return &r.BytesUp }},
+	{Kind: CostColumn, Name: "energy_j", Unit: "J", Doc: "drawn from battery or mains", Field: func(r *DeviceRow) any { return &r.EnergyJ }},
+}
+
+// outcomeTexts are Outcomes as texts.
+var outcomeTexts = func() (texts []string) {
+	for _, o := range Outcomes {
+		texts = append(texts, string(o))
+	}
+	return texts
+}()
 
 // NewDeviceRow returns the row of a device that was not selected.
 func NewDeviceRow(device int) DeviceRow {

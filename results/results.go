@@ -102,6 +102,28 @@ type Round struct {
 	Client        func(client int) ClientFacts
 }
 
+// RoundColumns are the columns of rounds.csv after those that identify the run. Labels of metrics
+// are those of Metrics.
+var RoundColumns = []Column[Round]{
+	{Kind: StateColumn, Name: "outer", Doc: "coupling updates made so far", Field: func(r *Round) any { return &r.Outer }},
+	{Kind: KeyColumn, Name: "round", Label: "rounds", Doc: "rounds made so far, over all outer iterations; 0 is the state before the first", Field: func(r *Round) any { return &r.Round }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s", Label: "estimated time", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *Round) any { return &r.TimeS }},
+	{Kind: MetricColumn, Name: "primal", Doc: "objective P(W)", Field: func(r *Round) any { return &r.Primal }},
+	{Kind: MetricColumn, Name: "dual", Doc: "dual objective D(alpha); empty for methods without dual variables", Field: func(r *Round) any { return &r.Dual }},
+	{Kind: MetricColumn, Name: "gap", Doc: "duality gap P + D", Field: func(r *Round) any { return &r.Gap }},
+	{Kind: MetricColumn, Name: Suboptimality, Doc: "(P - P*) / |P* - R(0)|", Field: func(r *Round) any { return &r.Suboptimality }},
+	{Kind: MetricColumn, Name: "train_error", Doc: "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", Field: func(r *Round) any { return &r.TrainError }},
+	{Kind: MetricColumn, Name: "test_error", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestError }},
+	{Kind: MetricColumn, Name: "validation_error", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationError }},
+	{Kind: CostColumn, Name: "participants", Label: "responses used", Doc: "devices whose update the server used", Field: func(r *Round) any { return &r.Participants }},
+	{Kind: CostColumn, Name: "dropped", Label: "devices dropped", Doc: "devices that dropped out, became unavailable or were depleted", Field: func(r *Round) any { return &r.Dropped }},
+	{Kind: CostColumn, Name: "late", Label: "late responses", Doc: "devices whose response was late", Field: func(r *Round) any { return &r.Late }},
+	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Label: "work of all devices", Doc: "on all devices in the round, one multiply or one add being 1", Field: func(r *Round) any { return &r.FLOPs }},
+	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Label: "data sent to devices", Doc: "sent to devices in the round", Field: func(r *Round) any { return &r.BytesDown }},
+	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Label: "data sent to the server", Doc: "sent by devices in the round", Field: func(r *Round) any { return &r.BytesUp }},
+	{Kind: CostColumn, Name: "energy_j", Unit: "J", Label: "energy of all devices", Doc: "drawn by all devices in the round", Field: func(r *Round) any { return &r.EnergyJ }},
+}
+
 // Evaluated reports whether the model was evaluated after the round: some metric is known.
 func (r *Round) Evaluated() bool {
 	known := func(v float64) bool { return !math.IsNaN(v) }

@@ -37,12 +37,13 @@ func (a atOptimum) round(declared []results.NamedMetric) *results.Round {
 		return nil
 	}
 	r := &results.Round{}
-	for _, c := range roundColumns[:stateColumns] {
-		if c.number != nil && c.unit == "" {
-			*c.number(r) = math.NaN()
-			if v, ok := a[c.name]; ok {
-				*c.number(r) = v
+	for i := range results.RoundColumns {
+		if c := &results.RoundColumns[i]; c.Kind == results.MetricColumn {
+			v, ok := a[c.Name]
+			if !ok {
+				v = math.NaN()
 			}
+			c.Set(r, results.Real(v))
 		}
 	}
 	for _, m := range results.WithStatistics(declared) {

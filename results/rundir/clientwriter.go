@@ -13,8 +13,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/parquet-go/parquet-go"
-
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
 	"fedsim/internal/state"
@@ -24,30 +22,7 @@ import (
 // clientsTable is the table of clients.parquet.
 var clientsTable = rowTable[results.ClientRow]{
 	name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own",
-	columns: []rowColumn[results.ClientRow]{
-		wholeOf("round", "rounds made so far, as in rounds.csv", func(r *results.ClientRow) *int { return &r.Round }),
-		realOf("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.ClientRow) *float64 { return &r.TimeS }),
-		wholeOf("client", "its number, from 0; that of its device in devices.parquet", func(r *results.ClientRow) *int { return &r.Client }),
-		textOf("class", "of the client in the fleet; null: there are no classes", func(r *results.ClientRow) *string { return &r.Class }),
-		wholeOf("rows", "of the client in the split; training rows where a learner has the split", func(r *results.ClientRow) *int { return &r.Rows }),
-		wholeOf("updates", "of the client that the server took so far", func(r *results.ClientRow) *int { return &r.Updates }),
-		realOf("compute_s", "s", "one pass over the client's training rows at its usual speed; null: not known", func(r *results.ClientRow) *float64 { return &r.ComputeS }),
-		realOf("transfer_s", "s", "model to the client and update back at the usual rates of its link, without contention; null: not known", func(r *results.ClientRow) *float64 { return &r.TransferS }),
-		textOf("split", "rows that the metric is measured on: train, validation, test; null: not said", func(r *results.ClientRow) *string { return &r.Split }),
-		textOf("name", "of the metric; unit and direction are in manifest.json", func(r *results.ClientRow) *string { return &r.Name }),
-		realOf("value", "", "in the unit of the metric; null: not known", func(r *results.ClientRow) *float64 { return &r.Value }),
-	},
-}
-
-func textOf(name, doc string, field func(*results.ClientRow) *string) rowColumn[results.ClientRow] {
-	return rowColumn[results.ClientRow]{
-		column{name: name, doc: doc},
-		func(r *results.ClientRow) parquet.Value { return textValue(*field(r)) },
-		func(r *results.ClientRow, v parquet.Value) error {
-			*field(r) = string(v.ByteArray())
-			return nil
-		},
-	}
+	columns: results.ClientColumns,
 }
 
 // spoolsDir holds a file of values by client for each run, a spool, until the end of all
@@ -274,7 +249,7 @@ func (w *Writer) writeClients(places []int) error {
 // copySpool writes the values by client of a run.
 func (w *Writer) copySpool(to *parquetWriter, place int) error {
 	return w.eachSpool(place, func(row *results.ClientRow) error {
-		return to.write(func(values parquet.Row) { clientsTable.set(values, row) })
+		return clientsTable.write(to, row)
 	})
 }
 

@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedsim/results"
 )
 
-// kind is the type of the cells of a column.
-type kind uint8
+// kind is the type of the cells of a column: one of records, or seedCell.
+type kind results.Type
 
 const (
-	textCell  kind = iota
-	wholeCell      // a count or a number of something
-	seedCell       // all 64 bits
-	realCell       // a float; empty when not known
+	textCell  = kind(results.TextType)
+	wholeCell = kind(results.WholeType)
+	realCell  = kind(results.RealType)
+	seedCell  = realCell + 1 // all 64 bits
 )
 
 // column describes a column of a table.
@@ -25,9 +27,6 @@ type column struct {
 	kind kind
 	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	doc  string
-	// added means that run directories of older versions lack the column. They are still
-	// read.
-	added bool
 }
 
 // names returns the names of columns.

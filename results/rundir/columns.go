@@ -10,85 +10,63 @@ import (
 	"fedsim/results"
 )
 
-// roundColumn is a column of rounds.csv: a count or a number.
-type roundColumn struct {
-	column
-	count  func(*results.Round) *int
-	number func(*results.Round) *float64
+// columnsOf returns the columns of records.
+func columnsOf[R any](list []results.Column[R]) []column {
+	columns := make([]column, len(list))
+	for i := range list {
+		c := &list[i]
+		columns[i] = column{name: c.Name, kind: kind(c.Type()), unit: c.Unit, doc: c.Doc}
+	}
+	return columns
 }
 
-// format returns the cell of a round.
-func (c *roundColumn) format(r *results.Round) string {
+// formatValue returns the cell of a value in a column with a unit; empty when it is not known.
+func formatValue(v results.Value, unit string) string {
 	switch {
-	case c.count != nil:
-		return strconv.Itoa(*c.count(r))
-	case c.unit == "s":
-		return formatDecimal(*c.number(r))
+	case v.IsUnknown():
+		return ""
+	case v.Type() == results.TextType:
+		return v.Text()
+	case v.Type() == results.WholeType:
+		return strconv.FormatInt(v.Whole(), 10)
+	case unit == "s":
+		return formatDecimal(v.Real())
 	default:
-		return formatNumber(*c.number(r))
+		return formatNumber(v.Real())
 	}
 }
 
-// appendJSON appends the value of a round for the progress log.
-func (c *roundColumn) appendJSON(b []byte, r *results.Round) []byte {
-	if c.count != nil {
-		return strconv.AppendInt(b, int64(*c.count(r)), 10)
+// appendCells appends the cells of a record.
+func appendCells[R any](row []string, columns []results.Column[R], r *R) []string {
+	for i := range columns {
+		row = append(row, formatValue(columns[i].Get(r), columns[i].Unit))
 	}
-	return appendJSON(b, *c.number(r))
+	return row
 }
 
-// parse sets the value of a round from a cell.
-func (c *roundColumn) parse(r *results.Round, cell string) (err error) {
-	if c.number != nil {
-		*c.number(r), err = parseNumber(cell)
+// parseCell sets the value of a record, of numbers, from a cell.
+func parseCell[R any](c *results.Column[R], r *R, cell string) error {
+	v := results.Unknown(c.Get(r).Type())
+	switch {
+	case cell == "":
+	case v.Type() == results.WholeType:
+		n, err := strconv.ParseUint(cell, 10, strconv.IntSize-1)
+		if err != nil {
+			return fmt.Errorf("must be a count")
+		}
+		v = results.Whole(int64(n))
+	default:
+		x, err := parseNumber(cell)
+		if err != nil {
+			return err
+		}
+		v = results.Real(x)
+	}
+	if err := c.Check(v); err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(cell)
-	if err != nil || n < 0 {
-		return fmt.Errorf("must be a count")
-	}
-	*c.count(r) = n
+	c.Set(r, v)
 	return nil
-}
-
-// roundColumns are the columns of rounds.csv after those that identify the run. The first
-// stateColumns of them describe the model after the round, the others the cost of the
-// round.
-var roundColumns = []roundColumn{
-	count("outer", "coupling updates made so far", func(r *results.Round) *int { return &r.Outer }),
-	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *results.Round) *int { return &r.Round }),
-	number("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.Round) *float64 { return &r.TimeS }),
-	number("primal", "", "objective P(W)", func(r *results.Round) *float64 { return &r.Primal }),
-	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *results.Round) *float64 { return &r.Dual }),
-	number("gap", "", "duality gap P + D", func(r *results.Round) *float64 { return &r.Gap }),
-	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *results.Round) *float64 { return &r.Suboptimality }),
-	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *results.Round) *float64 { return &r.TrainError }),
-	number("test_error", "", "the same on test rows", func(r *results.Round) *float64 { return &r.TestError }),
-	later(number("validation_error", "", "the same on validation rows", func(r *results.Round) *float64 { return &r.ValidationError })),
-	count("participants", "devices whose update the server used", func(r *results.Round) *int { return &r.Participants }),
-	count("dropped", "devices that dropped out, became unavailable or were depleted", func(r *results.Round) *int { return &r.Dropped }),
-	count("late", "devices whose response was late", func(r *results.Round) *int { return &r.Late }),
-	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *results.Round) *float64 { return &r.FLOPs }),
-	number("bytes_down", "B", "sent to devices in the round", func(r *results.Round) *float64 { return &r.BytesDown }),
-	number("bytes_up", "B", "sent by devices in the round", func(r *results.Round) *float64 { return &r.BytesUp }),
-	number("energy_j", "J", "drawn by all devices in the round", func(r *results.Round) *float64 { return &r.EnergyJ }),
-}
-
-// stateColumns counts the columns of the state: outer to validation_error.
-const stateColumns = 10
-
-// later marks a column that directories of earlier versions lack.
-func later(c roundColumn) roundColumn {
-	c.added = true
-	return c
-}
-
-func count(name, doc string, field func(*results.Round) *int) roundColumn {
-	return roundColumn{column: column{name: name, kind: wholeCell, doc: doc}, count: field}
-}
-
-func number(name, unit, doc string, field func(*results.Round) *float64) roundColumn {
-	return roundColumn{column: column{name: name, kind: realCell, unit: unit, doc: doc}, number: field}
 }
 
 // formatNumber returns the shortest digits that read back to the same bits, and an empty
@@ -141,8 +119,8 @@ func Reserved(name string) bool {
 			}
 		}
 	}
-	for _, c := range roundColumns {
-		if name == c.name || name == totalPrefix+c.name {
+	for i := range results.RoundColumns {
+		if c := &results.RoundColumns[i]; name == c.Name || name == totalPrefix+c.Name {
 			return true
 		}
 	}

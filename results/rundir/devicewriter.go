@@ -20,6 +20,11 @@ import (
 // partsDir holds a file of rows by device for each run, a part, until they are joined.
 const partsDir = "devices"
 
+// devicesTable is the table of devices.parquet.
+var devicesTable = rowTable[results.DeviceRow]{
+	name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns,
+}
+
 // DeviceWriter writes the rows by device of one run into the stage of a [Writer]. It is
 // not safe for concurrent use. Writers of several runs are independent.
 type DeviceWriter struct {
@@ -59,9 +64,7 @@ func (w *Writer) part(index int) string {
 // Write appends the rows of a round. After an error it does nothing.
 func (d *DeviceWriter) Write(rows []results.DeviceRow) error {
 	for i := 0; i < len(rows) && d.err == nil; i++ {
-		d.fail(d.parquet.write(func(row parquet.Row) {
-			devicesTable.set(row, &rows[i])
-		}))
+		d.fail(devicesTable.write(d.parquet, &rows[i]))
 	}
 	return d.err
 }

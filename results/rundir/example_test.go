@@ -10,7 +10,7 @@ import (
 
 // The time to the first target of each run in a run directory.
 func Example() {
-	r, err := rundir.Read("testdata/earlier")
+	r, err := rundir.Read("testdata/example")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // manifestFormat is the version of the layout of a run directory.
-const manifestFormat = 1
+const manifestFormat = 2
 
 // Numerics is the numeric version. All platforms and versions of fedsim with the same
 // numeric version compute the same bits from a scenario. A change of result hashes or of
@@ -275,10 +275,12 @@ func (m *Manifest) write(w io.Writer) error {
 func decodeManifest(path string, text []byte) (*Manifest, error) {
 	// The version is checked first: another one has other fields.
 	var version struct {
-		Format int `json:"format"`
+		Format  int    `json:"format"`
+		Version string `json:"fedsim"`
 	}
 	if json.Unmarshal(text, &version) == nil && version.Format != manifestFormat {
-		return nil, fmt.Errorf("%s: format = %d: must be %d, the one this version of fedsim reads", path, version.Format, manifestFormat)
+		return nil, fmt.Errorf("%s: format = %d: must be %d, the one this version of fedsim reads: it was written by fedsim %s: read it with that version, or run its %s again in another directory",
+			path, version.Format, manifestFormat, cmp.Or(version.Version, "of unknown version"), scenarioFile)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,14 +27,15 @@ const mostRows = 1 << 16
 
 // parquetWriter writes rows of values, one for each column.
 type parquetWriter struct {
-	file *parquet.GenericWriter[any]
-	rows [64]parquet.Row // written together
-	full int             // number of rows in use
+	file  *parquet.GenericWriter[any]
+	rows  [64]parquet.Row          // written together
+	full  int                      // number of rows in use
+	texts map[string]parquet.Value // of the rows so far: they repeat
 }
 
 // newParquetWriter starts a parquet file. The caller must close it.
 func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
-	p := &parquetWriter{file: parquet.NewGenericWriter[any](w, schema(name, columns),
+	p := &parquetWriter{texts: map[string]parquet.Value{}, file: parquet.NewGenericWriter[any](w, schema(name, columns),
 		parquet.Compression(&parquet.Snappy), // all readers know it
 		parquet.MaxRowsPerRowGroup(mostRows),
 		parquet.CreatedBy("fedsim", version, ""),
@@ -145,20 +145,46 @@ func (c *column) node() parquet.Node {
 	}
 }
 
-// realValue returns a float as a value; NaN is null.
-func realValue(v float64) parquet.Value {
-	if math.IsNaN(v) {
-		return parquet.NullValue()
-	}
-	return parquet.DoubleValue(v)
-}
-
 // textValue returns a text as a value; the empty one is null.
 func textValue(s string) parquet.Value {
 	if s == "" {
 		return parquet.NullValue()
 	}
 	return parquet.ByteArrayValue([]byte(s))
+}
+
+// value returns a value of a record as one of parquet.
+func (p *parquetWriter) value(v results.Value) parquet.Value {
+	switch {
+	case v.IsUnknown():
+		return parquet.NullValue()
+	case v.Type() == results.WholeType:
+		return parquet.Int64Value(v.Whole())
+	case v.Type() == results.RealType:
+		return parquet.DoubleValue(v.Real())
+	}
+	text, ok := p.texts[v.Text()]
+	if !ok {
+		text = textValue(v.Text())
+		p.texts[v.Text()] = text
+	}
+	return text
+}
+
+// recordValue is the inverse of parquetWriter.value, of the same type as the value before.
+func recordValue(v parquet.Value, before results.Value) results.Value {
+	switch {
+	case v.IsNull():
+		return results.Unknown(before.Type())
+	case before.Type() == results.WholeType:
+		return results.Whole(v.Int64())
+	case before.Type() == results.RealType:
+		return results.Real(v.Double())
+	case string(v.ByteArray()) == before.Text():
+		return before // most texts repeat
+	default:
+		return results.Text(string(v.ByteArray()))
+	}
 }
 
 // value returns a cell as a value.

@@ -122,6 +122,18 @@ func (n *float) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// appendValue appends a number, null when it is not known.
+func appendValue(b []byte, v results.Value) []byte {
+	switch {
+	case v.Type() == results.RealType:
+		return appendJSON(b, v.Real())
+	case v.IsUnknown():
+		return append(b, "null"...)
+	default:
+		return strconv.AppendInt(b, v.Whole(), 10)
+	}
+}
+
 // appendJSON appends a float as the type float has it.
 func appendJSON(b []byte, v float64) []byte {
 	switch {
@@ -142,8 +154,8 @@ func (w *Writer) openLog() (err error) {
 		Format: progressFormat, Resumable: w.about.Resumable, Runs: w.about.Runs, Scenario: string(w.about.Scenario),
 		Manifest: newManifest(w.about, Running, nil, attached{}, nil),
 	}
-	for _, c := range roundColumns {
-		head.Columns = append(head.Columns, c.name)
+	for i := range results.RoundColumns {
+		head.Columns = append(head.Columns, results.RoundColumns[i].Name)
 	}
 	l.addLine(logLine{Head: &head})
 	for i := range w.runs {
@@ -215,11 +227,11 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 	start := len(l.buffer)
 	b := strconv.AppendInt(append(l.buffer, `{"place":`...), int64(place), 10)
 	b = append(b, `,"round":[`...)
-	for i := range roundColumns {
+	for i := range results.RoundColumns {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = roundColumns[i].appendJSON(b, &l.round)
+		b = appendValue(b, results.RoundColumns[i].Get(&l.round))
 	}
 	b = append(b, ']')
 	if len(r.Metrics) > 0 && len(of.metrics) > 0 { // else the run begins again at its end

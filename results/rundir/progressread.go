@@ -186,12 +186,13 @@ func (p *progress) addRound(before, lists string) error {
 		}
 	}
 	list := strings.Split(cells, ",")
-	if len(list) != len(roundColumns) {
-		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(roundColumns))
+	if len(list) != len(results.RoundColumns) {
+		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(results.RoundColumns))
 	}
-	for i := range roundColumns {
-		if err := roundColumns[i].parse(&round, jsonCell(list[i])); err != nil {
-			return fmt.Errorf("%s = %s: %w", roundColumns[i].name, list[i], err)
+	for i := range results.RoundColumns {
+		c := &results.RoundColumns[i]
+		if err := parseCell(c, &round, jsonCell(list[i])); err != nil {
+			return fmt.Errorf("%s = %s: %w", c.Name, list[i], err)
 		}
 	}
 	for cell := range strings.SplitSeq(thetas, ",") {

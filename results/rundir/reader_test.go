@@ -38,7 +38,7 @@ func TestReadNamesThePlace(t *testing.T) {
 		{"hash", manifestFile, `"event_hash": "9e`, `"event_hash": "8e`, `manifest.json: result_hash = `},
 		{"short hash", manifestFile, `"event_hash": "9e`, `"event_hash": "e`, `must be 16 hexadecimal digits`},
 		{"state", manifestFile, `"complete"`, `"fine"`, `manifest.json: state = "fine": must be one of complete, incomplete, running`},
-		{"version", manifestFile, `"format": 1`, `"format": 2`, `manifest.json: format = 2: must be 1`},
+		{"version", manifestFile, `"format": 2`, `"format": 3`, `manifest.json: format = 3: must be 2`},
 		{"table elsewhere", manifestFile, `"figures": []`, `"figures": [], "tables": ["../x"]`, `table "../x": must be the name of a file`},
 		{"figure elsewhere", manifestFile, `"figures": []`, `"figures": ["../../x"]`, `figure "../../x": must be the name of a file`},
 		{"no data set", manifestFile, `"experiment": "fig1"`, `"data_set": 0, "experiment": "fig1"`, `data_set = 0: must be the index of one of 0 data sets`},
@@ -124,7 +124,7 @@ func FuzzManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(seed.Bytes())
-	f.Add([]byte(`{"format": 1, "runs": [{"id": 3}]}`))
+	f.Add([]byte(`{"format": 2, "runs": [{"id": 3}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := decodeManifest("manifest.json", text)
 		if (m == nil) != (err != nil) {

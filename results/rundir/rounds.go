@@ -2,18 +2,12 @@ package rundir
 
 import (
 	"io"
-	"math"
-	"slices"
 
 	"fedsim/results"
 )
 
 func roundsColumns(keys []string) []column {
-	columns := identityColumns(keys)
-	for _, c := range roundColumns {
-		columns = append(columns, c.column)
-	}
-	return columns
+	return append(identityColumns(keys), columnsOf(results.RoundColumns)...)
 }
 
 // roundsTable is the table of all rounds, in the order of the runs.
@@ -26,10 +20,7 @@ func roundsTable(runs []results.Run) table {
 			row = appendIdentity(row[:0], run, keys)
 			identity := len(row)
 			for j := range run.Rounds {
-				row = row[:identity]
-				for _, c := range roundColumns {
-					row = append(row, c.format(&run.Rounds[j]))
-				}
+				row = appendCells(row[:identity], results.RoundColumns, &run.Rounds[j])
 				if err := yield(row); err != nil {
 					return err
 				}
@@ -75,16 +66,10 @@ func readRounds(path string, r io.Reader, runs []results.Run) error {
 			return err
 		}
 		var round results.Round
-		at := head
-		for i, c := range roundColumns {
-			if slices.Contains(t.absent, head+i) {
-				*c.number(&round) = math.NaN()
-				continue
+		for i := range results.RoundColumns {
+			if err := parseCell(&results.RoundColumns[i], &round, t.row[head+i]); err != nil {
+				return t.wrong(head+i, err.Error())
 			}
-			if err := c.parse(&round, t.row[at]); err != nil {
-				return t.wrong(at, err.Error())
-			}
-			at++
 		}
 		runs[current].Rounds = append(runs[current].Rounds, round)
 	}

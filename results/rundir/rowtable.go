@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/input"
+	"fedsim/results"
 )
 
 // rowTable is the table of a parquet file that may exceed the memory. Its rows are of type
@@ -21,62 +21,22 @@ type rowTable[R any] struct {
 	file    string
 	absent  error // of a directory without the file
 	remedy  string
-	columns []rowColumn[R] // after those that identify the run
-}
-
-// rowColumn is a column of a rowTable.
-type rowColumn[R any] struct {
-	column
-	get func(*R) parquet.Value
-	set func(*R, parquet.Value) error
-}
-
-func wholeOf[R any](name, doc string, field func(*R) *int) rowColumn[R] {
-	return rowColumn[R]{
-		column{name: name, kind: wholeCell, doc: doc},
-		func(r *R) parquet.Value { return parquet.Int64Value(int64(*field(r))) },
-		func(r *R, v parquet.Value) error { return setCount(field(r), v) },
-	}
-}
-
-func realOf[R any](name, unit, doc string, field func(*R) *float64) rowColumn[R] {
-	return rowColumn[R]{
-		column{name: name, kind: realCell, unit: unit, doc: doc},
-		func(r *R) parquet.Value { return realValue(*field(r)) },
-		func(r *R, v parquet.Value) error {
-			*field(r) = math.NaN()
-			if !v.IsNull() {
-				*field(r) = v.Double()
-			}
-			return nil
-		},
-	}
-}
-
-// setCount sets a count, which cannot be null.
-func setCount[T int | int64](to *T, v parquet.Value) error {
-	if v.IsNull() || v.Int64() < 0 || int64(T(v.Int64())) != v.Int64() {
-		return fmt.Errorf("must be a count")
-	}
-	*to = T(v.Int64())
-	return nil
+	columns []results.Column[R] // after those that identify the run
 }
 
 // all returns all columns.
 func (t *rowTable[R]) all() []column {
-	columns := identityColumns(nil)
-	for _, c := range t.columns {
-		columns = append(columns, c.column)
-	}
-	return columns
+	return append(identityColumns(nil), columnsOf(t.columns)...)
 }
 
-// set sets the values of a row behind those that identify its run.
-func (t *rowTable[R]) set(values parquet.Row, row *R) {
-	own := values[len(values)-len(t.columns):]
-	for k := range t.columns {
-		own[k] = t.columns[k].get(row)
-	}
+// write writes a row behind the values that identify its run.
+func (t *rowTable[R]) write(p *parquetWriter, row *R) error {
+	return p.write(func(values parquet.Row) {
+		own := values[len(values)-len(t.columns):]
+		for k := range t.columns {
+			own[k] = p.value(t.columns[k].Get(row))
+		}
+	})
 }
 
 // each reads the file in its order, or the row groups of one run. It calls the function with
@@ -91,9 +51,11 @@ func (t *rowTable[R]) each(dir, run string, each func(run string, row *R) error)
 		own := values[len(values)-len(t.columns):]
 		for i := range t.columns {
 			c := &t.columns[i]
-			if err := c.set(&row, own[i]); err != nil {
-				return fmt.Errorf("%s = %q: %w", c.name, c.cell(own[i]), err)
+			v := recordValue(own[i], c.Get(&row))
+			if err := c.Check(v); err != nil {
+				return fmt.Errorf("%s = %q: %w", c.Name, formatValue(v, c.Unit), err)
 			}
+			c.Set(&row, v)
 		}
 		return each(string(values[0].ByteArray()), &row)
 	})

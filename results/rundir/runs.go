@@ -57,12 +57,11 @@ func newRunTable(runs []results.Run, targets results.Targets) runTable {
 // options, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	columns := append(identityColumns(t.keys), runHead...)
-	for i, c := range roundColumns {
-		own := c.column
-		if i >= stateColumns {
-			own.name, own.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
+	for i, c := range columnsOf(results.RoundColumns) {
+		if results.RoundColumns[i].Kind == results.CostColumn {
+			c.name, c.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
 		}
-		columns = append(columns, own)
+		columns = append(columns, c)
 	}
 	for _, x := range t.targets {
 		m, _ := results.MetricNamed(x.Metric)
@@ -75,7 +74,7 @@ func (t runTable) columns() []column {
 			column{name: roundsToPrefix + x.Name(), kind: wholeCell, doc: "rounds" + to},
 			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
 			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
-			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to, added: true})
+			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to})
 	}
 	if t.measured {
 		columns = append(columns, stragglerColumns...)
@@ -98,16 +97,16 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 	if n := len(r.Rounds); !ok && n > 0 {
 		last, ok = r.Rounds[n-1], true
 	}
-	for _, c := range roundColumns[:stateColumns] {
-		if ok {
-			row = append(row, c.format(&last))
-		} else {
+	total := r.Total()
+	for i := range results.RoundColumns {
+		switch c := &results.RoundColumns[i]; {
+		case c.Kind == results.CostColumn:
+			row = append(row, formatValue(c.Get(&total), c.Unit))
+		case ok:
+			row = append(row, formatValue(c.Get(&last), c.Unit))
+		default:
 			row = append(row, "")
 		}
-	}
-	total := r.Total()
-	for _, c := range roundColumns[stateColumns:] {
-		row = append(row, c.format(&total))
 	}
 	for _, x := range t.targets {
 		if c, ok := r.CostTo(x); ok {
@@ -176,7 +175,7 @@ func readRuns(path string, r io.Reader, runs []results.Run, targets results.Targ
 				return t.wrong(own.column, err.Error())
 			}
 		}
-		want = t.present(table.appendRow(want[:0], run))
+		want = table.appendRow(want[:0], run)
 		if err := t.require(0, want, "as manifest.json and rounds.csv say"); err != nil {
 			return err
 		}

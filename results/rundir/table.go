@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"fedsim/internal/input"
 )
@@ -18,12 +17,10 @@ type tableReader struct {
 	path   string
 	csv    *input.CSV
 	header []string // columns of the file
-	absent []int    // indexes of the expected columns that the file lacks
 	row    []string // valid until the next call of next
 }
 
-// newTableReader reads the header, which must be that of the columns. Columns with added
-// may be absent.
+// newTableReader reads the header, which must be that of the columns.
 func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
 	t := &tableReader{path: path, csv: input.NewCSV(r, maxTableRow), header: names(columns)}
 	switch err := t.next(); {
@@ -32,34 +29,15 @@ func newTableReader(path string, r io.Reader, columns []column) (*tableReader, e
 	case err != nil:
 		return nil, err
 	}
-	at := 0
-	t.header = t.header[:0]
-	for i, c := range columns {
-		switch {
-		case at < len(t.row) && t.row[at] == c.name:
-			t.header = append(t.header, c.name)
-			at++
-		case c.added:
-			t.absent = append(t.absent, i)
-		case at < len(t.row):
-			return nil, t.errorf(at, "column %d is %q: must be %q", at+1, t.row[at], c.name)
-		default:
-			return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), len(columns)-len(t.absent))
+	for i, name := range t.row {
+		if i < len(columns) && name != columns[i].name {
+			return nil, t.errorf(i, "column %d is %q: must be %q", i+1, name, columns[i].name)
 		}
 	}
-	if at < len(t.row) {
-		return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), at)
+	if len(t.row) != len(columns) {
+		return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), len(columns))
 	}
 	return t, nil
-}
-
-// present removes from a row, one cell for each expected column, the cells of absent
-// columns. It overwrites the row.
-func (t *tableReader) present(row []string) []string {
-	for k, i := range t.absent {
-		row = slices.Delete(row, i-k, i-k+1)
-	}
-	return row
 }
 
 // next reads a row. At the end of the file it returns io.EOF.

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/internal/state"
+)
+
+// Column is a column of a table of records: a field of the record, and what readers and writers
+// of files, checkpoints and figures need to know of it. RoundColumns, DeviceColumns and
+// ClientColumns are the lists that all of them walk. A new column is a field of the record and a
+// line in its list.
+type Column[R any] struct {
+	Kind     Kind
+	Name     string   // in tables: "time_s"
+	Unit     string   // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
+	Label    string   // on axes of figures, without the unit; empty: no figure has it
+	Doc      string   // what it is
+	Optional bool     // a count that may be unknown; texts and real numbers always may
+	Values   []string // what a text may be; nil: anything
+	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome.
+	Field func(*R) any
+}
+
+// Kind says what a column is for.
+type Kind uint8
+
+const (
+	KeyColumn    Kind = iota // part of what identifies the record
+	TimeColumn               // virtual time at the end of the round
+	StateColumn              // holds at some moment: sums over rounds mean nothing
+	CostColumn               // of the round: sums over rounds are those of the run
+	MetricColumn             // measures the model
+)
+
+// Get returns the value of a record.
+func (c *Column[R]) Get(r *R) Value {
+	switch field := c.Field(r).(type) {
+	case *float64:
+		return Real(*field)
+	case *int:
+		return Whole(int64(*field))
+	case *int64:
+		return Whole(*field)
+	case *string:
+		return Text(*field)
+	case *Outcome:
+		return Text(string(*field))
+	default:
+		panic(fmt.Sprintf("column %s: its field is a %T", c.Name, field))
+	}
+}
+
+// Check reports a value that the column cannot have: it says what the value must be.
+func (c *Column[R]) Check(v Value) error {
+	switch {
+	case v.typ == WholeType && v.Whole() < 0 && (!c.Optional || v.Whole() != UnknownCount):
+		return errors.New("must be a count")
+	case c.Values != nil && !slices.Contains(c.Values, v.text):
+		return fmt.Errorf("must be one of %s", strings.Join(c.Values, ", "))
+	default:
+		return nil
+	}
+}
+
+// Set sets the value of a record, which must be of the type of the column.
+func (c *Column[R]) Set(r *R, v Value) {
+	switch field := c.Field(r).(type) {
+	case *int:
+		*field = int(v.Whole())
+	case *int64:
+		*field = v.Whole()
+	case *float64:
+		*field = v.Real()
+	case *string:
+		*field = v.text
+	case *Outcome:
+		*field = Outcome(v.text)
+	}
+}
+
+// Type returns the type of the values.
+func (c *Column[R]) Type() Type { return c.Get(new(R)).typ }
+
+// CodeRecord writes the values of a record, or reads them, bit for bit.
+func CodeRecord[R any](code *state.Coder, columns []Column[R], r *R) {
+	for i := range columns {
+		c := &columns[i]
+		v := c.Get(r)
+		if v.typ == TextType {
+			code.String(&v.text)
+		} else {
+			code.Uint64(&v.bits)
+		}
+		if code.Reads() && code.Err() == nil {
+			if err := c.Check(v); err != nil {
+				code.Fail(fmt.Errorf("%s %w", c.Name, err))
+			}
+			c.Set(r, v)
+		}
+	}
+}
+
+// SameRecord reports whether two records have the same values, bit for bit, in columns of the
+// given kinds.
+func SameRecord[R any](columns []Column[R], a, b *R, kinds ...Kind) bool {
+	for i := range columns {
+		if c := &columns[i]; slices.Contains(kinds, c.Kind) && c.Get(a) != c.Get(b) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"fedsim/internal/state"
+)
+
+// Every field of a record has one column, every column a field of its own that it gets and sets,
+// and a name, a unit and a description that fit.
+func TestColumnsHaveEveryField(t *testing.T) {
+	// A round also has lists and a function: values by device, by metric and by client have
+	// tables of their own.
+	checkColumns(t, RoundColumns, "Thetas", "Metrics", "ClientMetrics", "Client")
+	checkColumns(t, DeviceColumns)
+	checkColumns(t, ClientColumns)
+}
+
+func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
+	names := map[string]bool{}
+	field := map[any]string{} // names of columns by address in record
+	record := new(R)
+	for i := range columns {
+		c := &columns[i]
+		switch {
+		case c.Name == "" || c.Doc == "":
+			t.Errorf("%T: column %q needs a name and a description", *record, c.Name)
+		case names[c.Name]:
+			t.Errorf("%T: two columns have the name %s", *record, c.Name)
+		case field[c.Field(record)] != "":
+			t.Errorf("%T: columns %s and %s have the same field", *record, field[c.Field(record)], c.Name)
+		case !slices.Contains([]string{"", "s", "J", "B", "FLOP"}, c.Unit):
+			t.Errorf("%T: column %s has the unit %q", *record, c.Name, c.Unit)
+		}
+		names[c.Name], field[c.Field(record)] = true, c.Name
+		want := Unknown(c.Type())
+		switch {
+		case c.Type() == WholeType:
+			want = Whole(int64(i) + 1)
+		case c.Type() == RealType:
+			want = Real(float64(i) + 0.5)
+		case c.Values != nil:
+			want = Text(c.Values[i%len(c.Values)])
+		default:
+			want = Text(fmt.Sprint("text ", i))
+		}
+		if c.Set(record, want); c.Get(record) != want || c.Check(want) != nil {
+			t.Errorf("%T: column %s: %v instead of %v, %v", *record, c.Name, c.Get(record), want, c.Check(want))
+		}
+		if err := c.Check(Unknown(c.Type())); (err != nil) != (c.Type() == WholeType && !c.Optional || c.Values != nil) {
+			t.Errorf("%T: column %s, not known: %v", *record, c.Name, err)
+		}
+	}
+	fields := reflect.ValueOf(record).Elem()
+	for _, f := range reflect.VisibleFields(fields.Type()) {
+		if f.Anonymous || slices.Contains(others, f.Name) {
+			continue
+		}
+		if name := field[fields.FieldByIndex(f.Index).Addr().Interface()]; name == "" {
+			t.Errorf("%T: no column has %s", *record, f.Name)
+		}
+	}
+
+	var b bytes.Buffer
+	CodeRecord(state.Writing(&b), columns, record)
+	back := new(R)
+	CodeRecord(state.Reading(&b), columns, back)
+	if !reflect.DeepEqual(record, back) {
+		t.Errorf("%+v comes back as %+v", record, back)
+	}
+	for i := range columns {
+		c := &columns[i]
+		changed := *record
+		if c.Set(&changed, Unknown(c.Type())); SameRecord(columns, record, &changed, c.Kind) {
+			t.Errorf("%T: the comparison misses %s", *record, c.Name)
+		}
+	}
+}
