@@ -10,6 +10,7 @@ import (
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -22,10 +23,10 @@ func (r *runner) saver(name string) *checkpoint.Saver {
 // run in timing mode is repeated instead.
 type runCheckpoint struct {
 	*checkpoint.Saver
-	able  bool       // the method is algorithms.Stateful
-	rows  ClientRows // nil: there are no values by client
-	saved int        // rounds at the last save
-	now   int        // rounds so far
+	able  bool         // the method is algorithms.Stateful
+	rows  results.Rows // nil: the run is not recorded
+	saved int          // rounds at the last save
+	now   int          // rounds so far
 }
 
 // checkpointRun makes a run save checkpoints under a name, and resume from the one
@@ -74,7 +75,7 @@ func (s *runCheckpoint) saveLast(f *federation.Federation) error {
 	return s.save(f)
 }
 
-// save saves a run, and how far its values by client are.
+// save saves a run, and how far its record is.
 func (s *runCheckpoint) save(f *federation.Federation) error {
 	return s.Save(func(c *state.Coder) {
 		if f.Save(c); s.rows != nil && c.Err() == nil {
@@ -83,9 +84,9 @@ func (s *runCheckpoint) save(f *federation.Federation) error {
 	})
 }
 
-// resume makes checkpoints hold the values by client, and continues those of the
-// checkpoint that the run is resumed from.
-func (s *runCheckpoint) resume(setup *federation.Setup, rows ClientRows) error {
+// resume makes checkpoints hold how far the record is, and continues that of the checkpoint
+// that the run is resumed from.
+func (s *runCheckpoint) resume(setup *federation.Setup, rows results.Rows) error {
 	if s == nil || rows == nil {
 		return nil
 	}

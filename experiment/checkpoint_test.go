@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
 	_ "fedsim/internal/rapidseed"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -67,11 +69,16 @@ func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Ex
 	store := &checkpointtest.Store{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}
+	var recorder recordtest.Recorder
+	if o.Recorder != nil {
+		recorder = *o.Recorder.(*recordtest.Recorder)
+	}
+	o.Recorder = &recorder
 	for range 200 {
 		inner, cancel := context.WithCancel(ctx)
 		left := patience()
 		o.Checkpoints.Store, o.Checkpoints.Clock = store, leaping()
-		o.Done, o.Clock = func(id string) bool { return had[id] }, time.Now
+		o.Clock = time.Now
 		last := Progress{}
 		o.Progress = func(p Progress) {
 			if p.Before > p.Share+1e-9 || p.Before < last.Before-1e-9 || p.Done > p.Total {
@@ -83,7 +90,11 @@ func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Ex
 			}
 		}
 		fresh := map[int]results.Run{}
-		o.Finished = func(i int, r results.Run) error {
+		var mu sync.Mutex
+		recorder.Had = func(id string) bool { return had[id] }
+		recorder.End = func(i int, r results.Run) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if r.Status != results.Interrupted {
 				fresh[i] = r
 			}
@@ -230,7 +241,7 @@ func TestTuningIsCountedWhenResumed(t *testing.T) {
 	var first Progress
 	run := func(had func(string) bool) {
 		first = Progress{}
-		o := Options{Workers: 1, Done: had, Clock: time.Now, Finished: func(int, results.Run) error { return nil }, Progress: func(p Progress) {
+		o := Options{Workers: 1, Recorder: &recordtest.Recorder{Had: had}, Clock: time.Now, Progress: func(p Progress) {
 			if first.Total == 0 {
 				first = p
 			}

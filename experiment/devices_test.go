@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -23,39 +24,53 @@ type deviceRows struct {
 }
 
 type runRows struct {
-	about  results.Run
-	rows   []results.DeviceRow
-	closed bool
-	fail   error
+	about results.Run
+	asked int // calls without rows
+	rows  []results.DeviceRow
 }
 
-func (k *deviceRows) devices(index int, about results.Run) (DeviceRows, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.runs[index] = &runRows{about: about, fail: k.fail}
-	return k.runs[index], nil
-}
-
-func (r *runRows) Write(rows []results.DeviceRow) error {
-	r.rows = append(r.rows, rows...)
-	return r.fail
-}
-
-func (r *runRows) Close() error {
-	r.closed = true
-	return nil
+// recorder returns a recorder with a function that receives the runs.
+func (k *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Recorder {
+	about := map[int]results.Run{}
+	return &recordtest.Recorder{
+		Rounds: func(index int, run results.Run) func(results.Round) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			about[index] = run
+			return nil
+		},
+		Devices: func(index int, rows []results.DeviceRow) error {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.runs[index] == nil {
+				k.runs[index] = &runRows{about: about[index]}
+			}
+			r := k.runs[index]
+			if len(rows) == 0 {
+				r.asked++
+				return nil
+			}
+			r.rows = append(r.rows, rows...)
+			return k.fail
+		},
+		End: func(index int, run results.Run) error {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return end(index, run)
+		},
+	}
 }
 
 // rowsOf runs experiments and returns the runs and their rows by device.
 func rowsOf(e []scenarios.Experiment, workers int) (runs map[int]results.Run, rows map[int]*runRows, err error) {
 	runs, k := map[int]results.Run{}, deviceRows{runs: map[int]*runRows{}}
-	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Devices: k.devices, Finished: func(i int, r results.Run) error {
-		if rows := k.runs[i]; rows != nil && !rows.closed {
-			return fmt.Errorf("the rows of run %d are still open", i)
+	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Recorder: k.recorder(func(i int, r results.Run) error {
+		if rows := k.runs[i]; rows != nil && rows.asked != 1 {
+			return fmt.Errorf("the rows of run %d have begun %d times", i, rows.asked)
 		}
 		runs[i] = r
 		return nil
-	}})
+	})})
 	return runs, k.runs, err
 }
 
@@ -169,8 +184,8 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 		if a, b := fmt.Sprintf("%v", rows[0].rows), fmt.Sprintf("%v", rowsAgain[0].rows); a != b {
 			rt.Fatal("three workers make other rows than one")
 		}
-		if rows[0].about.ID != run.ID || !rows[0].closed {
-			rt.Fatalf("rows of %q, closed %t, of run %q", rows[0].about.ID, rows[0].closed, run.ID)
+		if rows[0].about.ID != run.ID {
+			rt.Fatalf("rows of %q, of run %q", rows[0].about.ID, run.ID)
 		}
 		if err := checkRows(&run, rows[0].rows, 5); err != nil {
 			rt.Fatal(err)
@@ -253,9 +268,9 @@ sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
 func TestAnErrorOfTheRowsEndsAll(t *testing.T) {
 	full := errors.New("the disk is full")
 	k := deviceRows{runs: map[int]*runRows{}, fail: full}
-	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"), Options{Clock: time.Now, Devices: k.devices,
-		Finished: func(int, results.Run) error { t.Error("the run was handed on"); return nil }})
-	if !errors.Is(err, full) || len(k.runs[0].rows) != 5 || !k.runs[0].closed {
+	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"), Options{Clock: time.Now, Recorder: k.recorder(
+		func(int, results.Run) error { t.Error("the run was handed on"); return nil })})
+	if !errors.Is(err, full) || len(k.runs[0].rows) != 5 {
 		t.Errorf("error %v after %d rows", err, len(k.runs[0].rows))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -41,10 +42,10 @@ func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before i
 	}
 	hashes = map[string][2]uint64{}
 	reports := 0
-	o := Options{Workers: 1, Clock: time.Now, Progress: func(Progress) { reports++ }, Finished: func(_ int, run results.Run) error {
+	o := Options{Workers: 1, Clock: time.Now, Progress: func(Progress) { reports++ }, Recorder: &recordtest.Recorder{End: func(_ int, run results.Run) error {
 		hashes[run.ID] = [2]uint64{run.EventHash, run.ModelHash}
 		return nil
-	}}
+	}}}
 	if ask {
 		o.Estimate = func(e Estimate) { got, before = append(got, e), reports }
 	}

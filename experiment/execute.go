@@ -28,9 +28,9 @@ func planOf(run *scenarios.Run) federation.Plan {
 	}
 }
 
-// execute executes a run. journal and observe may be nil. An error ends all runs.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe observerOf) (*federation.Outcome, error) {
-	out, err := r.run(run, plan, phase, journal, observe)
+// execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
+func (r *runner) execute(run *scenarios.Run, plan federation.Plan, rec *record) (*federation.Outcome, error) {
+	out, err := r.run(run, plan, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
 		r.cancel(err)
@@ -38,15 +38,12 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string,
 	return out, err
 }
 
-// journalOf is Options.Journal.
-type journalOf = func(run *scenarios.Run, devices int) federation.Journal
-
-// observerOf returns the observer of the rounds of a run whose method declares metrics, and
-// the writer of its values by client, which may be nil.
-type observerOf = func([]results.NamedMetric) (func(results.Round), ClientRows)
-
 // run executes a run without ending others.
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe observerOf) (out *federation.Outcome, err error) {
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out *federation.Outcome, err error) {
+	name, phase := run.ID, "running"
+	if rec == nil {
+		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
+	}
 	p, err := r.prepare.prepare(&run.Settings)
 	if err != nil {
 		return nil, err
@@ -54,10 +51,6 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	setup, shared, err := r.setup(run, p, phase)
 	if err != nil {
 		return nil, err
-	}
-	name := run.ID
-	if phase == "tuning" {
-		name = "tuning " + name // the winner runs again under its ID
 	}
 	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenarios.Learning {
 		var end func() error
@@ -72,8 +65,8 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if setup.Factory.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Plan.Solution = p.solution
 	}
-	if journal != nil {
-		setup.Journal = journal(run, setup.Size.Devices)
+	if rec != nil {
+		setup.Journal = r.journal(rec, run, setup.Size.Devices)
 	}
 	var saved *runCheckpoint
 	if shared == nil && run.Settings.Run.Mode == scenarios.Learning {
@@ -90,11 +83,11 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 			return nil, err
 		}
 	}
-	seen := func(results.Round) {}
-	if observe != nil {
-		var values ClientRows
-		seen, values = observe(f.Metrics())
-		if err := saved.resume(setup, values); err != nil {
+	if rec != nil {
+		if err := r.begin(rec, f.Metrics()); err != nil {
+			return nil, err
+		}
+		if err := saved.resume(setup, rec.rows); err != nil {
 			return nil, saved.explain(setup, err)
 		}
 	}
@@ -102,7 +95,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	out, err = f.Run(r.ctx, func(x results.Round) {
 		step := float64(x.Round)/all - done
 		done += step
-		seen(x)
+		if rec != nil {
+			rec.round(x)
+		}
 		if f.Replaying() || shared != nil && x.Round > 0 && x.Round <= shared.restored {
 			r.again(step)
 		}

@@ -9,13 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"fedsim/data"
 	"fedsim/federation"
-	"fedsim/internal/analysis/ledger"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/external"
 	"fedsim/internal/parallel"
-	"fedsim/internal/state"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -28,43 +25,22 @@ type CheckpointStore = checkpoint.Store
 
 // Options set how a scenario is run. They do not change its results.
 type Options struct {
-	Workers  int                                    // 0: one per core
-	Memory   float64                                // of the machine, in bytes, for sets from files; 0: not known
-	Queue    string                                 // the engine's event queue; empty: the default
-	Progress func(Progress)                         // nil: none; calls do not overlap
-	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
-	Clock    func() time.Time                       // the real clock, for wall times
+	Workers  int              // 0: one per core
+	Memory   float64          // of the machine, in bytes, for sets from files; 0: not known
+	Queue    string           // the engine's event queue; empty: the default
+	Clock    func() time.Time // the real clock, for wall times
+	Progress func(Progress)   // nil: none; calls do not overlap
 
-	// Estimate receives, at most once and before anything is computed, the time that the runs
-	// will take; nil: the sizes of data in files are not read for it.
-	Estimate func(Estimate)
-
-	// Rounds returns a function that receives each round of a run, or nil. ID,
-	// Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative of the run
-	// are set, and the Metrics that a learner declares. Several goroutines may call it. It
-	// is not called for tuning. A resumed run repeats its rounds from the first.
-	Rounds func(index int, run results.Run) func(results.Round)
+	// Recorder records the runs; nil: nothing is recorded. An error of it ends all runs.
+	Recorder results.Recorder
 
 	// Journal returns the journal of a run with a number of devices, or nil. It is
 	// called before each run, but not for tuning. Calls may overlap.
 	Journal func(run *scenarios.Run, devices int) federation.Journal
 
-	// Devices returns the writer of the rows by device of a run with run.devices; nil:
-	// there are no rows. ID, Experiment, Method, Algorithm and Seed of the run are set.
-	// Several goroutines may call it. The rows are closed before the run is Finished.
-	Devices func(index int, run results.Run) (DeviceRows, error)
-
-	// Clients returns the writer of the values by client of a run whose learner declares
-	// metrics; nil: they are dropped. ID, Experiment, Method, Algorithm, Metrics and Seed of
-	// the run are set. Several goroutines may call it. The rows are closed before the run is
-	// Finished. Replayed rounds have no values: the rows of a resumed run continue behind
-	// those of its checkpoint.
-	Clients func(index int, run results.Run) (ClientRows, error)
-
-	// Model receives the final model of a run with run.model before the run is Finished, and
-	// how many rows of it are stored: see mtl.Problem.StoredRows. nil: models are not stored.
-	// Calls may overlap.
-	Model func(index, rows int, w *data.Matrix) error
+	// Estimate receives, at most once and before anything is computed, the time that the runs
+	// will take; nil: the sizes of data in files are not read for it.
+	Estimate func(Estimate)
 
 	// Stderr receives the standard error of learners in other processes, line by line, and
 	// warnings about them; nil: they are dropped. Writes may overlap, as those to a file may.
@@ -74,11 +50,8 @@ type Options struct {
 	// "waiting for learner x ..."; it returns "" for nothing. nil: nobody asks.
 	Waits func(say func() string)
 
-	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends. Done
-	// reports, by ID, runs that were finished before an interruption and are skipped;
-	// nil: none.
+	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends.
 	Checkpoints CheckpointPolicy
-	Done        func(id string) bool
 
 	// Only reports whether to make the run at a place; nil: all runs. Shared stores what
 	// several calls of Run need that make different runs of the same experiments: digests of data,
@@ -87,20 +60,6 @@ type Options struct {
 	Only        func(place int) bool
 	Shared      CheckpointStore
 	Preparation *Preparation
-}
-
-// DeviceRows writes the rows by device of a run, those of a round at a time.
-type DeviceRows interface {
-	Write([]results.DeviceRow) error
-	Close() error
-}
-
-// ClientRows writes the values by client of a run, those of a round at a time.
-type ClientRows interface {
-	Write(*results.Round) error
-	// State codes how far the rows are, see rundir.ClientWriter.
-	State(*state.Coder)
-	Close() error
 }
 
 // Progress is the progress of a scenario.
@@ -170,6 +129,7 @@ type runner struct {
 
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
+	compared     []results.Run // receives the finished runs by index; nil: they are recorded only
 
 	mu                 sync.Mutex
 	done               int
@@ -265,7 +225,8 @@ func (r *runner) repeat(rep repetition) {
 		result.Searched = rep.job.Ranges()
 	}
 	start := r.options.Clock()
-	out, err := r.watch(rep.job.first+rep.seed, &run, result)
+	rec := &record{index: rep.job.first + rep.seed, about: result}
+	out, err := r.execute(&run, planOf(&run), rec)
 	if err != nil {
 		return
 	}
@@ -274,12 +235,6 @@ func (r *runner) repeat(rep repetition) {
 		r.cancel(err)
 		return
 	}
-	if run.Settings.Run.Model && r.options.Model != nil && out.Status != results.Interrupted {
-		if err := r.options.Model(rep.job.first+rep.seed, out.ModelRows, out.Model); err != nil {
-			r.cancel(err)
-			return
-		}
-	}
 	result.Status, result.Reason = out.Status, out.Reason
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.AtOptimum = out.AtOptimum
@@ -287,80 +242,18 @@ func (r *runner) repeat(rep repetition) {
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.options.Finished(rep.job.first+rep.seed, result); err != nil {
+	if r.compared != nil {
+		r.compared[rec.index] = result
+	}
+	if err := rec.end(&run, out, result); err != nil {
 		r.cancel(err)
 	}
-}
-
-// watch executes a run with its observers: those of rounds, of values by client, of rows by
-// device and of the journal.
-func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
-	var clients ClientRows
-	var failed error
-	observe := func(metrics []results.NamedMetric) (func(results.Round), ClientRows) {
-		about.Metrics = metrics
-		seen := func(results.Round) {}
-		if r.options.Rounds != nil {
-			seen = r.options.Rounds(index, about)
-		}
-		if len(metrics) > 0 && r.options.Clients != nil {
-			clients, failed = r.options.Clients(index, about)
-		}
-		return func(x results.Round) {
-			if seen(x); failed == nil && clients != nil {
-				failed = clients.Write(&x)
-			}
-		}, clients
-	}
-	out, err := r.watchDevices(index, run, about, observe)
-	if clients != nil {
-		failed = errors.Join(failed, clients.Close())
-	}
-	if err == nil && failed != nil {
-		r.cancel(failed)
-		return nil, failed
-	}
-	return out, err
-}
-
-// watchDevices executes a run with its observers and the journal.
-func (r *runner) watchDevices(index int, run *scenarios.Run, about results.Run, observe observerOf) (*federation.Outcome, error) {
-	if !run.Settings.Run.Devices || r.options.Devices == nil {
-		return r.execute(run, planOf(run), "running", r.options.Journal, observe)
-	}
-	rows, err := r.options.Devices(index, about)
-	if err != nil {
-		r.cancel(err)
-		return nil, err
-	}
-	var book *ledger.Ledger
-	out, err := r.execute(run, planOf(run), "running", func(run *scenarios.Run, devices int) federation.Journal {
-		book = ledger.New(devices, rows.Write)
-		if r.options.Journal != nil {
-			if also := r.options.Journal(run, devices); also != nil {
-				return federation.Journals(also, book)
-			}
-		}
-		return book
-	}, observe)
-	closed := rows.Close()
-	if err != nil {
-		return nil, err
-	}
-	if err = book.Err(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		r.cancel(err)
-		return nil, err
-	}
-	return out, nil
 }
 
 // finished reports whether a run was finished before an interruption.
-func (r *runner) finished(id string) bool { return r.options.Done != nil && r.options.Done(id) }
+func (r *runner) finished(id string) bool {
+	return r.options.Recorder != nil && r.options.Recorder.Done(id)
+}
 
 // findDone looks for the candidate of a job whose runs were all finished before an
 // interruption: it is the winner.

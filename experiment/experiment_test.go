@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
 
@@ -116,13 +117,13 @@ func TestAnErrorOfTheReceiverEndsAll(t *testing.T) {
 	e := parse(t, several)
 	full := errors.New("the disk is full")
 	count := 0
-	err := Run(t.Context(), e, Options{Workers: 1, Clock: time.Now, Finished: func(int, results.Run) error {
+	err := Run(t.Context(), e, Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(int, results.Run) error {
 		count++
 		if count == 3 {
 			return full
 		}
 		return nil
-	}})
+	}}})
 	if !errors.Is(err, full) || count != 3 {
 		t.Errorf("error %v after %d runs, want %v after 3", err, count, full)
 	}

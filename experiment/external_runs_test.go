@@ -14,6 +14,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/external/externaltest"
+	"fedsim/internal/recordtest"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -117,8 +118,6 @@ func (c *collected) State(s *state.Coder) {
 	}
 }
 
-func (c *collected) Close() error { return nil }
-
 // A run that was interrupted is resumed with the state that its learner has saved: with the
 // same bits, and the same values by client. Without saving, it starts again.
 func TestLearnersResume(t *testing.T) {
@@ -140,7 +139,7 @@ func TestLearnersResume(t *testing.T) {
 		source = strings.Replace(source, externaltest.Command(), externaltest.Command(c.lacks), 1)
 		e := parse(t, source, c.set, "federation.deadline_s=0.3", "run.rounds=12", "faults.drop_probability=0.2")
 		var whole collected
-		want := mustGather(t, e, Options{Clients: func(int, results.Run) (ClientRows, error) { return &whole, nil }})
+		want := mustGather(t, e, Options{Recorder: &recordtest.Recorder{Clients: &whole}})
 		if err := os.Remove(log); err != nil {
 			t.Fatal(err)
 		}
@@ -150,13 +149,13 @@ func TestLearnersResume(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var lost collected
 		var said strings.Builder
-		_, err := gather(ctx, e, Options{Checkpoints: policy, Stderr: &said, Clients: func(int, results.Run) (ClientRows, error) { return &lost, nil }, Rounds: func(int, results.Run) func(results.Round) {
+		_, err := gather(ctx, e, Options{Checkpoints: policy, Stderr: &said, Recorder: &recordtest.Recorder{Clients: &lost, Rounds: func(int, results.Run) func(results.Round) {
 			return func(r results.Round) {
 				if r.Round == 7 {
 					cancel()
 				}
 			}
-		}})
+		}}})
 		if !Interrupted(err) {
 			t.Fatalf("not interrupted: %v", err)
 		}
@@ -164,7 +163,7 @@ func TestLearnersResume(t *testing.T) {
 			t.Errorf("without %s, the interruption says %q", c.lacks, said.String())
 		}
 		var again collected
-		got := mustGather(t, e, Options{Checkpoints: policy, Clients: func(int, results.Run) (ClientRows, error) { return &again, nil }})
+		got := mustGather(t, e, Options{Checkpoints: policy, Recorder: &recordtest.Recorder{Clients: &again}})
 		equalRuns(t, c.set, want[0], got[0])
 		if !slices.Equal(whole.rows, again.rows) || len(whole.rows) != 13 {
 			t.Errorf("%s: values by client of %d rounds, resumed of %d", c.set, len(whole.rows), len(again.rows))
@@ -182,13 +181,13 @@ func TestChangedStatesOfLearnersAreRejected(t *testing.T) {
 	store := &checkpointtest.Store{Dir: t.TempDir()}
 	policy := CheckpointPolicy{Store: store, Clock: time.Now}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := gather(ctx, e, Options{Checkpoints: policy, Rounds: func(int, results.Run) func(results.Round) {
+	_, err := gather(ctx, e, Options{Checkpoints: policy, Recorder: &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
 		return func(r results.Round) {
 			if r.Round == 3 {
 				cancel()
 			}
 		}
-	}})
+	}}})
 	if !Interrupted(err) {
 		t.Fatalf("not interrupted: %v", err)
 	}

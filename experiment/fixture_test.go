@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -71,13 +73,21 @@ func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) 
 	runs := map[int]results.Run{}
 	var twice []int
 	o.Clock = time.Now
-	o.Finished = func(i int, r results.Run) error {
+	var given recordtest.Recorder
+	if o.Recorder != nil {
+		given = *o.Recorder.(*recordtest.Recorder)
+	}
+	var mu sync.Mutex
+	given.End = func(i int, r results.Run) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if _, ok := runs[i]; ok {
 			twice = append(twice, i)
 		}
 		runs[i] = r
 		return nil
 	}
+	o.Recorder = &given
 	err := Run(ctx, experiments, o)
 	if len(twice) > 0 {
 		return runs, fmt.Errorf("runs %v finished twice", twice)

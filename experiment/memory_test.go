@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"fedsim/data"
-	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -62,11 +61,11 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now, Finished: func(int, results.Run) error { return nil }})
+		err = Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now})
 		if err == nil || !strings.Contains(err.Error(), problem) || !strings.Contains(err.Error(), "20 models of 5000 values take at least 0.0016 GB, and the machine has 0.001 GB") {
 			t.Errorf("%s: %v", source, err)
 		}
-		if err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e7, Clock: time.Now, Finished: func(int, results.Run) error { return nil }}); err != nil {
+		if err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e7, Clock: time.Now}); err != nil {
 			t.Errorf("%s: with 10 MB: %v", source, err)
 		}
 	}

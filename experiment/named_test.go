@@ -17,6 +17,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/analysis/compare"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
 	"fedsim/plots"
 	"fedsim/results"
@@ -147,17 +148,15 @@ func store(t *testing.T, dir, source string, workers, stop int, method string, s
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = Run(ctx, s.Experiments, Options{
-		Workers: workers, Clock: time.Now, Finished: w.Add, Done: doneIn(w),
+		Workers: workers, Clock: time.Now,
 		Checkpoints: CheckpointPolicy{Store: w, Clock: time.Now},
-		Rounds: func(i int, r resultsRun) func(round) {
-			observe := w.Progress(i, r)
+		Recorder: &recordtest.Recorder{To: w, Rounds: func(_ int, r resultsRun) func(round) {
 			return func(x round) {
-				if observe(x); x.Round == stop && stop > 0 && r.Method == method {
+				if x.Round == stop && stop > 0 && r.Method == method {
 					cancel()
 				}
 			}
-		},
-		Clients: func(i int, r resultsRun) (ClientRows, error) { return w.Clients(i, r) },
+		}},
 	})
 	if err != nil {
 		if !Interrupted(err) {
@@ -179,14 +178,6 @@ type (
 	resultsRun = results.Run
 	round      = results.Round
 )
-
-func doneIn(w *rundir.Writer) func(string) bool {
-	done := map[string]bool{}
-	for _, r := range w.Runs() {
-		done[r.ID] = r.Status != results.Interrupted
-	}
-	return func(id string) bool { return done[id] }
-}
 
 // Metrics that a learner declares are stored, reached, compared and drawn.
 func TestDeclaredMetrics(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
 
@@ -13,10 +14,10 @@ import (
 func TestSeedsAreTheOutermostAxis(t *testing.T) {
 	e := parse(t, several)
 	var order []uint64
-	runs, err := gather(t.Context(), e, Options{Workers: 1, Rounds: func(_ int, run results.Run) func(results.Round) {
+	runs, err := gather(t.Context(), e, Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(_ int, run results.Run) func(results.Round) {
 		order = append(order, run.Seed)
 		return func(results.Round) {}
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +27,12 @@ func TestSeedsAreTheOutermostAxis(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	started := 0
-	stopped, err := gather(ctx, e, Options{Workers: 1, Rounds: func(int, results.Run) func(results.Round) {
+	stopped, err := gather(ctx, e, Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
 		if started++; started == 7 {
 			cancel()
 		}
 		return func(results.Round) {}
-	}})
+	}}})
 	if !Interrupted(err) {
 		t.Fatalf("error %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -41,11 +42,11 @@ func collect(t *testing.T, text string, workers, mostRecorded int) []results.Run
 		t.Fatal(err)
 	}
 	runs := make([]results.Run, Total(s.Experiments))
-	o := Options{Workers: workers, Clock: time.Now, Finished: func(i int, r results.Run) error {
+	o := Options{Workers: workers, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(i int, r results.Run) error {
 		r.WallS = 0
 		runs[i] = r
 		return nil
-	}}
+	}}}
 	if err := run(context.Background(), s.Experiments, o, mostRecorded); err != nil {
 		t.Fatal(err)
 	}

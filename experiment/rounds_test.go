@@ -7,12 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
 
 var sameBits = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
-// Options.Rounds receives each round of each run as the results have it, but no trials:
+// A recorder receives each round of each run as the results have it, but no trials:
 // also rounds without evaluation, recorded runs, timing mode and asynchronous runs. A
 // resumed run repeats its rounds from the first.
 func TestRoundsAreObserved(t *testing.T) {
@@ -44,8 +45,8 @@ func TestRoundsAreObserved(t *testing.T) {
 		}
 		clear(told)
 	}
-	check(mustGather(t, e, Options{Workers: 2, Rounds: watch}))
+	check(mustGather(t, e, Options{Workers: 2, Recorder: &recordtest.Recorder{Rounds: watch}}))
 	patience := 20
 	longer := func() int { patience += 20; return patience }
-	check(resumed(t, t.Context(), e, longer, Options{Workers: 2, Rounds: watch}))
+	check(resumed(t, t.Context(), e, longer, Options{Workers: 2, Recorder: &recordtest.Recorder{Rounds: watch}}))
 }

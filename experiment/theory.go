@@ -47,13 +47,7 @@ func Theory(ctx context.Context, experiments []scenarios.Experiment, target floa
 	r := newRunner(ctx, cancel, o, 0)
 	jobs := r.jobs(experiments)
 	runs := make([]results.Run, Total(experiments))
-	r.options.Finished = func(index int, run results.Run) error {
-		runs[index] = run
-		if o.Finished == nil {
-			return nil
-		}
-		return o.Finished(index, run)
-	}
+	r.compared = runs
 	r.simulate(jobs)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

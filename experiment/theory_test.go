@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/recordtest"
 	"fedsim/internal/rng"
 	"fedsim/internal/theory"
 	"fedsim/results"
@@ -219,13 +220,13 @@ tune.mocha = { "options.epochs" = [0.1, 3] }
 		t.Fatal(err)
 	}
 	var runs int
-	found, err := Theory(context.Background(), s.Experiments, 0.05, Options{Workers: 1, Clock: time.Now, Finished: func(_ int, r results.Run) error {
+	found, err := Theory(context.Background(), s.Experiments, 0.05, Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(_ int, r results.Run) error {
 		if r.Tuned[0].Value != "3" || r.Rounds[1].Thetas == nil {
 			return fmt.Errorf("run %s: tuned %v", r.ID, r.Tuned)
 		}
 		runs++
 		return nil
-	}})
+	}}})
 	if err != nil || len(found) != 2 || runs != 4 {
 		t.Fatalf("%d comparisons of %d runs, %v; want 2 of 4", len(found), runs, err)
 	}

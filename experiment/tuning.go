@@ -283,7 +283,7 @@ func (r *runner) measureUnder(j *job, run scenarios.Run, best float64) (Trial, e
 	if limited {
 		plan.MaxTime = best
 	}
-	out, err := r.execute(&run, plan, "tuning", nil, nil)
+	out, err := r.execute(&run, plan, nil)
 	if err != nil {
 		return Trial{}, err
 	}

@@ -42,7 +42,11 @@ func finishedRun(dir string) string {
 	for h, s := range []float64{1, 0.1, 0.01} {
 		run.Rounds = append(run.Rounds, results.Round{Round: h, TimeS: float64(h), Primal: 1 + s, Suboptimality: s})
 	}
-	if err := w.Add(0, run); err != nil {
+	rows, err := w.Begin(0, run)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := rows.End(run); err != nil {
 		log.Fatal(err)
 	}
 	if err := w.Finish(rundir.Complete, rundir.End{At: time.Unix(1, 0)}); err != nil {

@@ -51,25 +51,16 @@ type Options struct {
 type Directory struct {
 	Run         *scenarios.Run
 	Checkpoints checkpoint.Policy
+	// Recorder records the run, at place 0.
+	Recorder results.Recorder
 	// Journal returns a journal of the run; nil: none.
 	Journal func(devices int) federation.Journal
-	// Rounds returns the function that receives each round.
-	Rounds func(results.Run) func(results.Round)
-	// Devices and Clients return the writers of rows by device and of metrics by client.
-	Devices func(results.Run) (experiment.DeviceRows, error)
-	Clients func(results.Run) (ClientRows, error)
-	// Finish stores the run. It returns the place of the results; empty: nothing was stored.
-	Finish func(run results.Run, failed bool) (place string, err error)
+	// Finish ends the rows of the run and stores it. It returns the place of the results; empty:
+	// nothing was stored.
+	Finish func(rows results.Rows, run results.Run, failed bool) (place string, err error)
 	// Suspend stores a run that was interrupted, with its rounds so far. It returns the
 	// error of Serve, which says why.
-	Suspend func(run results.Run, why string) error
-}
-
-// ClientRows writes metrics by client.
-type ClientRows interface {
-	Declare([]results.NamedMetric)
-	Write(*results.Round) error
-	Close() error
+	Suspend func(rows results.Rows, run results.Run, why string) error
 }
 
 // ErrInterrupted is wrapped by the error of Serve for a run that was interrupted: the
@@ -117,7 +108,7 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
 			if s.digests != nil && failed.Code != CodeDiverged {
 				err = s.digests.save()
 			}
-			return errors.Join(failed, err, s.close())
+			return errors.Join(failed, err)
 		}
 	}
 	if s.failed {
@@ -142,10 +133,8 @@ type server struct {
 	run       results.Run
 	devices   int
 	training  []int32 // rows of each device
-	observe   func(results.Round)
+	rows      results.Rows
 	book      *ledger.Ledger // nil: no rows by device
-	rows      experiment.DeviceRows
-	clients   ClientRows
 	digests   *digests
 
 	notices  []federation.Notice
@@ -450,36 +439,24 @@ func (s *server) start(declared []results.NamedMetric) error {
 	}
 	about.Metrics = declared
 	s.run, s.devices, s.training = about, setup.Size.Devices, setup.Size.Rows
-	if s.directory.Devices != nil && s.directory.Run.Settings.Run.Devices {
-		if s.rows, err = s.directory.Devices(about); err != nil {
-			return err
-		}
-		s.book = ledger.New(s.devices, s.rows.Write)
-		setup.Journal = s.book
-	}
+	var journals []federation.Journal
 	if s.directory.Journal != nil {
-		if also := s.directory.Journal(s.devices); also != nil {
-			setup.Journal = both(also, setup.Journal)
+		if j := s.directory.Journal(s.devices); j != nil {
+			journals = append(journals, j)
 		}
 	}
-	if s.directory.Clients != nil {
-		if s.clients, err = s.directory.Clients(about); err != nil {
-			return err
-		}
+	if s.directory.Run.Settings.Run.Devices {
+		s.book = ledger.New(s.devices, func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
+		journals = append(journals, s.book)
 	}
+	setup.Journal = federation.Journals(journals...)
 	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
 		return err
 	}
-	s.observe = s.directory.Rounds(about)
-	return nil
-}
-
-// both returns a journal that passes entries on to two, of which the second may be nil.
-func both(one, two federation.Journal) federation.Journal {
-	if two == nil {
-		return one
+	if s.rows, err = s.directory.Recorder.Begin(0, about); err == nil && s.book != nil {
+		err = s.rows.Devices(nil)
 	}
-	return federation.Journals(one, two)
+	return err
 }
 
 // greet writes the response to hello.
@@ -530,7 +507,7 @@ func (s *server) finish(r *request) *Error {
 	if err := s.end(); err != nil {
 		return internal("", err)
 	}
-	place, err := s.directory.Finish(s.run, s.failed)
+	place, err := s.directory.Finish(s.rows, s.run, s.failed)
 	if err != nil {
 		return internal("", err)
 	}
@@ -551,7 +528,7 @@ func (s *server) finish(r *request) *Error {
 	return nil
 }
 
-// end ends the session and closes its writers.
+// end ends the session.
 func (s *server) end() error {
 	out := s.session.Finish()
 	s.run.EventHash, s.run.Events = out.EventHash, out.Events
@@ -562,24 +539,10 @@ func (s *server) end() error {
 			return err
 		}
 	}
-	return s.close()
-}
-
-// close closes the writers of rows. A second call does nothing.
-func (s *server) close() error {
-	var err error
-	if s.rows != nil {
-		err = s.rows.Close()
-		if s.book.Err() != nil {
-			err = s.book.Err()
-		}
-		s.rows = nil
+	if s.book != nil {
+		return s.book.Err()
 	}
-	if s.clients != nil {
-		err = errors.Join(err, s.clients.Close())
-		s.clients = nil
-	}
-	return err
+	return nil
 }
 
 // interrupt stores the results so far of a run that did not finish.
@@ -591,5 +554,5 @@ func (s *server) interrupt(why string) error {
 	if err := s.end(); err != nil {
 		return err
 	}
-	return s.directory.Suspend(s.run, why)
+	return s.directory.Suspend(s.rows, s.run, why)
 }

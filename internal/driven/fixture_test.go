@@ -13,6 +13,7 @@ import (
 
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -48,13 +49,12 @@ func (p *place) options(t testing.TB) Options {
 			return &Directory{
 				Run:         &s.Experiments[0].Jobs[0].Candidates[0],
 				Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
-				Rounds:      func(results.Run) func(results.Round) { return func(r results.Round) { p.rounds = append(p.rounds, r) } },
-				Clients:     func(results.Run) (ClientRows, error) { return p, nil },
-				Finish: func(r results.Run, failed bool) (string, error) {
+				Recorder:    &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) { return p.take }},
+				Finish: func(_ results.Rows, r results.Run, failed bool) (string, error) {
 					p.finished, p.failed = &r, failed
 					return "place", nil
 				},
-				Suspend: func(r results.Run, why string) error {
+				Suspend: func(_ results.Rows, r results.Run, why string) error {
 					p.stopped, p.why = &r, why
 					return fmt.Errorf("%s: %w", why, ErrInterrupted)
 				},
@@ -63,19 +63,18 @@ func (p *place) options(t testing.TB) Options {
 	}
 }
 
-func (p *place) Declare([]results.NamedMetric) {}
-
-// Write keeps what is known of the clients after a round.
-func (p *place) Write(r *results.Round) error {
+// take keeps a round, and what is known of the clients after it.
+func (p *place) take(r results.Round) {
+	p.rounds = append(p.rounds, r)
+	if r.Client == nil {
+		return // it is repeated with metrics that were declared late
+	}
 	var all []results.ClientFacts
 	for k := range 4 {
 		all = append(all, r.Client(k))
 	}
 	p.facts = append(p.facts, all)
-	return nil
 }
-
-func (p *place) Close() error { return nil }
 
 // small has four devices on LTE.
 const small = `

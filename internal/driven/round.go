@@ -45,18 +45,17 @@ func (s *server) closeRound(r *request) *Error {
 		return s.refuse(err)
 	}
 	if len(all) > len(s.run.Metrics) {
-		s.declare(all)
+		if err := s.declare(all); err != nil {
+			return internal("", err)
+		}
 	}
 	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, r.clients)); err != nil {
 		return internal("", err)
 	}
-	if s.clients != nil {
-		row.Client = s.session.Client
-		if err := s.clients.Write(&row); err != nil {
-			return internal("", err)
-		}
+	row.Client = s.session.Client
+	if err := s.rows.Round(&row); err != nil {
+		return internal("", err)
 	}
-	s.observe(row)
 	row.ClientMetrics, row.Client = nil, nil
 	s.run.Rounds = append(s.run.Rounds, row)
 	s.response.begin(s.session.Now())
@@ -75,15 +74,17 @@ func (s *server) checkLate(m *results.NamedMetric) error {
 
 // declare takes metrics that hello did not declare. Those who follow the run hear of it
 // from the first round again.
-func (s *server) declare(all []results.NamedMetric) {
+func (s *server) declare(all []results.NamedMetric) (err error) {
 	s.run.Metrics = all
-	if s.clients != nil {
-		s.clients.Declare(all)
+	if s.rows, err = s.directory.Recorder.Begin(0, s.run); err != nil {
+		return err
 	}
-	s.observe = s.directory.Rounds(s.run)
-	for _, r := range s.run.Rounds {
-		s.observe(r)
+	for i := range s.run.Rounds {
+		if err := s.rows.Round(&s.run.Rounds[i]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // declared returns the metrics with another one, unless it is there or they are too many.

@@ -69,7 +69,7 @@ func writeRun(t *testing.T, rounds int, table string) string {
 					}
 					run.Rounds = append(run.Rounds, x)
 				}
-				if err := w.Add(i, run); err != nil {
+				if rows, err := w.Begin(i, run); err != nil || rows.End(run) != nil {
 					t.Fatal(err)
 				}
 				i++

@@ -58,10 +58,9 @@ type ClientWriter struct {
 	err      error             // the first one
 }
 
-// Clients begins the values by client of a run, of which Metrics is used. The index is that
-// of Add. The values become part of clients.parquet when the run is added; the caller closes
-// the writer before. A run without values leaves no file.
-func (w *Writer) Clients(index int, run results.Run) (*ClientWriter, error) {
+// newClients begins the values by client of a run, of which Metrics is used. A run without
+// values leaves no file.
+func (w *Writer) newClients(index int, run results.Run) (*ClientWriter, error) {
 	c := &ClientWriter{of: w, index: index, path: w.spoolPath(index), declared: run.Metrics, sum: sha256.New()}
 	return c, os.MkdirAll(filepath.Dir(c.path), 0o777)
 }

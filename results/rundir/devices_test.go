@@ -50,7 +50,7 @@ func addDevices(t *testing.T, w *Writer, runs []results.Run, devices int, has fu
 			if has(i) {
 				addRows(t, w, i, runs[i], devices)
 			}
-			if err := w.Add(i, runs[i]); err != nil {
+			if err := add(w, i, runs[i]); err != nil {
 				t.Error(err)
 			}
 		})
@@ -61,18 +61,15 @@ func addDevices(t *testing.T, w *Writer, runs []results.Run, devices int, has fu
 // addRows adds the rows by device of a run.
 func addRows(t *testing.T, w *Writer, place int, run results.Run, devices int) {
 	t.Helper()
-	d, err := w.Devices(place, run)
+	r, err := w.Begin(place, run)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	for _, rows := range deviceRows(&run, devices) {
-		if err := d.Write(rows); err != nil {
+		if err := r.Devices(rows); err != nil {
 			t.Error(err)
 		}
-	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -158,11 +155,7 @@ func TestRowsOfAnUnfinishedRunAreDropped(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addDevices(t, w, runs[:2], 3, func(int) bool { return true })
-	d, err := w.Devices(2, runs[2])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Write(deviceRows(&runs[2], 3)[0]); err != nil {
+	if err := begin(t, w, 2, runs[2]).Devices(deviceRows(&runs[2], 3)[0]); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, w, Incomplete)
@@ -179,19 +172,16 @@ func TestRowsOfAnUnfinishedRunAreDropped(t *testing.T) {
 func TestLongRunsHaveSeveralRowGroups(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	run := syntheticRuns()[0]
-	d, err := w.Devices(0, run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := begin(t, w, 0, run)
 	rows := make([]results.DeviceRow, mostRows)
 	for t := range rows {
 		rows[t] = results.NewDeviceRow(t)
 	}
-	if err := errors.Join(d.Write(rows), d.Write(rows[:10]), d.Close(), w.Add(0, run)); err != nil {
+	if err := errors.Join(d.Devices(rows), d.Devices(rows[:10]), d.End(run)); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, w, Complete)
-	err = openParquet(filepath.Join(w.Dir(), devicesParquet), func(f *parquet.File) error {
+	err := openParquet(filepath.Join(w.Dir(), devicesParquet), func(f *parquet.File) error {
 		if n := len(f.RowGroups()); n != 2 || f.NumRows() != mostRows+10 {
 			return fmt.Errorf("%d row groups of %d rows, want 2 of %d", n, f.NumRows(), mostRows+10)
 		}
@@ -206,7 +196,7 @@ func TestLongRunsHaveSeveralRowGroups(t *testing.T) {
 // a thousand rows more cost far less than a thousand allocations.
 func TestRowsByDeviceAllocateLittle(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
-	d, err := w.Devices(0, syntheticRuns()[0])
+	d, err := w.newDevices(0, syntheticRuns()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +264,7 @@ func BenchmarkRowsByDevice(b *testing.B) {
 	run := syntheticRuns()[0]
 	run.Rounds = run.Rounds[:2]
 	rows := deviceRows(&run, 1000)[0]
-	d, err := w.Devices(0, run)
+	d, err := w.newDevices(0, run)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -38,10 +38,9 @@ type DeviceWriter struct {
 	err     error // the first one
 }
 
-// Devices begins the rows by device of a run, of which ID, Experiment, Method,
-// Algorithm and Seed are used. The index is that of Add. The rows become part of
-// devices.parquet when the run is added; the caller closes the writer before.
-func (w *Writer) Devices(index int, run results.Run) (*DeviceWriter, error) {
+// newDevices begins the rows by device of a run, of which ID, Experiment, Method, Algorithm and
+// Seed are used.
+func (w *Writer) newDevices(index int, run results.Run) (*DeviceWriter, error) {
 	if err := os.MkdirAll(filepath.Join(w.stage(), partsDir), 0o777); err != nil {
 		return nil, err
 	}

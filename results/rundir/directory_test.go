@@ -37,7 +37,7 @@ func create(t *testing.T, dir string, force bool) *Writer {
 func addAll(t *testing.T, w *Writer, runs []results.Run) {
 	t.Helper()
 	for i, r := range runs {
-		if err := w.Add(i, r); err != nil {
+		if err := add(w, i, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestAnyRunRoundTrips(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range runs {
-			if err := w.Add(i, r); err != nil {
+			if err := add(w, i, r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestOrderOfAddDoesNotMatter(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	for i := range runs {
 		at := (i*7 + 3) % len(runs) // 7 has no divisor in common with 40 runs
-		if err := w.Add(at, runs[at]); err != nil {
+		if err := add(w, at, runs[at]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -500,17 +500,17 @@ func TestAddRefuses(t *testing.T) {
 		{"not UTF-8", "without line breaks", func(r *results.Run) { r.ID, r.Reason = "x", "\xff" }},
 	} {
 		w := create(t, t.TempDir(), false)
-		if err := w.Add(1, good); err != nil {
+		if err := add(w, 1, good); err != nil {
 			t.Fatal(err)
 		}
 		r := good
 		c.change(&r)
-		if err := w.Add(2, r); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := add(w, 2, r); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", c.name, err)
 		}
 		r = good
 		r.ID = "y"
-		if err := w.Add(1, r); err == nil {
+		if err := add(w, 1, r); err == nil {
 			t.Errorf("%s: a place was taken twice", c.name)
 		}
 	}

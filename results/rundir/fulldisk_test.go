@@ -78,7 +78,7 @@ func writeOnSmallDisk(at string) {
 	}
 	defer w.Discard()
 	for i, r := range runs {
-		if err := w.Add(i, r); err != nil {
+		if err := add(w, i, r); err != nil {
 			fmt.Printf("Add: %v\n", err)
 			return
 		}

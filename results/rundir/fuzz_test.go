@@ -22,19 +22,13 @@ func fuzzed(f *testing.F) (dir string) {
 	}
 	for i, r := range syntheticRuns()[:2] {
 		r.Rounds = r.Rounds[:3]
-		d, err := w.Devices(i, r)
-		if err != nil {
-			f.Fatal(err)
-		}
+		d := begin(f, w, i, r)
 		for _, rows := range deviceRows(&r, 2) {
-			if err := d.Write(rows); err != nil {
+			if err := d.Devices(rows); err != nil {
 				f.Fatal(err)
 			}
 		}
-		if err := d.Close(); err != nil {
-			f.Fatal(err)
-		}
-		if err := w.Add(i, r); err != nil {
+		if err := d.End(r); err != nil {
 			f.Fatal(err)
 		}
 	}

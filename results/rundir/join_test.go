@@ -161,7 +161,7 @@ func TestInterruptedJoinsAreFound(t *testing.T) {
 	for i, run := range syntheticRuns()[:6] {
 		if everyOther(i) {
 			addRows(t, w, i, run, 20)
-			if err := w.Add(i, run); err != nil {
+			if err := add(w, i, run); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -36,14 +36,12 @@ func isModelName(name string) bool {
 	return err == nil && name == modelName(place)
 }
 
-// Model stores the final model of a run before Add: a vector of weights for each task. The
-// index is that of Add.
-func (w *Writer) Model(index, tasks, features int, weights func(task int) []float64) error {
-	dir := filepath.Join(w.stage(), modelsDir)
+// writeModel writes a model to a file of a folder, which it makes: a vector of weights for each task.
+func writeModel(dir, name string, tasks, features int, weights func(task int) []float64) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	return atomicfile.WriteIn(dir, modelName(index), func(out io.Writer) error {
+	return atomicfile.WriteIn(dir, name, func(out io.Writer) error {
 		if _, err := out.Write(npy.Head(tasks, features)); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ import (
 func TestNpyIsAsSpecified(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	m := [][]float64{{1, -0.5, math.Copysign(0, -1)}, {math.SmallestNonzeroFloat64, 1e300, 3}}
-	if err := w.Model(7, 2, 3, func(task int) []float64 { return m[task] }); err != nil {
+	if err := begin(t, w, 7, syntheticRuns()[0]).Model(2, 3, func(task int) []float64 { return m[task] }); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(w.stage(), "models", "000007.npy"))
@@ -75,7 +75,7 @@ func addModel(t *testing.T, w *Writer, place int, run results.Run) {
 	t.Helper()
 	weights, hash := modelOf(&run)
 	run.ModelHash = hash
-	if err := errors.Join(w.Model(place, 4, 3, weights), w.Add(place, run)); err != nil {
+	if err := errors.Join(begin(t, w, place, run).Model(4, 3, weights), add(w, place, run)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -67,23 +67,15 @@ func clientOf(h int) func(int) results.ClientFacts {
 func addNamed(t testing.TB, w *Writer, index int) {
 	t.Helper()
 	r := namedRun()
-	c, err := w.Clients(index, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	observe := w.Progress(index, r)
+	c := begin(t, w, index, r)
 	for h, values := range clientValues() {
 		x := r.Rounds[h]
 		x.ClientMetrics, x.Client = values, clientOf(h)
-		observe(x)
-		if err := c.Write(&x); err != nil {
+		if err := c.Round(&x); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Add(index, r); err != nil {
+	if err := c.End(r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,11 +89,8 @@ func namedDirectory(t *testing.T) string {
 		t.Fatal(err)
 	}
 	plain := syntheticRuns()[0]
-	empty, err := w.Clients(0, plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(empty.Write(&plain.Rounds[0]), empty.Close(), w.Add(0, plain)); err != nil {
+	empty := begin(t, w, 0, plain)
+	if err := errors.Join(empty.Round(&plain.Rounds[0]), empty.End(plain)); err != nil {
 		t.Fatal(err)
 	}
 	addNamed(t, w, 1)
@@ -188,7 +177,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Add(0, syntheticRuns()[0]), w.Finish(Complete, End{At: testFinished})); err != nil {
+	if err := errors.Join(add(w, 0, syntheticRuns()[0]), w.Finish(Complete, End{At: testFinished})); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{metricsFile, clientsParquet} {
@@ -227,9 +216,11 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observe := w.Progress(0, run)
-	for _, x := range run.Rounds {
-		observe(x)
+	observe := begin(t, w, 0, run)
+	for i := range run.Rounds {
+		if err := observe.Round(&run.Rounds[i]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := w.log.flush(); err != nil {
 		t.Fatal(err)
@@ -241,7 +232,7 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	if d := cmp.Diff(run.Rounds, live.Runs[0].Rounds, sameBits); d != "" {
 		t.Errorf("live: %s", d)
 	}
-	if err := errors.Join(w.Add(0, run), w.Checkpoint(), w.Suspend()); err != nil {
+	if err := errors.Join(add(w, 0, run), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
 	left, err := OpenCheckpoint(dir)
@@ -303,7 +294,7 @@ func TestManifestsWithOtherMetricsAreRefused(t *testing.T) {
 	defer w.Discard()
 	r := namedRun()
 	r.Metrics = append(r.Metrics, r.Metrics[0])
-	if err := w.Add(0, r); err == nil || !strings.Contains(err.Error(), `run "e/own/1": metric "test_accuracy": must be declared once`) {
+	if err := add(w, 0, r); err == nil || !strings.Contains(err.Error(), `run "e/own/1": metric "test_accuracy": must be declared once`) {
 		t.Error(err)
 	}
 }
@@ -318,19 +309,16 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := namedRun()
-	write := func(c *ClientWriter, rounds ...int) {
+	write := func(c *rows, rounds ...int) {
 		for _, h := range rounds {
 			x := r.Rounds[h]
 			x.ClientMetrics, x.Client = clientValues()[h], clientOf(h)
-			if err := c.Write(&x); err != nil {
+			if err := c.Round(&x); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	c, err := w.Clients(0, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := begin(t, w, 0, r)
 	write(c, 0)
 	var saved bytes.Buffer
 	if code := state.Writing(&saved); true {
@@ -339,7 +327,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		}
 	}
 	write(c, 3, 0, 3) // lost by the kill
-	c.sync()
+	c.clients.sync()
 	if err := w.Save("x", func(out io.Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -358,15 +346,14 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		return w
 	}
 	w = resume()
-	if c, err = w.Clients(0, r); err != nil {
-		t.Fatal(err)
-	}
+	c = begin(t, w, 0, r)
 	code := state.Reading(bytes.NewReader(saved.Bytes()))
 	if c.State(code); code.Err() != nil {
 		t.Fatal(code.Err())
 	}
 	write(c, 3)
-	if err := errors.Join(c.Close(), w.Add(0, r), w.Checkpoint(), w.Suspend()); err != nil {
+	sum := c.clients.sum
+	if err := errors.Join(c.End(r), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
 	// A finished run is kept with its values, and computed again without them.
@@ -403,7 +390,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Errorf("%s\n%v", out.String(), err)
 	}
 	// A checkpoint of values that are not there is refused.
-	other := &ClientWriter{of: w, path: filepath.Join(dir, "none"), sum: c.sum}
+	other := &ClientWriter{of: w, path: filepath.Join(dir, "none"), sum: sum}
 	code = state.Reading(bytes.NewReader(saved.Bytes()))
 	if other.State(code); code.Err() == nil {
 		t.Error("values that are not there are continued")

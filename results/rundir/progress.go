@@ -179,7 +179,7 @@ func (w *Writer) openLog() (err error) {
 	if err := os.Rename(l.file.Name(), l.path); err != nil {
 		return err
 	}
-	w.log = l
+	w.log, w.saved = l, time.Now()
 	return nil
 }
 
@@ -209,9 +209,9 @@ func (l *progressLog) addBegin(place int, run *results.Run) {
 }
 
 // add records a round. It allocates nothing once the buffer has grown.
-func (l *progressLog) add(place int, r results.Round) {
+func (l *progressLog) add(place int, r *results.Round) {
 	l.mu.Lock()
-	l.addRound(place, &r)
+	l.addRound(place, r)
 	l.schedule()
 	full := len(l.buffer) >= progressBuffer && l.err == nil
 	l.mu.Unlock()
@@ -342,14 +342,6 @@ func (l *progressLog) release() {
 		l.file = nil
 	}
 	_ = l.alive.Unlock()
-}
-
-// Progress records that a run begins, for [ReadLive]. The index is that of Add; of run
-// ID, Experiment, Method, Algorithm, Point, Tuned, Seed, Real, Relative, Objective and Metrics are used.
-// The caller passes each round to the returned function, from any goroutine.
-func (w *Writer) Progress(index int, run results.Run) func(results.Round) {
-	w.log.begin(index, &run)
-	return func(r results.Round) { w.log.add(index, r) }
 }
 
 // ProgressErr returns the error of the last write of live progress, nil when it

@@ -193,6 +193,7 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 		}
 		if there {
 			w.index, w.runs = append(w.index, at), append(w.runs, run.Run)
+			w.have(run.ID)
 		}
 	}
 	if _, err := inspect(c.dir); err != nil {
@@ -285,6 +286,7 @@ func (w *Writer) Checkpoint() error {
 // checkpoint makes the finished runs durable, and then writes them as a run directory,
 // for readers, unless the log is enough.
 func (w *Writer) checkpoint() error {
+	w.saved = time.Now()
 	if err := w.saveFinished(); err != nil {
 		return err
 	}
@@ -323,6 +325,7 @@ func (w *Writer) saveFinished() error {
 // Suspend, in place of Finish, leaves only the checkpoint, to be resumed later. Discard
 // then does nothing.
 func (w *Writer) Suspend() error {
+	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true

@@ -99,7 +99,7 @@ func endRun(t *testing.T, dir string) {
 	}
 	runs := syntheticRuns()
 	for i := len(w.Runs()); i < len(runs); i++ {
-		if err := w.Add(i, runs[i]); err != nil {
+		if err := add(w, i, runs[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestResumeAfterAKill(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	// The fourth run finishes before the next kill.
-	if err := w.Add(3, runs[3]); err != nil { // the fourth: a checkpoint
+	if err := add(w, 3, runs[3]); err != nil { // the fourth: a checkpoint
 		t.Fatal(err)
 	}
 	kill(t, w)
@@ -162,7 +162,7 @@ func TestResumeAfterAnInterrupt(t *testing.T) {
 	half := syntheticRuns()[3]
 	half.Status, half.Rounds = results.Interrupted, half.Rounds[:5]
 	addHalf := func() {
-		if err := w.Add(3, half); err != nil {
+		if err := add(w, 3, half); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,7 +35,7 @@ func TestUnion(t *testing.T) {
 			}
 		}
 		for _, i := range finished {
-			if err := w.Add(i, runs[i]); err != nil {
+			if err := add(w, i, runs[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,7 +33,7 @@ func addFull(t *testing.T, w *Writer, places ...int) {
 		case i%4 == 0:
 			addModel(t, w, i, runs[i])
 		default:
-			if err := w.Add(i, runs[i]); err != nil {
+			if err := add(w, i, runs[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(under.Add(2, half), under.Suspend()); err != nil {
+	if err := errors.Join(add(under, 2, half), under.Suspend()); err != nil {
 		t.Fatal(err)
 	}
 	groups = append([]string{under.Dir()}, append(groups, group(t, resumable(), 2, 4, 6))...)
@@ -173,7 +173,7 @@ func TestTakeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(other.Add(1, differs), other.Suspend()); err != nil {
+	if err := errors.Join(add(other, 1, differs), other.Suspend()); err != nil {
 		t.Fatal(err)
 	}
 	if err := twice.Take(t.Context(), placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
@@ -201,7 +201,7 @@ func TestCopiesOfUnfinishedRunsAreResumed(t *testing.T) {
 	if err := os.WriteFile(w.Path("half", 1), []byte("of a program"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Add(5, fullRuns()[5]); err != nil { // the last line, torn in the copy
+	if err := add(w, 5, fullRuns()[5]); err != nil { // the last line, torn in the copy
 		t.Fatal(err)
 	}
 	if err := w.log.flush(); err != nil {

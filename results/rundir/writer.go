@@ -37,7 +37,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -93,10 +92,14 @@ type About struct {
 	Started   time.Time
 	Runs      int  // of the scenario, for ReadLive; 0: not known
 	Resumable bool // the run can be resumed from DIR/.unfinished
-	LogOnly   bool // Add writes the log of progress only: see [Writer.Add]
+	LogOnly   bool // runs are written to the log of progress only, until Finish
+
+	// Every is the least time between two checkpoints of finished runs, those after 1, 2, 4, 8,
+	// ... runs aside; 0: there are no others.
+	Every time.Duration
 }
 
-// Writer writes the runs of a scenario to a run directory. Until Finish all files are in
+// Writer writes the runs of a scenario to a run directory: it is their [results.Recorder]. Until Finish all files are in
 // DIR/.unfinished, and an older run in DIR stays. Its methods may be called from several
 // goroutines.
 type Writer struct {
@@ -107,14 +110,17 @@ type Writer struct {
 
 	mu    sync.Mutex
 	runs  []results.Run
-	index []int          // place of runs[i] in the scenario; increasing
-	sums  map[int]string // SHA-256 of the rows by device, by the place of a run
-	spool map[int]string // SHA-256 of the values by client, likewise
-	done  bool           // Discard does nothing
+	index []int           // place of runs[i] in the scenario; increasing
+	ids   map[string]bool // of runs
+	open  []*rows         // of runs that have begun and not ended
+	sums  map[int]string  // SHA-256 of the rows by device, by the place of a run
+	spool map[int]string  // SHA-256 of the values by client, likewise
+	done  bool            // Discard does nothing
 
 	log     *progressLog
 	files   *States   // nil: the run saves no state
 	fresh   []string  // runs finished since the last checkpoint
+	saved   time.Time // when the last checkpoint was written, or the log was opened
 	worth   bool      // there is work in the checkpoint
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
@@ -256,44 +262,6 @@ func (w *Writer) attached() (a attached, err error) {
 	return a, err
 }
 
-// Add adds a finished or interrupted run. The index is its place in the scenario; runs may
-// be added in any order. After 1, 2, 4, 8, ... runs Add writes them to DIR/.unfinished as
-// a run directory that Read accepts. All these writes together cost no more than the
-// final one. With About.LogOnly it writes the log alone, which ReadLive and Take read.
-func (w *Writer) Add(index int, run results.Run) error {
-	if err := checkRun(&run); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	at := sort.SearchInts(w.index, index)
-	if at < len(w.index) && w.index[at] == index {
-		return fmt.Errorf("run %q: place %d is taken by run %q", run.ID, index, w.runs[at].ID)
-	}
-	for i := range w.runs {
-		if w.runs[i].ID == run.ID {
-			return fmt.Errorf("run %q: must be there once", run.ID)
-		}
-	}
-	w.index = append(w.index, 0)
-	copy(w.index[at+1:], w.index[at:])
-	w.index[at] = index
-	w.runs = append(w.runs, results.Run{})
-	copy(w.runs[at+1:], w.runs[at:])
-	if name := modelName(index); exists(filepath.Join(w.stage(), modelsDir, name)) {
-		run.Model = name
-	}
-	w.runs[at] = run
-	if run.Status != results.Interrupted {
-		w.fresh = append(w.fresh, run.ID)
-	}
-	w.log.end(index, &w.runs[at], w.sumsOf(index))
-	if n := len(w.runs); n&(n-1) == 0 {
-		return w.checkpoint()
-	}
-	return nil
-}
-
 // Runs returns the runs added so far, in the order of the scenario.
 func (w *Writer) Runs() []results.Run {
 	w.mu.Lock()
@@ -399,6 +367,7 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 // was added, else Incomplete. It replaces the files of an older run, and leaves files that
 // are not of a run. When it fails, the run can be resumed from the last checkpoint.
 func (w *Writer) Finish(state State, end End) error {
+	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	extra, err := w.attached()
@@ -538,6 +507,7 @@ func isFileName(name string) bool {
 // Discard removes all files of this writer, and leaves older ones. A checkpoint with work
 // in it stays, see [Writer.Resumable]. After Finish it does nothing.
 func (w *Writer) Discard() error {
+	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done {

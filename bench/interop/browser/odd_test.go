@@ -90,7 +90,7 @@ func odd(t *testing.T, runs []results.Run) string {
 	}
 	defer func() { _ = w.Discard() }()
 	for i := range runs {
-		if err := w.Add(i, runs[i]); err != nil {
+		if rows, err := w.Begin(i, runs[i]); err != nil || rows.End(runs[i]) != nil {
 			t.Fatal(err)
 		}
 	}

@@ -446,7 +446,7 @@ func large(t *testing.T, runs, rounds int) string {
 			run.Rounds = append(run.Rounds, x)
 			at += 1 + random.Float64()
 		}
-		if err := w.Add(i, run); err != nil {
+		if rows, err := w.Begin(i, run); err != nil || rows.End(run) != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,23 +58,20 @@ func runScenario(t *testing.T) string {
 		t.Fatal(err)
 	}
 	own := ownRun()
-	values, err := w.Clients(len(s.Experiments)*1000, own)
+	values, err := w.Begin(len(s.Experiments)*1000, own)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range own.Rounds {
-		if err := values.Write(&own.Rounds[i]); err != nil {
+		if err := values.Round(&own.Rounds[i]); err != nil {
 			t.Fatal(err)
 		}
 		own.Rounds[i].ClientMetrics = nil
 	}
-	if err := errors.Join(values.Close(), w.Add(len(s.Experiments)*1000, own)); err != nil {
+	if err := values.End(own); err != nil {
 		t.Fatal(err)
 	}
-	err = experiment.Run(t.Context(), s.Experiments, experiment.Options{
-		Clock: time.Now, Finished: w.Add,
-		Devices: func(i int, r results.Run) (experiment.DeviceRows, error) { return w.Devices(i, r) },
-	})
+	err = experiment.Run(t.Context(), s.Experiments, experiment.Options{Clock: time.Now, Recorder: w})
 	if err := errors.Join(err, w.Finish(rundir.Complete, rundir.End{At: time.Now()})); err != nil {
 		t.Fatal(err)
 	}

@@ -151,11 +151,11 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 		Run:         run,
 		Journal:     func(devices int) federation.Journal { return f.journal(run, devices) },
 		Checkpoints: f.policy(w),
-		Rounds:      func(r results.Run) func(results.Round) { return w.Progress(0, r) },
-		Devices:     func(r results.Run) (experiment.DeviceRows, error) { return devicesOf(w)(0, r) },
-		Clients:     func(r results.Run) (driven.ClientRows, error) { return w.Clients(0, r) },
-		Finish:      func(r results.Run, failed bool) (string, error) { return f.finish(s, r, failed) },
-		Suspend:     f.suspend,
+		Recorder:    w,
+		Finish: func(rows results.Rows, r results.Run, failed bool) (string, error) {
+			return f.finish(s, rows, r, failed)
+		},
+		Suspend: f.suspend,
 	}, nil
 }
 
@@ -180,7 +180,7 @@ func (f *engineFlags) directory(s *scenarios.Scenario, method string) (*rundir.W
 }
 
 // finish stores the run of a driver that is done or has failed.
-func (f *engineFlags) finish(s *scenarios.Scenario, r results.Run, failed bool) (string, error) {
+func (f *engineFlags) finish(s *scenarios.Scenario, rows results.Rows, r results.Run, failed bool) (string, error) {
 	w, state := f.writer, rundir.Complete
 	if failed {
 		if dropped(w, &r) {
@@ -188,7 +188,7 @@ func (f *engineFlags) finish(s *scenarios.Scenario, r results.Run, failed bool) 
 		}
 		state = rundir.Incomplete
 	}
-	if err := w.Add(0, r); err != nil {
+	if err := rows.End(r); err != nil {
 		return "", err
 	}
 	if !f.plain && !failed {
@@ -208,7 +208,7 @@ func dropped(w *rundir.Writer, r *results.Run) bool {
 }
 
 // suspend stores the rounds of a run that was interrupted, and why.
-func (f *engineFlags) suspend(r results.Run, why string) error {
+func (f *engineFlags) suspend(rows results.Rows, r results.Run, why string) error {
 	w := f.writer
 	if dropped(w, &r) {
 		return interrupted{why + ": interrupted before the end of the first round; nothing is saved", driven.ErrInterrupted}
@@ -220,7 +220,7 @@ func (f *engineFlags) suspend(r results.Run, why string) error {
 		}
 		return interrupted{why + ": interrupted before the end of the first round; " + hint, driven.ErrInterrupted}
 	}
-	if err := errors.Join(w.Add(0, r), w.Finish(rundir.Incomplete, ended())); err != nil {
+	if err := errors.Join(rows.End(r), w.Finish(rundir.Incomplete, ended())); err != nil {
 		return err
 	}
 	return interrupted{fmt.Sprintf("%s: interrupted after round %d; results so far: %s; %s", why, r.Rounds[len(r.Rounds)-1].Round, w.Dir(), hint), driven.ErrInterrupted}

@@ -12,7 +12,6 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/checkpoint"
-	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -174,39 +173,17 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Checkpoint, named
 	return s, w, err
 }
 
+// every returns the least time between two checkpoints; 0: there are none.
+func (f *resumeFlags) every() time.Duration {
+	return time.Duration(f.checkpoint * float64(time.Second))
+}
+
 // policy returns the policy that saves checkpoints to the run directory.
 func (f *resumeFlags) policy(w *rundir.Writer) checkpoint.Policy {
 	if f.checkpoint == 0 {
 		return checkpoint.Policy{}
 	}
-	return checkpoint.Policy{Store: w, Every: time.Duration(f.checkpoint * float64(time.Second)), Clock: time.Now}
-}
-
-// checkpointing returns o with the functions that save runs and checkpoints to the run
-// directory.
-func (f *resumeFlags) checkpointing(w *rundir.Writer, o experiment.Options) experiment.Options {
-	had := map[string]bool{}
-	for _, run := range w.Runs() {
-		had[run.ID] = true
-	}
-	o.Done = func(id string) bool { return had[id] }
-	o.Finished = w.Add
-	if f.checkpoint == 0 {
-		return o
-	}
-	o.Checkpoints = f.policy(w)
-	last := time.Now()
-	o.Finished = func(index int, run results.Run) error {
-		if err := w.Add(index, run); err != nil {
-			return err
-		}
-		if time.Since(last) < o.Checkpoints.Every {
-			return nil
-		}
-		last = time.Now()
-		return w.Checkpoint()
-	}
-	return o
+	return checkpoint.Policy{Store: w, Every: f.every(), Clock: time.Now}
 }
 
 // resumeHint describes how to resume the run in a directory.

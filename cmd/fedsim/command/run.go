@@ -17,7 +17,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/crossval"
-	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -175,12 +174,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	if f.resume != "" {
 		estimate = nil // a part is done; progress shows the remaining time
 	}
-	err = experiment.Run(cmd.Context(), scenario.Experiments, f.recording(w, experiment.Options{
+	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
 		Memory:   machineMemory(),
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
-	}))
+		Recorder: w, Checkpoints: f.policy(w),
+	})
 	var made []*crossval.Result
 	if err == nil {
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
@@ -256,41 +256,6 @@ func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 	return newProgress(cmd.ErrOrStderr(), kind, time.Now)
 }
 
-// recording returns o with the functions that write runs and checkpoints to the run directory.
-func (f *runFlags) recording(w *rundir.Writer, o experiment.Options) experiment.Options {
-	o.Rounds, o.Devices, o.Clients, o.Model = w.Progress, devicesOf(w), clientsOf(w), modelsOf(w)
-	return f.checkpointing(w, o)
-}
-
-// devicesOf returns a function that opens the rows by device of a run.
-func devicesOf(w *rundir.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
-	return func(index int, run results.Run) (experiment.DeviceRows, error) {
-		rows, err := w.Devices(index, run)
-		if err != nil {
-			return nil, err
-		}
-		return rows, nil
-	}
-}
-
-// clientsOf returns a function that opens the values by client of a run.
-func clientsOf(w *rundir.Writer) func(int, results.Run) (experiment.ClientRows, error) {
-	return func(index int, run results.Run) (experiment.ClientRows, error) {
-		rows, err := w.Clients(index, run)
-		if err != nil {
-			return nil, err
-		}
-		return rows, nil
-	}
-}
-
-// modelsOf returns a function that writes the final model of a run.
-func modelsOf(w *rundir.Writer) func(index, rows int, m *data.Matrix) error {
-	return func(index, rows int, m *data.Matrix) error {
-		return w.Model(index, rows, m.Cols, func(task int) []float64 { return mtl.ModelRow(m, task) })
-	}
-}
-
 // open creates the run directory of a scenario, or opens that of an unfinished run.
 func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *rundir.Writer, *watch, error) {
 	if f.resume != "" {
@@ -359,6 +324,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) 
 		Targets:  s.Targets(),
 		Started:  time.Now(),
 		Runs:     experiment.Total(s.Experiments),
+		Every:    f.every(),
 	}, nil
 }
 

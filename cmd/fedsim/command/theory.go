@@ -133,7 +133,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, experiment.Options{
 		Memory:  machineMemory(),
 		Workers: f.workers, Queue: f.queue,
-		Progress: p.update, Rounds: w.Progress, Finished: w.Add, Devices: devicesOf(w), Clients: clientsOf(w), Clock: time.Now,
+		Progress: p.update, Recorder: w, Clock: time.Now,
 	})
 	p.end()
 	if err != nil {

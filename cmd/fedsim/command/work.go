@@ -106,7 +106,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 		Run: experiment.Options{
 			Workers: f.workers, Queue: f.queue, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd), Checkpoints: f.policy(nil),
 		},
-		Record: f.recording, Stale: staleAfter,
+		Stale: staleAfter,
 	})
 	if experiment.Interrupted(err) {
 		return interrupted{fmt.Sprintf("interrupted; checkpoints are saved; continue with: fedsim work %s", dir), err}

@@ -258,7 +258,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range runs {
-			if err := w.Add(i, runs[i]); err != nil {
+			if rows, err := w.Begin(i, runs[i]); err != nil || rows.End(runs[i]) != nil {
 				t.Fatal(err)
 			}
 		}

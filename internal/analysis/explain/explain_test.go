@@ -18,7 +18,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/analysis/explain"
 	"fedsim/network"
-	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -42,14 +41,7 @@ func simulate(t *testing.T, source string, set ...string) string {
 		t.Fatal(err)
 	}
 	err = experiment.Run(context.Background(), s.Experiments, experiment.Options{
-		Workers: 1, Finished: w.Add, Clock: func() time.Time { return began },
-		Devices: func(index int, run results.Run) (experiment.DeviceRows, error) {
-			rows, err := w.Devices(index, run)
-			if err != nil {
-				return nil, err
-			}
-			return rows, nil
-		},
+		Workers: 1, Recorder: w, Clock: func() time.Time { return began },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -83,8 +83,14 @@ func (a *attempt) run(ctx context.Context) error {
 			only[at] = true
 		}
 	}
-	o := a.Record(w, a.options())
+	o := a.options()
+	if o.Recorder = w; o.Checkpoints.Clock != nil {
+		o.Checkpoints.Store = w
+	}
 	o.Only = func(place int) bool { return only[place] }
+	if a.watch != nil {
+		a.watch(&o)
+	}
 	err = a.watched(func() error {
 		if len(only) == 0 { // a group of a table
 			return nil

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -77,6 +79,9 @@ func noted(t *testing.T, path string, age time.Duration, note any) {
 }
 
 // attempted runs the first rounds of a group in a run directory; rounds = 0 is all of them.
+// errKilled ends a run that is not recorded to its end.
+var errKilled = errors.New("killed")
+
 func attempted(t *testing.T, d *Dir, g *plan.Group, dir string, rounds int) {
 	t.Helper()
 	places := experiment.Places(d.Scenario.Experiments)
@@ -96,20 +101,21 @@ func attempted(t *testing.T, d *Dir, g *plan.Group, dir string, rounds int) {
 	defer cancel()
 	err = experiment.Run(ctx, d.Scenario.Experiments, experiment.Options{
 		Workers: 1, Only: func(place int) bool { return mine[place] }, Clock: time.Now,
-		Finished: func(at int, r results.Run) error {
-			if r.Status == results.Interrupted {
-				return nil
-			}
-			return w.Add(at, r)
-		},
-		Rounds: func(at int, run results.Run) func(results.Round) {
-			record := w.Progress(at, run)
-			return func(r results.Round) {
-				record(r)
-				if r.Round == rounds && rounds > 0 {
-					cancel()
+		Recorder: &recordtest.Recorder{
+			To: w,
+			Rounds: func(int, results.Run) func(results.Round) {
+				return func(r results.Round) {
+					if r.Round == rounds && rounds > 0 {
+						cancel()
+					}
 				}
-			}
+			},
+			End: func(_ int, r results.Run) error {
+				if r.Status == results.Interrupted {
+					return errKilled
+				}
+				return nil
+			},
 		},
 	})
 	if err != nil && rounds == 0 {

@@ -27,9 +27,6 @@ type Options struct {
 	// and Every and Clock of Checkpoints; without that clock, there are no checkpoints.
 	Run experiment.Options
 
-	// Record adds to options what writes runs and their checkpoints to a run directory.
-	Record func(*rundir.Writer, experiment.Options) experiment.Options
-
 	// Note receives a line about each group or prerequisite that ends, and what the user should
 	// know; nil: none.
 	Note func(string)
@@ -38,6 +35,8 @@ type Options struct {
 
 	Stale time.Duration // age of a claim that is taken over; 0: StaleAfter
 	Beat  time.Duration // between two heartbeats; 0: a sixth of Stale
+
+	watch func(*experiment.Options) // changes the options of the runs of a group in tests; nil: nothing
 }
 
 // ErrFailed is wrapped by the error of Work if a group of the part, or a prerequisite of one,

@@ -15,6 +15,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
+	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -91,35 +92,28 @@ func newTester(t *testing.T, d *Dir, name string) *tester {
 		By: another(name), About: rundir.About{Version: "v1", Scenario: d.resolved, Resumable: true},
 		Note: func(text string) { x.notes = append(x.notes, text) },
 		Run:  experiment.Options{Workers: 1, Clock: time.Now, Checkpoints: experiment.CheckpointPolicy{Every: time.Hour, Clock: time.Now}},
-		Record: func(w *rundir.Writer, o experiment.Options) experiment.Options {
-			had := map[string]bool{}
-			for _, run := range w.Runs() {
-				had[run.ID] = true
-			}
-			o.Checkpoints.Store = w
-			o.Done = func(id string) bool { return had[id] }
-			o.Finished = func(place int, run results.Run) error {
-				if x.finished != nil {
-					if err := x.finished(run.ID); err != nil {
-						return err
+		watch: func(o *experiment.Options) {
+			o.Recorder = &recordtest.Recorder{
+				To: o.Recorder,
+				Rounds: func(int, results.Run) func(results.Round) {
+					return func(results.Round) {
+						if x.round != nil {
+							x.round()
+						}
 					}
-				}
-				return w.Add(place, run)
-			}
-			o.Rounds = func(place int, run results.Run) func(results.Round) {
-				seen := w.Progress(place, run)
-				return func(r results.Round) {
-					if seen(r); x.round != nil {
-						x.round()
+				},
+				End: func(_ int, run results.Run) error {
+					if x.finished != nil {
+						return x.finished(run.ID)
 					}
-				}
+					return nil
+				},
 			}
 			progress := o.Progress
 			o.Progress = func(p experiment.Progress) {
 				progress(p)
 				x.share = max(x.share, p.Before)
 			}
-			return o
 		},
 	}
 	return x

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fedsim/experiment"
+	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -65,17 +66,15 @@ func startTo(t *testing.T, dir string, force bool, end func(*rundir.Writer) erro
 	go func() {
 		defer close(p.ended)
 		err := experiment.Run(context.Background(), s.Experiments, experiment.Options{
-			Workers: 1, Finished: w.Add, Clock: time.Now,
-			Rounds: func(index int, run results.Run) func(results.Round) {
-				record := w.Progress(index, run)
+			Workers: 1, Clock: time.Now,
+			Recorder: &recordtest.Recorder{To: w, Rounds: func(index int, run results.Run) func(results.Round) {
 				return func(r results.Round) {
-					record(r)
 					if index == 1 && r.Round == 5 {
 						close(p.reached)
 						<-p.proceed
 					}
 				}
-			},
+			}},
 		})
 		if err != nil {
 			t.Error(err)

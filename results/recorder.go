@@ -1,0 +1,36 @@
+package results
+
+import "fedsim/internal/state"
+
+// Recorder records the runs of a scenario: [Rows] for each. Trials of tuning are not recorded.
+// Calls may overlap.
+type Recorder interface {
+	// Begin begins the record of the run at a place of the scenario. Its ID, Experiment, Method,
+	// Algorithm, Point, Tuned, Seed, Real, Relative and Objective are set, and the Metrics that
+	// are declared. A resumed run begins again, with its first round. Begin of a run that has
+	// begun and has not ended returns its rows: its rounds come again, with metrics that were
+	// declared late, and its values by client and rows by device continue.
+	Begin(index int, run Run) (Rows, error)
+	// Done reports whether the run with an ID was recorded before an interruption: it is not
+	// made again.
+	Done(id string) bool
+}
+
+// Rows records one run: its rounds, and what belongs to them. Calls do not overlap. A run that
+// fails has no End.
+type Rows interface {
+	// Round records a round, with its thetas and its values by client. Rounds that are replayed
+	// from a checkpoint have no values by client: State has set where those continue.
+	Round(*Round) error
+	// Devices records the rows by device of a round. A call without rows precedes the first round
+	// of a run with run.devices; runs without it have no calls.
+	Devices([]DeviceRow) error
+	// Model records the final model of a run with run.model before its End: a vector of weights
+	// for each task.
+	Model(tasks, features int, weights func(task int) []float64) error
+	// State codes how far the values by client are, for a checkpoint of the run. Reading precedes
+	// the first round.
+	State(*state.Coder)
+	// End completes the record of a run that is finished or interrupted.
+	End(Run) error
+}
