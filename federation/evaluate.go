@@ -2,7 +2,6 @@ package federation
 
 import (
 	"fmt"
-	"math"
 
 	"fedsim/algorithms"
 	"fedsim/results"
@@ -57,19 +56,11 @@ func (f *Federation) atOptimum() (*results.Round, error) {
 		return nil, nil
 	}
 	o := f.setup.Problem.EvaluateOn(f.setup.Pool, f.sample, f.setup.Coupling, w, nil, nil)
-	r := unevaluated(results.Round{})
+	r := results.NewRound()
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
 	if err := f.measureClients(&r, w); err != nil {
 		return nil, err
 	}
 	r.ClientMetrics, r.Client = nil, nil
 	return &r, nil
-}
-
-// unevaluated marks the figures of a round that was not evaluated.
-func unevaluated(r results.Round) results.Round {
-	nan := math.NaN()
-	r.Primal, r.Dual, r.Gap, r.Suboptimality = nan, nan, nan, nan
-	r.TrainError, r.TestError, r.ValidationError = nan, nan, nan
-	return r
 }

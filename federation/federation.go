@@ -423,7 +423,7 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	var start results.Round
 	if f.replaying() {
 		start = f.log.rounds[0]
-	} else if start, err = f.evaluate(results.Round{}); err == nil && f.clientsDue() {
+	} else if start, err = f.evaluate(results.NewRound()); err == nil && f.clientsDue() {
 		err = f.evaluateClients(&start)
 	}
 	if err != nil {
@@ -474,8 +474,6 @@ loop:
 				if r, err = f.evaluate(r); err == nil && (last || f.clientsDue() || stops(&r)) {
 					err = f.evaluateClients(&r)
 				}
-			default:
-				r = unevaluated(r)
 			}
 			if err != nil {
 				return nil, err

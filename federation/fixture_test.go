@@ -359,3 +359,13 @@ func evaluated(t testing.TB, f *Federation, r results.Round) results.Round {
 	}
 	return r
 }
+
+// unevaluated returns a round without its metrics.
+func unevaluated(r results.Round) results.Round {
+	for i := range results.RoundColumns {
+		if c := &results.RoundColumns[i]; !c.Kind.Measured() {
+			c.Set(&r, results.Unknown(c.Type()))
+		}
+	}
+	return r
+}

@@ -261,11 +261,7 @@ func (f *Federation) checkReplayed(r results.Round) (results.Round, error) {
 		return r, log.err
 	}
 	saved := log.rounds[f.round]
-	same := saved.Round == r.Round && saved.Outer == r.Outer && saved.Participants == r.Participants && saved.Dropped == r.Dropped && saved.Late == r.Late
-	for _, x := range [...][2]float64{{saved.TimeS, r.TimeS}, {saved.FLOPs, r.FLOPs}, {saved.BytesDown, r.BytesDown}, {saved.BytesUp, r.BytesUp}, {saved.EnergyJ, r.EnergyJ}} {
-		same = same && math.Float64bits(x[0]) == math.Float64bits(x[1])
-	}
-	if !same {
+	if !results.SameMeasures(results.RoundColumns, &saved, &r) {
 		return r, ErrMismatch
 	}
 	if f.round == len(log.rounds)-1 {

@@ -10,7 +10,7 @@ import (
 	"fedsim/results"
 )
 
-// runRound runs one round and returns its results without the objective.
+// runRound runs one round and returns its results without metrics.
 func (f *Federation) runRound() results.Round {
 	f.open.ended = false
 	f.open.began = f.clients.Now()
@@ -64,15 +64,13 @@ func (f *Federation) runRound() results.Round {
 	return r
 }
 
-// account ends the accounts of the round and returns its results without the
-// objective.
+// account ends the accounts of the round and returns its results without metrics.
 func (f *Federation) account() results.Round {
 	traffic := f.clients.Take()
-	r := results.Round{
-		Outer: f.outer, Round: f.round + 1,
-		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late + f.tally.refused,
-		FLOPs: traffic.FLOPs, BytesDown: traffic.BytesDown, BytesUp: traffic.BytesUp,
-	}
+	r := results.NewRound()
+	r.Outer, r.Round = f.outer, f.round+1
+	r.Participants, r.Dropped, r.Late = f.tally.taken, f.tally.dropped, f.tally.late+f.tally.refused
+	r.FLOPs, r.BytesDown, r.BytesUp = traffic.FLOPs, traffic.BytesDown, traffic.BytesUp
 	if f.continuous() {
 		f.tally.cohort, f.tally.asked = f.wanted-f.async.free, f.wanted
 	}

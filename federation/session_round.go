@@ -191,7 +191,7 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	f := s.f
 	if round == 0 && f.round == 0 && !s.began && !s.started {
 		s.started = true
-		return unevaluated(results.Round{}), nil
+		return results.NewRound(), nil
 	}
 	if err := s.checkClose(round, taken, serverFLOPs); err != nil {
 		return results.Round{}, err
@@ -220,7 +220,7 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	if s.policy {
 		s.awaitAvailable()
 	}
-	return unevaluated(r), nil
+	return r, nil
 }
 
 // checkClose refuses a round that cannot be closed.

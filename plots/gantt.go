@@ -188,7 +188,7 @@ func (m mark) sample(c *draw.Canvas, x, y vg.Length) {
 func (g *Gantt) plot() *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	time := Quantity{Label: "virtual time", Units: timeUnits}
+	time := Quantity{Label: "virtual time", Units: units["s"]}
 	if g.Relative {
 		time = Quantity{Label: "virtual time (relative units)"}
 	}

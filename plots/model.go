@@ -139,15 +139,7 @@ func (m *model) curvesOf(r *results.Run) []curve {
 // not on the axis, such as time 0 on a logarithmic axis, and steps back in time.
 func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 	c := curve{interrupted: r.Status == results.Interrupted}
-	var sum float64
-	for i := range r.Rounds {
-		x := m.x.of(&r.Rounds[i])
-		if m.x.total {
-			if !math.IsNaN(x) {
-				sum += x
-			}
-			x = sum
-		}
+	for i, x := range m.x.Values(r) {
 		px, py := m.xScale.place(x), m.yScale.place(y(&r.Rounds[i]))
 		if math.IsNaN(px) || math.IsInf(px, 0) || math.IsNaN(py) || math.IsInf(py, 1) || py < -math.MaxFloat64 && m.yScale == linear {
 			continue

@@ -207,7 +207,7 @@ func TestDrawRefuses(t *testing.T) {
 		runs   []results.Run
 		want   string
 	}{
-		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1), `figure "methods": x = "tiem": must be one of time_s, round, flops, bytes_up, energy_j`},
+		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1), `figure "methods": x = "tiem": must be one of round, time_s, flops, bytes_down, bytes_up, energy_j`},
 		{func(f *results.Figure) { f.Y = "time_s" }, methodRuns(1), `y = "time_s": must be one of suboptimality, primal`},
 		{func(f *results.Figure) { f.YScale = "logarithmic" }, methodRuns(1), `y_scale = "logarithmic": must be one of linear, log`},
 		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1), `panel = "net": no run has this key: must be one of method, network`},

@@ -21,6 +21,7 @@ type Quantity struct {
 	Signed  bool    `json:"-"`     // values may be zero or negative: these need a linear axis
 
 	real  string // label for real-valued targets; empty: Label
+	base  string // unit of the values: "s", "J", "B" or "FLOP"; empty: none
 	of    func(*results.Round) float64
 	total bool // cumulative over the rounds
 	count bool // counts events during a round, not the state after it
@@ -70,24 +71,28 @@ func namedQuantities(runs []results.Run) (list []Quantity) {
 	return list
 }
 
-var (
-	timeUnits   = []unit{{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}
-	flopUnits   = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}}
-	byteUnits   = []unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
-	energyUnits = []unit{{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}}
-)
-
-const timeLabel = "estimated time"
+// units are those of amounts, by the unit of their column.
+var units = map[string][]unit{
+	"s":    {{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}},
+	"FLOP": {{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}},
+	"B":    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}},
+	"J":    {{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}},
+}
 
 // quantities are all quantities: the values of x in a figure, and then those of y. Every
-// metric of package results is one.
+// metric of package results is one, and every column of a round with a label.
 var quantities = func() []Quantity {
-	list := []Quantity{
-		{Name: "time_s", Label: timeLabel, X: true, of: func(r *results.Round) float64 { return r.TimeS }, Units: timeUnits},
-		{Name: "round", Label: "rounds", X: true, of: func(r *results.Round) float64 { return float64(r.Round) }},
-		{Name: "flops", Label: "work of all devices", X: true, of: func(r *results.Round) float64 { return r.FLOPs }, total: true, Units: flopUnits},
-		{Name: "bytes_up", Label: "data sent to the server", X: true, of: func(r *results.Round) float64 { return r.BytesUp }, total: true, Units: byteUnits},
-		{Name: "energy_j", Label: "energy of all devices", X: true, of: func(r *results.Round) float64 { return r.EnergyJ }, total: true, Units: energyUnits},
+	var list, counts []Quantity
+	for i := range results.RoundColumns {
+		c := &results.RoundColumns[i]
+		value := func(r *results.Round) float64 { return c.Get(r).Real() }
+		switch {
+		case c.Label == "":
+		case c.Horizontal():
+			list = append(list, Quantity{Name: c.Name, Label: c.Label, X: true, base: c.Unit, Units: units[c.Unit], of: value, total: c.Kind == results.CostColumn})
+		default:
+			counts = append(counts, Quantity{Name: c.Name, Label: c.Label, Y: true, of: func(r *results.Round) float64 { return afterStart(r, value(r)) }, count: true})
+		}
 	}
 	for _, m := range results.Metrics() {
 		q := Quantity{Name: m.Name, Label: m.Label, Y: true, real: m.Real, of: m.Of}
@@ -99,12 +104,8 @@ var quantities = func() []Quantity {
 		}
 		list = append(list, q)
 	}
-	list = append(list,
-		Quantity{Name: "participants", Label: "responses used", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Participants)) }, count: true},
-		Quantity{Name: "dropped", Label: "devices dropped", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Dropped)) }, count: true},
-		Quantity{Name: "late", Label: "late responses", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Late)) }, count: true},
-		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []results.Theta { return r.Thetas }},
-	)
+	list = append(append(list, counts...),
+		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []results.Theta { return r.Thetas }})
 	for i := range list {
 		if list[i].Units == nil {
 			list[i].Units = []unit{} // not null in JSON
@@ -168,16 +169,31 @@ func (q Quantity) on(runs []results.Run) Quantity {
 		}
 		q.Label = q.real
 	}
-	if n := count(func(r *results.Run) bool { return r.Relative }); n > 0 && (q.Label == timeLabel || q.Name == "energy_j") {
-		base := map[bool]string{true: "s", false: "J"}[q.Label == timeLabel]
+	if n := count(func(r *results.Run) bool { return r.Relative }); n > 0 && (q.base == "s" || q.base == "J") {
 		q.Units = []unit{}
 		if n < len(runs) {
-			q.Label += " (" + base + " or relative units)"
+			q.Label += " (" + q.base + " or relative units)"
 		} else {
 			q.Label += " (relative units)"
 		}
 	}
 	return q
+}
+
+// Values returns the values of a run by round: sums over the rounds of an amount, and NaN where
+// nothing is known. It is for quantities whose Devices is false.
+func (q *Quantity) Values(r *results.Run) []float64 {
+	values, sum := make([]float64, len(r.Rounds)), 0.0
+	for i := range values {
+		values[i] = q.of(&r.Rounds[i])
+		if q.total {
+			if !math.IsNaN(values[i]) {
+				sum += values[i]
+			}
+			values[i] = sum
+		}
+	}
+	return values
 }
 
 // unitFor returns the largest unit in which most is at least 1.5.

@@ -36,6 +36,14 @@ const (
 	MetricColumn             // measures the model
 )
 
+// Measured reports whether columns of the kind do not depend on the model: the simulation
+// measures them.
+func (k Kind) Measured() bool { return k != MetricColumn }
+
+// Horizontal reports whether figures show the column on their horizontal axis: rounds, time, and
+// amounts, whose sum they show. Counts of a round are on the vertical axis.
+func (c *Column[R]) Horizontal() bool { return c.Kind == KeyColumn || c.Unit != "" }
+
 // Get returns the value of a record.
 func (c *Column[R]) Get(r *R) Value {
 	switch field := c.Field(r).(type) {
@@ -104,11 +112,11 @@ func CodeRecord[R any](code *state.Coder, columns []Column[R], r *R) {
 	}
 }
 
-// SameRecord reports whether two records have the same values, bit for bit, in columns of the
-// given kinds.
-func SameRecord[R any](columns []Column[R], a, b *R, kinds ...Kind) bool {
+// SameMeasures reports whether two records have the same values, bit for bit, in all columns but
+// metrics.
+func SameMeasures[R any](columns []Column[R], a, b *R) bool {
 	for i := range columns {
-		if c := &columns[i]; slices.Contains(kinds, c.Kind) && c.Get(a) != c.Get(b) {
+		if c := &columns[i]; c.Kind.Measured() && c.Get(a) != c.Get(b) {
 			return false
 		}
 	}

@@ -18,8 +18,8 @@ type Figure struct {
 	Title    string  `toml:"title" doc:"title above the panels"`
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
-	X        string  `toml:"x" doc:"horizontal axis: time_s, round, flops, bytes_up or energy_j (the last three cumulated), or epsilon (privacy.mechanism)"`
-	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error, test_error or validation_error (root mean square errors for real targets), train_accuracy, test_accuracy or validation_accuracy (1 minus the error, for classes), a statistic over clients (such as test_error_worst10; needs run.client_metrics and run.clients_every), a metric that a learner declares (such as test_loss), participants, dropped or late (devices in a round), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
+	X        string  `toml:"x" doc:"horizontal axis: time_s, round, or an amount of rounds.csv, cumulated (flops, bytes_down, bytes_up, energy_j), or epsilon (privacy.mechanism)"`
+	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error, test_error or validation_error (root mean square errors for real targets), train_accuracy, test_accuracy or validation_accuracy (1 minus the error, for classes), a statistic over clients (such as test_error_worst10; needs run.client_metrics and run.clients_every), a metric that a learner declares (such as test_loss), a count of rounds.csv (such as participants, dropped or late: devices in a round), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
 	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis, noted in the figure; 0: all data"`
@@ -49,12 +49,29 @@ const (
 
 // XNames and YNames are the quantities of the axes.
 var (
-	XNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
-	YNames = slices.Concat(MetricNames(), []string{"participants", "dropped", "late", "theta"})
+	XNames = axisColumns(true)
+	YNames = slices.Concat(MetricNames(), axisColumns(false), []string{theta})
 )
 
-// noLimit are vertical axes without a value at the optimum.
-var noLimit = []string{Suboptimality, "primal", "gap", "participants", "dropped", "late", "theta"}
+const theta = "theta"
+
+// axisColumns returns the names of the columns for horizontal axes, or of the counts for vertical
+// ones.
+func axisColumns(horizontal bool) (names []string) {
+	for i := range RoundColumns {
+		if c := &RoundColumns[i]; c.Label != "" && c.Horizontal() == horizontal {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// hasLimit reports whether a vertical axis may have a value at the optimum: an error, or a
+// metric that a run declares.
+func hasLimit(y string) bool {
+	m, known := column(y)
+	return known && m.Share || !known && (IsAccuracy(y) || !slices.Contains(YNames, y))
+}
 
 // Validate reports all problems of a figure, except the names of its panel, series and
 // emphasis, which only an experiment can check. The vertical axis may be a metric that a
@@ -81,7 +98,7 @@ func (f *Figure) Validate(c *config.Checker) {
 		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value, "must be a number that is not negative")
 	}
 	if f.Limits {
-		c.Require(!slices.Contains(noLimit, f.Y), "limits", f.Limits, fmt.Sprintf("must be false with y = %q: the optimum has limits of errors", f.Y))
+		c.Require(hasLimit(f.Y), "limits", f.Limits, fmt.Sprintf("must be false with y = %q: the optimum has limits of errors", f.Y))
 	}
 	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
 }

@@ -183,36 +183,39 @@ func isNamed(declared []NamedMetric, name string) bool {
 // Of returns the value after a round, NaN where the round was not evaluated or the method
 // does not have the metric.
 func (m *Metric) Of(r *Round) float64 {
-	switch m.Name {
-	case Suboptimality:
-		return r.Suboptimality
-	case "primal":
-		return r.Primal
-	case "gap":
-		return r.Gap
-	case "train_error":
-		return r.TrainError
-	case "test_error":
-		return r.TestError
-	case "validation_error":
-		return r.ValidationError
-	default:
-		for i := range r.Metrics {
-			if r.Metrics[i].is(m.Name) {
-				return r.Metrics[i].Value
-			}
-		}
-		if m.Complement != "" {
-			of, _ := column(m.Complement)
-			return 1 - of.Of(r)
-		}
-		return math.NaN()
+	if c := metricColumns[m.Name]; c != nil {
+		return c.Get(r).Real()
 	}
+	for i := range r.Metrics {
+		if r.Metrics[i].is(m.Name) {
+			return r.Metrics[i].Value
+		}
+	}
+	if c := metricColumns[m.Complement]; c != nil {
+		return 1 - c.Get(r).Real()
+	}
+	return math.NaN()
 }
+
+// metricColumns are the columns of metrics, by name.
+var metricColumns = func() map[string]*Column[Round] {
+	found := map[string]*Column[Round]{}
+	for i := range RoundColumns {
+		if _, is := column(RoundColumns[i].Name); is {
+			found[RoundColumns[i].Name] = &RoundColumns[i]
+		}
+	}
+	return found
+}()
 
 // Known reports whether any round of the run has a value.
 func (m *Metric) Known(r *Run) bool {
-	return slices.ContainsFunc(r.Rounds, func(x Round) bool { return !math.IsNaN(m.Of(&x)) })
+	for i := range r.Rounds {
+		if !math.IsNaN(m.Of(&r.Rounds[i])) {
+			return true
+		}
+	}
+	return false
 }
 
 // Reached reports whether a value is as good as a target. NaN is not.

@@ -124,6 +124,19 @@ var RoundColumns = []Column[Round]{
 	{Kind: CostColumn, Name: "energy_j", Unit: "J", Label: "energy of all devices", Doc: "drawn by all devices in the round", Field: func(r *Round) any { return &r.EnergyJ }},
 }
 
+// NewRound returns a round whose metrics, and counts that may be unknown, are unknown; the other
+// fields are zero.
+func NewRound() Round { return newRound }
+
+var newRound = func() (r Round) {
+	for i := range RoundColumns {
+		if c := &RoundColumns[i]; c.Kind == MetricColumn || c.Optional {
+			c.Set(&r, Unknown(c.Type()))
+		}
+	}
+	return r
+}()
+
 // Evaluated reports whether the model was evaluated after the round: some metric is known.
 func (r *Round) Evaluated() bool {
 	known := func(v float64) bool { return !math.IsNaN(v) }
@@ -140,19 +153,19 @@ func (r *Run) Last() (round Round, ok bool) {
 	return Round{}, false
 }
 
-// Total returns the sums over all rounds of Participants, Dropped, Late, FLOPs,
-// BytesDown, BytesUp and EnergyJ. The other fields are zero.
+// Total returns the sums of costs over all rounds. The other fields are zero.
 func (r *Run) Total() Round {
 	var sum Round
-	for i := range r.Rounds {
-		x := &r.Rounds[i]
-		sum.Participants += x.Participants
-		sum.Dropped += x.Dropped
-		sum.Late += x.Late
-		sum.FLOPs += x.FLOPs
-		sum.BytesDown += x.BytesDown
-		sum.BytesUp += x.BytesUp
-		sum.EnergyJ += x.EnergyJ
+	for i := range RoundColumns {
+		c := &RoundColumns[i]
+		if c.Kind != CostColumn {
+			continue
+		}
+		total := c.Get(&sum)
+		for k := range r.Rounds {
+			total = total.plus(c.Get(&r.Rounds[k]))
+		}
+		c.Set(&sum, total)
 	}
 	return sum
 }

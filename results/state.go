@@ -4,15 +4,7 @@ import "fedsim/internal/state"
 
 // State codes a round, bit for bit, without its values by client.
 func (r *Round) State(c *state.Coder) {
-	for _, x := range []*int{&r.Outer, &r.Round, &r.Participants, &r.Dropped, &r.Late} {
-		c.Int(x)
-	}
-	for _, x := range []*float64{
-		&r.TimeS, &r.Primal, &r.Dual, &r.Gap, &r.Suboptimality, &r.TrainError, &r.TestError, &r.ValidationError,
-		&r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ,
-	} {
-		c.Float64(x)
-	}
+	CodeRecord(c, RoundColumns, r)
 	n := c.Count(len(r.Thetas))
 	if c.Reads() {
 		r.Thetas = nil

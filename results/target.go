@@ -261,11 +261,12 @@ type Cost struct {
 // ok = false without one.
 func (r *Run) Reached(t Target) (round Round, ok bool) {
 	m, _ := r.Metric(t.Metric)
-	i := slices.IndexFunc(r.Rounds, func(x Round) bool { return m.Reached(m.Of(&x), t.Value) })
-	if i < 0 {
-		return Round{}, false
+	for i := range r.Rounds {
+		if x := &r.Rounds[i]; m.Reached(m.Of(x), t.Value) {
+			return *x, true
+		}
 	}
-	return r.Rounds[i], true
+	return Round{}, false
 }
 
 // CostTo returns the cost of reaching a target, or ok = false and NaN when the run never

@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{
-		`"devices":4`, `"available":[[0,3]]`, `"row":{"round":0,`, `"end":"all"`, `"participants":2,`, `"model_hash":"0123456789abcdef"`,
+		`"devices":4`, `"available":[[0,3]]`, `"row":{"outer":0,"round":0,`, `"end":"all"`, `"participants":2,`, `"model_hash":"0123456789abcdef"`,
 	} {
 		if !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d is %s: must hold %s", i, answers[i], want)

@@ -173,15 +173,17 @@ func (r *response) refused(all []federation.Refusal) {
 func (r *response) row(x *results.Round) {
 	r.name("row")
 	r.b = append(r.b, '{')
-	r.integer("round", int64(x.Round))
-	r.float("time_s", x.TimeS)
-	r.integer("participants", int64(x.Participants))
-	r.integer("dropped", int64(x.Dropped))
-	r.integer("late", int64(x.Late))
-	r.float("flops", x.FLOPs)
-	r.float("bytes_down", x.BytesDown)
-	r.float("bytes_up", x.BytesUp)
-	r.float("energy_j", x.EnergyJ)
+	for i := range results.RoundColumns {
+		c := &results.RoundColumns[i]
+		if !c.Kind.Measured() {
+			continue
+		}
+		if v := c.Get(x); v.Type() == results.WholeType && !v.IsUnknown() {
+			r.integer(c.Name, v.Whole())
+		} else {
+			r.float(c.Name, v.Real())
+		}
+	}
 	r.b = append(r.b, '}')
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/plots"
 	"fedsim/results"
 )
 
@@ -30,47 +31,23 @@ type column struct {
 	of   func(run, row int) float64
 }
 
-// roundColumns returns the columns of every report. FLOPs, bytes and joules are
-// cumulative.
-func roundColumns(runs []results.Run) []column {
-	total := func(name string, of func(*results.Round) float64) column {
-		sums := make([][]float64, len(runs))
-		for i := range runs {
-			sum := 0.0
-			for j := range runs[i].Rounds {
-				sum += of(&runs[i].Rounds[j])
-				sums[i] = append(sums[i], sum)
+// roundColumns returns the columns of every report: the quantities of figures.
+func roundColumns(runs []results.Run) (columns []column) {
+	for _, q := range plots.Quantities(runs) {
+		var of func(run, row int) float64
+		if q.Devices {
+			if !measured(runs) {
+				continue
 			}
+			of = func(run, row int) float64 { return medianTheta(&runs[run].Rounds[row]) }
+		} else {
+			values := make([][]float64, len(runs))
+			for i := range runs {
+				values[i] = q.Values(&runs[i])
+			}
+			of = func(run, row int) float64 { return values[run][row] }
 		}
-		return column{name, 64, func(run, row int) float64 { return sums[run][row] }}
-	}
-	plain := func(name string, of func(*results.Round) float64) column {
-		return column{name, 64, func(run, row int) float64 { return of(&runs[run].Rounds[row]) }}
-	}
-	columns := []column{
-		plain("round", func(r *results.Round) float64 { return float64(r.Round) }),
-		plain("time_s", func(r *results.Round) float64 { return r.TimeS }),
-		plain("primal", func(r *results.Round) float64 { return r.Primal }),
-		plain("gap", func(r *results.Round) float64 { return r.Gap }),
-		plain("suboptimality", func(r *results.Round) float64 { return r.Suboptimality }),
-		plain("train_error", func(r *results.Round) float64 { return afterStart(r, r.TrainError) }),
-		plain("test_error", func(r *results.Round) float64 { return afterStart(r, r.TestError) }),
-		plain("validation_error", func(r *results.Round) float64 { return afterStart(r, r.ValidationError) }),
-		plain("participants", func(r *results.Round) float64 { return afterStart(r, float64(r.Participants)) }),
-		plain("dropped", func(r *results.Round) float64 { return afterStart(r, float64(r.Dropped)) }),
-		plain("late", func(r *results.Round) float64 { return afterStart(r, float64(r.Late)) }),
-		total("flops", func(r *results.Round) float64 { return r.FLOPs }),
-		total("bytes_up", func(r *results.Round) float64 { return r.BytesUp }),
-		total("energy_j", func(r *results.Round) float64 { return r.EnergyJ }),
-	}
-	if measured(runs) {
-		columns = append(columns, plain("theta", medianTheta))
-	}
-	for _, m := range results.NamedMetrics(runs) {
-		columns = append(columns, plain(m.Name, m.Of))
-	}
-	for _, m := range results.Accuracies(runs) {
-		columns = append(columns, plain(m.Name, func(r *results.Round) float64 { return afterStart(r, m.Of(r)) }))
+		columns = append(columns, column{q.Name, 64, of})
 	}
 	return columns
 }
@@ -101,14 +78,6 @@ func medianTheta(r *results.Round) float64 {
 	}
 	slices.Sort(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
-}
-
-// afterStart returns v, or NaN for round 0, which has no responses and no model.
-func afterStart(r *results.Round, v float64) float64 {
-	if r.Round == 0 {
-		return math.NaN()
-	}
-	return v
 }
 
 // pack selects the rows of the page and packs them.

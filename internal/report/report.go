@@ -62,37 +62,24 @@ type provenance struct {
 // reportRun is a run without its rounds, which are rows First to First+Count-1 of the
 // columns.
 type reportRun struct {
-	ID         string         `json:"id"`
-	Experiment int            `json:"experiment"`
-	Panel      int            `json:"panel"`
-	Line       int            `json:"line"`
-	Method     string         `json:"method"`
-	Algorithm  string         `json:"algorithm"`
-	Seed       uint64         `json:"seed,string"`
-	Status     results.Status `json:"status"`
-	Reason     string         `json:"reason"`
-	Tuned      string         `json:"tuned"`
-	Optimum    results.Number `json:"optimum"`
-	OptimumGap results.Number `json:"optimum_gap"`
-	EventHash  results.Hash   `json:"event_hash"`
-	ModelHash  results.Hash   `json:"model_hash"`
-	First      int            `json:"first"`
-	Count      int            `json:"count"`
-	Totals     totals         `json:"totals"`
-	Stragglers *attribution   `json:"stragglers"` // null without rows by device
-}
-
-// totals are sums over the rounds of a run.
-type totals struct {
-	Rounds       int            `json:"rounds"`
-	TimeS        results.Number `json:"time_s"`
-	Participants int            `json:"participants"`
-	Dropped      int            `json:"dropped"`
-	Late         int            `json:"late"`
-	FLOPs        results.Number `json:"flops"`
-	BytesDown    results.Number `json:"bytes_down"`
-	BytesUp      results.Number `json:"bytes_up"`
-	EnergyJ      results.Number `json:"energy_j"`
+	ID         string                    `json:"id"`
+	Experiment int                       `json:"experiment"`
+	Panel      int                       `json:"panel"`
+	Line       int                       `json:"line"`
+	Method     string                    `json:"method"`
+	Algorithm  string                    `json:"algorithm"`
+	Seed       uint64                    `json:"seed,string"`
+	Status     results.Status            `json:"status"`
+	Reason     string                    `json:"reason"`
+	Tuned      string                    `json:"tuned"`
+	Optimum    results.Number            `json:"optimum"`
+	OptimumGap results.Number            `json:"optimum_gap"`
+	EventHash  results.Hash              `json:"event_hash"`
+	ModelHash  results.Hash              `json:"model_hash"`
+	First      int                       `json:"first"`
+	Count      int                       `json:"count"`
+	Totals     map[string]results.Number `json:"totals"`     // rounds, time_s, and each cost of rounds.csv
+	Stragglers *attribution              `json:"stragglers"` // null without rows by device
 }
 
 // Read returns the report of a run directory. If the run is not complete, it contains the
@@ -193,9 +180,11 @@ func (r *Report) addRuns(runs []results.Run) {
 		if n := len(run.Rounds); n > 0 {
 			last = run.Rounds[n-1]
 		}
-		of.Totals = totals{
-			Rounds: last.Round, TimeS: results.Number(last.TimeS), Participants: sum.Participants, Dropped: sum.Dropped, Late: sum.Late,
-			FLOPs: results.Number(sum.FLOPs), BytesDown: results.Number(sum.BytesDown), BytesUp: results.Number(sum.BytesUp), EnergyJ: results.Number(sum.EnergyJ),
+		of.Totals = map[string]results.Number{"rounds": results.Number(last.Round), "time_s": results.Number(last.TimeS)}
+		for i := range results.RoundColumns {
+			if c := &results.RoundColumns[i]; c.Kind == results.CostColumn {
+				of.Totals[c.Name] = results.Number(c.Get(&sum).Real())
+			}
 		}
 		r.Runs = append(r.Runs, of)
 	}

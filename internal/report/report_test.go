@@ -20,6 +20,7 @@ import (
 
 	"fedsim/internal/analysis/explain"
 	_ "fedsim/internal/rapidseed"
+	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -133,16 +134,23 @@ func TestColumns(t *testing.T) {
 	same := func(a, b float64) bool {
 		return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 	}
+	afterStart := func(r *results.Round, v float64) float64 { // round 0 has no responses and no model
+		if r.Round == 0 {
+			return math.NaN()
+		}
+		return v
+	}
 	for i := range found.Runs {
-		flops, bytes, energy := 0.0, 0.0, 0.0
+		flops, down, bytes, energy := 0.0, 0.0, 0.0, 0.0
 		for h := range found.Runs[i].Rounds {
 			x, at := &found.Runs[i].Rounds[h], r.Runs[i].First+h
 			flops += x.FLOPs
+			down += x.BytesDown
 			bytes += x.BytesUp
 			energy += x.EnergyJ
 			for name, want := range map[string]float64{
 				"round": float64(x.Round), "time_s": x.TimeS, "primal": x.Primal, "gap": x.Gap, "suboptimality": x.Suboptimality,
-				"train_error": afterStart(x, x.TrainError), "test_error": afterStart(x, x.TestError), "validation_error": math.NaN(), "flops": flops, "bytes_up": bytes, "energy_j": energy,
+				"train_error": afterStart(x, x.TrainError), "test_error": afterStart(x, x.TestError), "validation_error": math.NaN(), "flops": flops, "bytes_down": down, "bytes_up": bytes, "energy_j": energy,
 				"train_accuracy": afterStart(x, 1-x.TrainError), "test_accuracy": afterStart(x, 1-x.TestError),
 				"dropped": afterStart(x, float64(x.Dropped)), "late": afterStart(x, float64(x.Late)), "participants": afterStart(x, float64(x.Participants)),
 			} {
@@ -152,8 +160,8 @@ func TestColumns(t *testing.T) {
 			}
 		}
 	}
-	if len(columns) != 16 {
-		t.Errorf("has %d columns, must have 16 without rows by device", len(columns))
+	if want := len(results.XNames) + len(results.YNames) - 2; len(columns) != want { // no validation rows, no theta
+		t.Errorf("has %d columns, must have %d without rows by device", len(columns), want)
 	}
 }
 
@@ -174,7 +182,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("run %d is at %v, must be at %v", i, got, want)
 		}
 	}
-	if got := r.Runs[4].Totals; got.Rounds != 3 || got.TimeS != 5 || got.Participants != 21 || got.Dropped != 12 || got.BytesUp != 90 {
+	if got := r.Runs[4].Totals; got["rounds"] != 3 || got["time_s"] != 5 || got["participants"] != 21 || got["dropped"] != 12 || got["bytes_up"] != 90 {
 		t.Errorf("totals of run 4 are %+v", got)
 	}
 	// The two seeds of "slow" at 0.5 start at 7 and 8 and do not reach 0.1 in three rounds.
@@ -266,8 +274,9 @@ func TestRelativeUnits(t *testing.T) {
 	if e := &r.Experiments[0]; !e.Relative || !strings.Contains(e.Caption, "not seconds") {
 		t.Errorf("experiment %+v", e)
 	}
-	if !found.Runs[0].Relative || r.Quantities[0].Name != "time_s" || len(r.Quantities[0].Units) == 0 {
-		t.Errorf("no units of time: %+v", r.Quantities[0])
+	at := slices.IndexFunc(r.Quantities, func(q plots.Quantity) bool { return q.Name == "time_s" })
+	if !found.Runs[0].Relative || len(r.Quantities[at].Units) == 0 {
+		t.Errorf("no units of time: %+v", r.Quantities[at])
 	}
 }
 

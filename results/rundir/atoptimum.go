@@ -36,14 +36,11 @@ func (a atOptimum) round(declared []results.NamedMetric) *results.Round {
 	if a == nil {
 		return nil
 	}
-	r := &results.Round{}
+	r := results.NewRound()
 	for i := range results.RoundColumns {
-		if c := &results.RoundColumns[i]; c.Kind == results.MetricColumn {
-			v, ok := a[c.Name]
-			if !ok {
-				v = math.NaN()
-			}
-			c.Set(r, results.Real(v))
+		c := &results.RoundColumns[i]
+		if v, ok := a[c.Name]; ok && c.Kind == results.MetricColumn {
+			c.Set(&r, results.Real(v))
 		}
 	}
 	for _, m := range results.WithStatistics(declared) {
@@ -51,5 +48,5 @@ func (a atOptimum) round(declared []results.NamedMetric) *results.Round {
 			r.Metrics = append(r.Metrics, results.NamedValue{Split: m.Split, Name: m.Name, Value: v})
 		}
 	}
-	return r
+	return &r
 }

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	progressFormat = 8           // version of the layout of the log and of state files
+	progressFormat = 9           // version of the layout of the log and of state files
 	progressEvery  = time.Second // least time between two writes
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )

@@ -309,7 +309,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	}
 	for from, to := range map[string][2]string{
 		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
-		`"format":8`:   {`"format":7`, "was written by another version of fedsim: format = 7, must be 8"},
+		`"format":9`:   {`"format":8`, "was written by another version of fedsim: format = 8, must be 9"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
