@@ -46,10 +46,7 @@ type apflSpace struct {
 	first bool    // the next mini-batch is its first
 }
 
-var (
-	_ Personal = (*apfl)(nil)
-	_ Weighted = (*apfl)(nil)
-)
+var _ Stateful = (*apfl)(nil)
 
 func init() {
 	registerPersonal(Factory{
@@ -58,10 +55,6 @@ func init() {
 		Reference: "Deng, Kamani, Mahdavi: Adaptive Personalized Federated Learning, arXiv:2003.13461, 2020",
 		Options: func() Options {
 			return &apflOptions{PersonalOptions: defaultPersonal(), Alpha: 0.5, Adaptive: true}
-		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			opts := o.(*apflOptions)
-			return opts.times(2, shape)
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, values := o.(*apflOptions), s.Problem.Values()
@@ -83,6 +76,9 @@ func init() {
 			})
 			return f, nil
 		},
+	}, func(o Options, shape mtl.Shape) Workload {
+		opts := o.(*apflOptions)
+		return opts.times(2, shape)
 	})
 }
 
@@ -92,10 +88,6 @@ func mix(x []float64, alpha float64, v, u []float64) {
 		x[j] = float64(alpha*v[j]) + float64((1-alpha)*u[j])
 	}
 }
-
-// StepFLOPs returns the cost of a row of a whole mini-batch: a gradient and an update for each
-// of two models.
-func (f *apfl) StepFLOPs() float64 { return 2 * f.fedAvg.StepFLOPs() }
 
 // Solve makes the device's local steps, from w and from its own model.
 func (f *apfl) Solve(r Request) Work {

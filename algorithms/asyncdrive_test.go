@@ -27,7 +27,7 @@ type course struct {
 	flops    float64
 }
 
-func newCourse(a Linear, p *mtl.Problem, delay func(device, attempt int) float64) *course {
+func newCourse(a Algorithm, p *mtl.Problem, delay func(device, attempt int) float64) *course {
 	return &course{a: a.(Asynchronous), p: p, delay: delay, due: make([]float64, p.Devices()), attempts: make([]int, p.Devices())}
 }
 
@@ -82,7 +82,7 @@ func (c *course) next() (device int, taken bool) {
 		c.a.Discard(k)
 	} else {
 		var flops float64
-		taken, flops = c.a.Receive(k)
+		taken, flops, _ = c.a.Receive(k)
 		c.flops += flops
 		if taken {
 			c.taken++

@@ -110,7 +110,7 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 		twin := start(t, name, p, c, smaller).(Asynchronous)
 		for h := range 5 {
 			for k := range p.Devices() {
-				if values := a.Send(k); values != p.Features() {
+				if values, _ := a.Send(k); values != p.Features() {
 					t.Fatalf("device %d is sent %d values", k, values)
 				}
 				twin.Send(k)
@@ -182,41 +182,41 @@ func TestResponsesAllocateNothing(t *testing.T) {
 }
 
 // A timing run takes every response, for the methods that work without rounds. For
-// others it is not Asynchronous.
+// others it says that it does not.
 func TestTimedAsynchronous(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for _, name := range learningMethods() {
-		f, _ := Lookup(name)
-		if f.Workload == nil {
+		about := describe(name, p.Shape())
+		if about.Work.Steps == nil {
 			continue
 		}
-		o := f.Options()
-		timed, err := NewTimingOnly(f, Setup{Rows: []int32{14, 5, 30}}, o, p.Shape())
+		f, _ := Lookup(name)
+		timed, err := f.Timed().Start(Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape()}, f.Options())
 		if err != nil {
 			t.Fatal(err)
 		}
 		learnt := start(t, name, p, c, nil)
-		_, want := learnt.(Asynchronous)
-		a, got := timed.(Asynchronous)
-		if got != want {
-			t.Errorf("%s: timed without rounds is %v, learning %v", name, got, want)
+		b, want := learnt.(Asynchronous)
+		if a := timed.About.Asynchronous; a != Can(want) || a != about.Asynchronous {
+			t.Errorf("%s: timed without rounds is %v, learning %v", name, a, want)
 		}
-		if timed.StepFLOPs() != learnt.StepFLOPs() {
-			t.Errorf("%s: a step takes %g FLOPs, learning %g", name, timed.StepFLOPs(), learnt.StepFLOPs())
+		if x, y := timed.About.Work.StepFLOPs, learnt.Describe().Work.StepFLOPs; x != y || x <= 0 {
+			t.Errorf("%s: a step takes %g FLOPs, learning %g", name, x, y)
 		}
-		if !got {
+		if !want {
 			continue
 		}
-		b := learnt.(Asynchronous)
+		a := timed.Asynchronous
 		for k := range 3 {
-			if x, y := a.Send(k), b.Send(k); x != y {
+			x, _ := a.Send(k)
+			if y, _ := b.Send(k); x != y {
 				t.Errorf("%s: %d values are sent, learning %d", name, x, y)
 			}
-			x, y := a.Solve(request(k, 0, NoLimit, 0)), b.Solve(request(k, 0, NoLimit, 0))
-			if x.Steps != y.Steps || x.Values != y.Values || x.FLOPs < y.FLOPs {
-				t.Errorf("%s: device %d does %+v, learning %+v", name, k, x, y)
+			did, y := a.Solve(request(k, 0, NoLimit, 0)), b.Solve(request(k, 0, NoLimit, 0))
+			if did.Steps != y.Steps || did.Values != y.Values || did.FLOPs < y.FLOPs {
+				t.Errorf("%s: device %d does %+v, learning %+v", name, k, did, y)
 			}
-			if taken, flops := a.Receive(k); !taken || flops != 0 {
+			if taken, flops, _ := a.Receive(k); !taken || flops != 0 {
 				t.Errorf("%s: taken is %v at %g FLOPs", name, taken, flops)
 			}
 		}

@@ -68,30 +68,22 @@ type asyncMOCHA struct {
 	served    float64               // FLOPs of the server in the open round
 }
 
-var (
-	_ Asynchronous = (*asyncMOCHA)(nil)
-	_ Measurer     = (*asyncMOCHA)(nil)
-)
+var _ Asynchronous = (*asyncMOCHA)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP: true,
-		Compresses: true,
-		Name:       "async-mocha",
-		Summary:    "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
-		Reference:  "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
+		Name:      "async-mocha",
+		Summary:   "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
+		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
 		Options: func() Options {
 			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
 		},
-		Asynchronous: true,
-		Needs:        func(o Options) Needs { return o.(*AsyncMOCHAOptions).needs() },
-		Epochs:       func(o Options) float64 { return o.(*AsyncMOCHAOptions).Epochs },
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			opts := o.(*AsyncMOCHAOptions)
-			return Workload{
-				StepFLOPs: shape.StepFLOPs() + float64(conjugateFLOPs*float64(shape.Outputs)), Steps: opts.steps,
-				Extra: 1,
-			}
+		Describe: func(o Options, shape mtl.Shape) Description {
+			d := o.(*AsyncMOCHAOptions).describe(shape)
+			d.Asynchronous = Yes
+			d.Work.StepFLOPs += float64(conjugateFLOPs * float64(shape.Outputs))
+			d.Work.Extra, d.Work.AuthorUnits = 1, 0
+			return d
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			n, d := s.Problem.Devices(), s.Problem.Values()
@@ -109,11 +101,6 @@ func init() {
 // conjugates, their difference and its sum.
 const conjugateFLOPs = 4
 
-// StepFLOPs returns the cost of a coordinate step that moves, with its share of b.
-func (a *asyncMOCHA) StepFLOPs() float64 {
-	return a.Problem.StepFLOPs() + float64(conjugateFLOPs*float64(a.Problem.Outputs()))
-}
-
 // Curvature returns sigma M_tt of the device's task t, the quadratic term of its
 // subproblem, under the present coupling.
 func (a *asyncMOCHA) Curvature(device int) float64 {
@@ -125,11 +112,14 @@ func (a *asyncMOCHA) Curvature(device int) float64 {
 
 // Send fixes the present w_t of the device's task and the curvature of its
 // subproblem.
-func (a *asyncMOCHA) Send(device int) int {
+func (a *asyncMOCHA) Send(device int) (int, error) { return a.send(device), nil }
+
+// send is Send, which does not fail.
+func (a *asyncMOCHA) send(device int) int {
 	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
 	a.curvature[device] = a.Curvature(device)
 	a.since[device] = a.version
-	if link := a.Link(); link != nil {
+	if link := a.link(); link != nil {
 		return link.show(a.sent.Row(device))
 	}
 	return a.Problem.Values()
@@ -148,12 +138,7 @@ func (a *asyncMOCHA) Solve(r Request) Work {
 	change, moved := a.Problem.ConjugateChange(k, a.Duals.Alpha[k], a.Next[k])
 	a.change[k] = change
 	flops += float64(conjugateFLOPs * float64(moved))
-	return a.leave(r, Work{Steps: steps, FLOPs: flops, Values: a.Link().one()})
-}
-
-// Theta returns theta_t of the device's tentative work, before the server scales it.
-func (a *asyncMOCHA) Theta(device int) float64 {
-	return a.Problem.Theta(device, a.Duals.Alpha[device], a.Next[device], a.sent.Row(device), a.curvature[device])
+	return a.leave(r, Work{Steps: steps, FLOPs: flops, Values: a.link().one()})
 }
 
 // sentVersion returns the version that the device was sent.
@@ -166,10 +151,10 @@ func (a *asyncMOCHA) Discard(device int) {
 }
 
 // Receive applies the share of the device's response that helps.
-func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
+func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64, err error) {
 	a.since[device] = a.sentVersion(device)
 	if a.opts.MaxStaleness > 0 && a.version-a.since[device] > a.opts.MaxStaleness {
-		return false, 0
+		return false, 0, nil
 	}
 	t, dv := a.Problem.TaskOf(device), a.Delta.Row(device)
 	task, add := a.weights.FLOPs()
@@ -180,7 +165,7 @@ func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 		flops += task + float64(4*float64(len(dv)))
 		slope := a.change[device] + kernel.Dot(a.now, dv)
 		if !(slope < 0) {
-			return false, flops
+			return false, flops, nil
 		}
 		gamma = min(gamma, -slope/float64(a.Coupling.Diag(t)*kernel.Dot(dv, dv)))
 	}
@@ -193,30 +178,31 @@ func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	}
 	a.weights.Add(t, dv)
 	a.version++
-	a.Link().commit(device)
-	return true, flops + add + a.Link().take()
+	a.link().commit(device)
+	return true, flops + add + a.link().take(), nil
 }
 
 // Begin opens a round: each device is sent its w_t, except those whose work of an earlier round
 // is under way. Their responses will be late, and stale.
-func (a *asyncMOCHA) Begin() (sent int) {
-	a.served, sent = 0, a.Problem.Values()
+func (a *asyncMOCHA) Begin() (Sent, error) {
+	a.served = 0
+	size := a.Problem.Values()
 	for k, since := range a.since {
 		if since >= 0 {
-			sent = a.Send(k)
+			size = a.send(k)
 		}
 	}
-	return sent
+	return a.link().sent(size), nil
 }
 
 // Commit hands the device's response to the server.
-func (a *asyncMOCHA) Commit(device int) {
-	_, flops := a.Receive(device)
+func (a *asyncMOCHA) Commit(device int, _ float64) {
+	_, flops, _ := a.Receive(device)
 	a.served += flops
 }
 
 // End returns the server's FLOPs of the round's responses.
-func (a *asyncMOCHA) End() float64 { return a.served }
+func (a *asyncMOCHA) End() (float64, error) { return a.served, nil }
 
 // Model returns V, the dual variables, and W recomputed from V.
 func (a *asyncMOCHA) Model() Model {

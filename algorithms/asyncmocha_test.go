@@ -225,7 +225,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 		want := blockAscent(p, c, passes, rounds, p.Config.Gamma)
 		v, w := imageOf(p, want), p.NewWeights()
 		c.Primal(&w, &v)
-		nearMatrix(t, damping+": W", a.(Linear).Model().W, &w, tolerance)
+		nearMatrix(t, damping+": W", a.Model().W, &w, tolerance)
 	}
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
@@ -329,7 +329,7 @@ func TestMaxStaleness(t *testing.T) {
 	}
 	for k, want := range []bool{true, true, true, false} {
 		before := snapshot(a)
-		if taken, flops := a.Receive(k); taken != want || (flops > 0) != want {
+		if taken, flops, _ := a.Receive(k); taken != want || (flops > 0) != want {
 			t.Fatalf("device %d, of %d responses taken since: taken is %v at %g FLOPs", k, k, taken, flops)
 		}
 		if unchanged := same(snapshot(a), before) == nil; unchanged == want {
@@ -340,19 +340,19 @@ func TestMaxStaleness(t *testing.T) {
 	a.Solve(request(0, 1, NoLimit, 0))
 	a.Send(3)
 	a.Solve(request(3, 1, NoLimit, 0))
-	if taken, _ := a.Receive(3); !taken {
+	if taken, _, _ := a.Receive(3); !taken {
 		t.Error("a response to the last message is refused")
 	}
-	if taken, _ := a.Receive(0); !taken {
+	if taken, _, _ := a.Receive(0); !taken {
 		t.Error("a response one step old is refused")
 	}
 	// An update of the coupling moves every w_t: it counts as a response.
 	a.Send(1)
 	a.Solve(request(1, 2, NoLimit, 0))
 	for range 3 {
-		a.(Linear).SetCoupling(c)
+		a.SetCoupling(c)
 	}
-	if taken, _ := a.Receive(1); taken {
+	if taken, _, _ := a.Receive(1); taken {
 		t.Error("a response from three couplings ago is taken")
 	}
 }
@@ -376,12 +376,12 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 			early.next()
 			late.next()
 		}
-		next, err := p.Regularizer.Update(testPool, early.a.(Linear).Model().W, 1e-3)
+		next, err := p.Regularizer.Update(testPool, early.a.Model().W, 1e-3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		early.a.(Linear).SetCoupling(next)
-		late.a.(Linear).SetCoupling(next)
+		early.a.SetCoupling(next)
+		late.a.SetCoupling(next)
 		last := evaluate(early.a, p, next).Dual
 		optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-8, 100_000).Lower()
 		best := math.Inf(1)
@@ -412,15 +412,15 @@ func TestAsyncMOCHATheta(t *testing.T) {
 		course.begin()
 		before := make([]float64, p.Devices())
 		for k := range before {
-			before[k] = a.Theta(k)
+			before[k] = theta(a.Problem, a, k)
 			if !(before[k] > 0 && before[k] < 1) {
 				t.Errorf("device %d after 0.3 passes: theta = %g", k, before[k])
 			}
 		}
 		responded, _ := course.next()
 		for k := range before {
-			if k != responded && a.Theta(k) != before[k] {
-				t.Errorf("device %d: theta is %g after another's response, was %g", k, a.Theta(k), before[k])
+			if k != responded && theta(a.Problem, a, k) != before[k] {
+				t.Errorf("device %d: theta is %g after another's response, was %g", k, theta(a.Problem, a, k), before[k])
 			}
 		}
 	})
@@ -504,12 +504,12 @@ func TestAsyncMOCHACountsLateResponsesAsStale(t *testing.T) {
 		for k := range 3 {
 			a.Solve(request(k, 0, NoLimit, 0))
 		}
-		a.Commit(1)
-		a.Commit(2)
+		a.Commit(1, 1)
+		a.Commit(2, 1)
 		a.End()
 		a.Begin()
 		before := snapshot(a)
-		a.Commit(0) // two versions late
+		a.Commit(0, 1) // two versions late
 		a.End()
 		if changed := same(snapshot(a), before) != nil; changed != taken {
 			t.Errorf("at most %d versions: a response that is 2 late is taken: %t", stale, changed)

@@ -81,7 +81,7 @@ func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 		for name, set := range methods {
 			t.Run(v.name+"/"+name, func(t *testing.T) {
 				all := start(t, name, p, c, set)
-				var one []Linear
+				var one []Algorithm
 				var problems []*mtl.Problem
 				for class := range threeClasses {
 					binary := relabeled(t, p, nil, func(task *data.Task, i int) float64 {
@@ -181,11 +181,11 @@ func TestWorkOfSeveralClasses(t *testing.T) {
 		if name == "async-mocha" {
 			extra = 1
 		}
-		if got := a.StepFLOPs(); got != want {
+		if got := a.Describe().Work.StepFLOPs; got != want {
 			t.Errorf("%s: a step takes %g FLOPs, want %g", name, got, want)
 		}
-		if values := a.Begin(); values != 27 {
-			t.Errorf("%s: the server sends %d values, want 27", name, values)
+		if sent, _ := a.Begin(); sent.Size != 27 {
+			t.Errorf("%s: the server sends %d values, want 27", name, sent.Size)
 		}
 		if w := a.Solve(request(0, 0, 3, 0)); w.Values != 27+extra || w.Steps != 3 || w.FLOPs > 3*want+2*27*14 || w.FLOPs <= 0 {
 			t.Errorf("%s: %s", name, fmt.Sprintf("%+v", w))
@@ -201,12 +201,11 @@ func TestMethodsOfSeveralClassesResume(t *testing.T) {
 		p.Config.Loss = loss
 		p = relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return task.Y[i] })
 		for _, name := range learningMethods() {
-			factory, _ := Lookup(name)
-			if loss == mtl.LossSoftmax && factory.NeedsOf(factory.Options()).Dual {
+			if loss == mtl.LossSoftmax && describe(name, p.Shape()).Needs.Dual {
 				continue
 			}
 			whole := start(t, name, p, c, smaller)
-			play := func(a Linear, from, to int) {
+			play := func(a Algorithm, from, to int) {
 				for h := from; h < to; h++ {
 					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
 				}

@@ -38,29 +38,27 @@ type cocoa struct {
 	optima []mtl.LocalOptimum // by worker
 }
 
-var _ Linear = (*cocoa)(nil)
+var _ Stateful = (*cocoa)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP: true,
-		Compresses: true,
-		Name:       "cocoa",
-		Summary:    "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
-		Reference:  "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
+		Name:      "cocoa",
+		Summary:   "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
+		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
 		Options: func() Options {
 			return &CoCoAOptions{Theta: 0.7, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 100}
 		},
-		AuthorUnits: 8,
-		Limit:       "max_epochs",
-		Needs:       func(Options) Needs { return Needs{AllClients: true, Dual: true} },
+		Describe: func(_ Options, shape mtl.Shape) Description {
+			return OfDual(Description{
+				Needs: Needs{AllClients: true}, Messages: Messages{Coded: true},
+				Work: Workload{StepFLOPs: shape.StepFLOPs(), Limit: "max_epochs", AuthorUnits: 8},
+			})
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &cocoa{Dual: NewDual(s), opts: *o.(*CoCoAOptions), optima: make([]mtl.LocalOptimum, s.Workers)}, nil
 		},
 	})
 }
-
-// StepFLOPs returns the cost of a coordinate step that moves.
-func (c *cocoa) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 
 // Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
 func (c *cocoa) Solve(r Request) Work {

@@ -138,7 +138,7 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 								a.Solve(request(k, h, NoLimit, 0))
 							}
 						}
-						a.Commit(k)
+						a.Commit(k, 1)
 					}
 					a.End()
 				}
@@ -163,7 +163,7 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 			a.Begin()
 			for k := range p.Devices() {
 				work := a.Solve(request(k, 0, NoLimit, 0))
-				bound := a.Theta(k)
+				bound := theta(a.Problem, a, k)
 				if stop == StopCertificate {
 					bound = certified(a, k)
 				}
@@ -201,7 +201,7 @@ func TestCoCoAOnASolvedSubproblem(t *testing.T) {
 			if work := a.Solve(request(k, 9, NoLimit, 0)); work.Steps != n || work.Capped {
 				t.Errorf("%s: %d steps on a solved subproblem of %d rows, capped = %v", loss, work.Steps, n, work.Capped)
 			}
-			if theta := a.Theta(k); theta != 0 {
+			if theta := theta(a.Problem, a, k); theta != 0 {
 				t.Errorf("%s: theta = %g, want 0", loss, theta)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // the dual, so that P(W) + D(a) is a certificate whatever was left out. A device knows its own
 // e_k: it starts from w_t + gamma M_tt e_k, at which only the changes of others are missing.
 type codedDual struct {
-	link   *Link
+	link   *link
 	v      data.Matrix // V~, by task
 	delta  data.Matrix // tentative changes as the server decodes them, by device
 	starts data.Matrix // models that devices start from, by device
@@ -36,8 +36,8 @@ func newCodedDual(s Setup) *codedDual {
 	}
 }
 
-// Link returns the codes of the messages.
-func (d *Dual) Link() *Link {
+// link returns the codes of the messages; nil: they are not compressed.
+func (d *Dual) link() *link {
 	if d.coded == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (c *codedDual) begin(d *Dual) int {
 
 // show replaces a model by its decoded message, for a server that sends each device
 // its own, and returns its size.
-func (l *Link) show(v []float64) (bytes int) {
+func (l *link) show(v []float64) (bytes int) {
 	return l.down.Code(v, rng.Stream{}) // without draws
 }
 

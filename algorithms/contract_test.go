@@ -36,17 +36,17 @@ func smaller(o Options) {
 // oneModel reports whether a method has one model for all tasks. Such a method does not
 // reach the optimum of coupled tasks.
 func oneModel(name string) bool {
-	f, _ := Lookup(name)
-	return f.OneModel || f.HasOneModel(f.Options())
+	kind := describe(name, mtl.Shape{}).Model
+	return kind == OneModel || kind == PersonalModels || kind == Versions
 }
 
 // minimizesP reports whether a method reaches the optimum of coupled tasks.
 func minimizesP(name string) bool {
-	f, _ := Lookup(name)
-	if f.MinimizesP == (oneModel(name) || name == "gossip") {
+	minimizes := describe(name, mtl.Shape{}).MinimizesP
+	if minimizes == (oneModel(name) || name == "gossip") {
 		panic(name + ": MinimizesP is wrong")
 	}
-	return f.MinimizesP
+	return minimizes
 }
 
 // serverFLOPs returns the most FLOPs of the server in a round of the tests'
@@ -134,7 +134,7 @@ func TestDiscardLeavesNoTrace(t *testing.T) {
 			for k := range p.Devices() {
 				if chance(k, h, 0.5) {
 					never.Solve(request(k, h, NoLimit, 0))
-					never.Commit(k)
+					never.Commit(k, 1)
 				} else {
 					discarded++
 				}
@@ -170,7 +170,7 @@ func TestSolveIsTentative(t *testing.T) {
 			}
 		}
 		for k := range p.Devices() {
-			a.Commit(k)
+			a.Commit(k, 1)
 		}
 		a.End()
 		if same(snapshot(a), before) == nil {
@@ -195,7 +195,7 @@ func TestSolveOrderDoesNotMatter(t *testing.T) {
 				b.Solve(request(k, h, NoLimit, k%testPool.Size()))
 			}
 			for k := range p.Devices() {
-				b.Commit(k)
+				b.Commit(k, 1)
 			}
 			b.End()
 			if err := same(snapshot(a), snapshot(b)); err != nil {
@@ -218,21 +218,16 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 				o.Beta = 1 // safe on any data
 			}
 		})
-		load := Workload{StepFLOPs: a.StepFLOPs()}
-		if factory, _ := Lookup(name); factory.Workload != nil {
-			o := factory.Options()
-			smaller(o)
-			load = factory.Workload(o, p.Shape())
-		}
-		if a.StepFLOPs() <= 0 {
-			t.Fatalf("a step takes %g FLOPs", a.StepFLOPs())
+		load := a.Describe().Work
+		if load.StepFLOPs <= 0 {
+			t.Fatalf("a step takes %g FLOPs", load.StepFLOPs)
 		}
 		works := make([]Work, p.Devices())
 		least, most := serverFLOPs(name, p, c)
 		dual := math.Inf(1)
 		for h := range 300 {
-			if values := a.Begin(); values != downloads(name, p) {
-				t.Fatalf("round %d: the server sends %d values, want %d", h, values, downloads(name, p))
+			if sent, _ := a.Begin(); sent.Size != downloads(name, p) {
+				t.Fatalf("round %d: the server sends %d values, want %d", h, sent.Size, downloads(name, p))
 			}
 			for k := range p.Devices() {
 				s := rng.New(5, rng.Work, k, h)
@@ -241,7 +236,7 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 				n := p.Train.Tasks[k].X.Rows
 				w := works[k]
 				flops := load.Of(n, w.Steps)
-				if most := load.Within(n, flops); load.FLOPs != nil && load.Steps(n, int(most)) != w.Steps || w.FLOPs < float64(w.Steps)*a.StepFLOPs() && load.FLOPs != nil {
+				if most := load.Within(n, flops); load.FLOPs != nil && load.Steps(n, int(most)) != w.Steps || w.FLOPs < float64(w.Steps)*load.StepFLOPs && load.FLOPs != nil {
 					t.Fatalf("round %d: device %d: %g steps fit into the %g FLOPs of %d", h, k, most, flops, w.Steps)
 				}
 				if name == "cocoa" {
@@ -258,12 +253,12 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 					t.Fatalf("round %d: device %d: a batch of %d rows of %d, at most %d allowed", h, k, w.Steps, n, steps)
 				}
 				if chance(k, h, 0.8) {
-					a.Commit(k)
+					a.Commit(k, 1)
 				} else {
 					a.Discard(k)
 				}
 			}
-			if flops := a.End(); flops < least || flops > most {
+			if flops, _ := a.End(); flops < least || flops > most {
 				t.Fatalf("round %d: the server's step takes %g FLOPs, want %g to %g", h, flops, least, most)
 			}
 			m := a.Model()
@@ -350,11 +345,11 @@ func TestRoundsAllocateNothing(t *testing.T) {
 				if k == 1 {
 					a.Discard(k)
 				} else {
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 			}
 			a.End()
-			if _, personal := a.(Personal); !personal { // models of clients are made on all cores
+			if a.Describe().Model != PersonalModels { // models of clients are made on all cores
 				a.Model()
 			}
 			h++
@@ -380,7 +375,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 }
 
 // dualOf returns the state that dual methods share, nil for a primal method.
-func dualOf(a Linear) *Dual {
+func dualOf(a Algorithm) *Dual {
 	switch a := a.(type) {
 	case *mocha:
 		return &a.Dual

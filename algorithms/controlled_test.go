@@ -356,7 +356,7 @@ func TestControlledMethodsWeightedByRows(t *testing.T) {
 			for k := range p.Devices() {
 				a.Solve(request(k, h, 7+h%5, 0))
 				if chance(k, h, 0.6) {
-					a.(Weighted).CommitWeighted(k, 1/float64(1+h%3))
+					a.Commit(k, 1/float64(1+h%3))
 				} else {
 					a.Discard(k)
 				}
@@ -410,14 +410,14 @@ func TestScaffoldDividesItsBudget(t *testing.T) {
 		})
 		steps := map[string]int{optionI: 42, optionII: 28}[option]
 		updates := map[string]float64{optionI: 9, optionII: 8}[option] // 4 in each pass of 14 rows in batches of 4
-		if values := a.Begin(); values != 18 {
-			t.Errorf("option %s: the server sends %d values, want 18", option, values)
+		if sent, _ := a.Begin(); sent.Size != 18 {
+			t.Errorf("option %s: the server sends %d values, want 18", option, sent.Size)
 		}
 		if w := a.Solve(request(0, 0, NoLimit, 0)); w.Steps != steps || w.Values != 18 || w.FLOPs != float64(steps)*4*9+updates*7*9 {
 			t.Errorf("option %s: %+v", option, w)
 		}
-		a.Commit(0)
-		if flops := a.End(); flops != 8*9 {
+		a.Commit(0, 1)
+		if flops, _ := a.End(); flops != 8*9 {
 			t.Errorf("option %s: a server step on one response takes %g FLOPs", option, flops)
 		}
 	}
@@ -432,13 +432,13 @@ func TestWorkOfFedDynsServer(t *testing.T) {
 		a.Begin()
 		for k := range responses {
 			a.Solve(request(k, responses, NoLimit, 0))
-			a.Commit(k)
+			a.Commit(k, 1)
 		}
 		add, want := 2.0*9, 0.0
 		if responses > 0 {
 			want = float64(responses)*2*add + 3*add
 		}
-		if flops := a.End(); flops != want {
+		if flops, _ := a.End(); flops != want {
 			t.Errorf("%d responses: the server takes %g FLOPs, counted %g", responses, flops, want)
 		}
 	}

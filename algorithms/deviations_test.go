@@ -14,7 +14,7 @@ func TestDeviationsFromTheMean(t *testing.T) {
 		copy(f.changes.take(device), change)
 	}
 	into := make([]float64, 2)
-	f.Deviations([]int32{0, 2}, []int32{1, 3}, into)
+	Deviations(f, []int32{0, 2}, []int32{1, 3}, into)
 	if !slices.Equal(into, []float64{25, 0}) {
 		t.Errorf("deviations %v, want 25 and 0", into)
 	}

@@ -57,10 +57,7 @@ type ditto struct {
 	own  localSGD
 }
 
-var (
-	_ Personal = (*ditto)(nil)
-	_ Weighted = (*ditto)(nil)
-)
+var _ Stateful = (*ditto)(nil)
 
 func init() {
 	registerPersonal(Factory{
@@ -69,20 +66,6 @@ func init() {
 		Reference: "Li, Hu, Beirami, Smith: Ditto: Fair and Robust Federated Learning Through Personalization, ICML 2021",
 		Options: func() Options {
 			return &dittoOptions{PersonalOptions: defaultPersonal(), Lambda: 0.1, PersonalEpochs: 1}
-		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			opts := o.(*dittoOptions)
-			return Workload{
-				StepFLOPs: opts.stepFLOPs(shape, false),
-				Steps: func(rows, allowed int) int {
-					own, local := opts.split(rows, allowed)
-					return own + local
-				},
-				FLOPs: func(rows, steps int) float64 {
-					own, local := opts.split(rows, steps)
-					return opts.flops(shape, false, rows, own) + opts.flops(shape, false, rows, local)
-				},
-			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*dittoOptions)
@@ -99,6 +82,19 @@ func init() {
 			})
 			return f, nil
 		},
+	}, func(o Options, shape mtl.Shape) Workload {
+		opts := o.(*dittoOptions)
+		return Workload{
+			StepFLOPs: opts.stepFLOPs(shape, false),
+			Steps: func(rows, allowed int) int {
+				own, local := opts.split(rows, allowed)
+				return own + local
+			},
+			FLOPs: func(rows, steps int) float64 {
+				own, local := opts.split(rows, steps)
+				return opts.flops(shape, false, rows, own) + opts.flops(shape, false, rows, local)
+			},
+		}
 	})
 }
 

@@ -19,13 +19,13 @@ import (
 var testPool = parallel.NewPool(2)
 
 // start builds a run of a registered method; set changes its options.
-func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Linear {
+func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Algorithm {
 	t.Helper()
 	return startWith(t, name, Setup{Problem: p, Coupling: c}, set)
 }
 
 // startWith is start on a setup without workers.
-func startWith(t testing.TB, name string, s Setup, set func(Options)) Linear {
+func startWith(t testing.TB, name string, s Setup, set func(Options)) Algorithm {
 	t.Helper()
 	f, ok := Lookup(name)
 	if !ok {
@@ -46,24 +46,24 @@ func startWith(t testing.TB, name string, s Setup, set func(Options)) Linear {
 	if problems := check.Problems(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	s.Workers = testPool.Size()
-	a, err := f.New(s, o)
+	s.Workers, s.Shape = testPool.Size(), s.Problem.Shape()
+	m, err := f.Start(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.(Linear)
+	return m.Algorithm
 }
 
 // round runs one round with responses of the devices for which takesPart is true; nil
 // means all.
-func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
+func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Devices(), func(t, worker int) {
 		a.Solve(Request{Device: t, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
 	})
 	for t := range p.Devices() {
 		if takesPart == nil || takesPart(t) {
-			a.Commit(t)
+			a.Commit(t, 1)
 		} else {
 			a.Discard(t)
 		}
@@ -72,8 +72,41 @@ func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bo
 }
 
 func evaluate(a Algorithm, p *mtl.Problem, c mtl.Coupling) mtl.Objective {
-	m := a.(Linear).Model()
-	return p.Evaluate(testPool, c, m.W, m.V, m.Duals)
+	m := a.Model()
+	return p.Evaluate(testPool, c, m.Evaluated(), m.V, m.Duals)
+}
+
+// evaluated returns the models that are evaluated.
+func evaluated(a Algorithm) *data.Matrix {
+	m := a.Model()
+	return m.Evaluated()
+}
+
+// linkOf returns the codes of the messages of a method.
+func linkOf(a Algorithm) *link {
+	switch a := a.(type) {
+	case *mbSGD:
+		return a.link
+	case interface{ link() *link }:
+		return a.link()
+	default:
+		return a.(interface{ codes() *link }).codes()
+	}
+}
+
+// codes returns the codes of the messages.
+func (m *globalModel) codes() *link { return m.link }
+
+// theta returns theta_t^h of the tentative work of a device.
+func theta(p *mtl.Problem, a Inspected, k int) float64 {
+	u := a.Update(k)
+	return u.Theta(p, k)
+}
+
+// describe describes a registered method with its default options.
+func describe(name string, shape mtl.Shape) Description {
+	f, _ := Lookup(name)
+	return f.Describe(f.Options(), shape)
 }
 
 // dataPath finds a file of real data, or skips the test.

@@ -10,9 +10,10 @@ import (
 
 // Dual is the state that dual methods share, to be embedded: the dual variables
 // on the devices, V and W on the server, and the tentative work of the open
-// round beside them. A method adds StepFLOPs and Solve, in which it fills
-// Next and Delta of its device.
+// round beside them. A method adds Solve, in which it fills Next and Delta of its device, and
+// describes itself with OfDual.
 type Dual struct {
+	Described
 	Problem  *mtl.Problem
 	Coupling mtl.Coupling
 	Duals    *mtl.Duals  // committed, on both sides
@@ -32,12 +33,17 @@ type scratch struct {
 	u     []float64
 }
 
-var _ Measurer = (*Dual)(nil)
+// OfDual adds to a description what a method has that embeds Dual.
+func OfDual(d Description) Description {
+	d.MinimizesP, d.Needs.Dual, d.State, d.Inspected, d.Theta = true, true, Yes, true, true
+	return d
+}
 
 // NewDual returns the state at alpha = 0.
 func NewDual(s Setup) Dual {
 	d := Dual{
-		Problem: s.Problem, Coupling: s.Coupling, Duals: s.Problem.NewDuals(),
+		Described: Described{s.Description},
+		Problem:   s.Problem, Coupling: s.Coupling, Duals: s.Problem.NewDuals(),
 		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(),
 		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Values()),
 		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
@@ -48,6 +54,7 @@ func NewDual(s Setup) Dual {
 		d.scratch[i].u = make([]float64, s.Problem.Values())
 	}
 	d.coded = newCodedDual(s)
+	d.link().describe(&d.About)
 	return d
 }
 
@@ -67,22 +74,17 @@ func (d *Dual) Weights(device int) []float64 {
 }
 
 // Begin opens a round: each device is sent its w_t.
-func (d *Dual) Begin() int {
+func (d *Dual) Begin() (Sent, error) {
 	if d.coded != nil {
-		return d.coded.begin(d)
+		return d.link().sent(d.coded.begin(d)), nil
 	}
-	return d.Problem.Values()
-}
-
-// Theta returns theta_t^h of the device's tentative work, before gamma scales it.
-func (d *Dual) Theta(device int) float64 {
-	return d.Problem.Theta(device, d.Duals.Alpha[device], d.Next[device], d.Weights(device), d.Curvature(device))
+	return Sent{Size: d.Problem.Values()}, nil
 }
 
 // Commit makes the device's tentative dual variables and its change of V final,
 // both scaled by the aggregation parameter gamma. Devices that share a task add
 // to the same row (remark 4).
-func (d *Dual) Commit(device int) {
+func (d *Dual) Commit(device int, _ float64) {
 	gamma := d.Problem.Config.Gamma
 	d.step(device, gamma)
 	t := d.Problem.TaskOf(device)
@@ -108,7 +110,7 @@ func (d *Dual) step(device int, gamma float64) {
 
 // Discard leaves both sides as they were; the tentative work is overwritten by
 // the device's next solve.
-func (d *Dual) Discard(device int) { d.Link().discard(device) }
+func (d *Dual) Discard(device int) { d.link().discard(device) }
 
 // received returns the server's copy of V.
 func (d *Dual) received() *data.Matrix {
@@ -119,9 +121,9 @@ func (d *Dual) received() *data.Matrix {
 }
 
 // End brings W = grad R*(V) up to date.
-func (d *Dual) End() float64 {
+func (d *Dual) End() (float64, error) {
 	d.Coupling.Primal(&d.W, d.received())
-	return d.Coupling.FLOPs(d.Problem.Values()) + d.Link().take()
+	return d.Coupling.FLOPs(d.Problem.Values()) + d.link().take(), nil
 }
 
 // Model returns W, V and the dual variables.

@@ -32,11 +32,11 @@ func Example() {
 		run.Begin()
 		for device := range problem.Devices() {
 			run.Solve(algorithms.Request{Device: device, Steps: algorithms.NoLimit})
-			run.Commit(device)
+			run.Commit(device, 1)
 		}
 		run.End()
 	}
-	model := run.(algorithms.Linear).Model()
+	model := run.(algorithms.Algorithm).Model()
 	now := problem.Evaluate(nil, coupling, model.W, model.V, model.Duals)
 	fmt.Printf("objective %.4f, test error %g, gap below 1e-6: %v\n", now.Primal, now.TestError, now.Gap < 1e-6)
 	// Output: objective 0.0200, test error 0, gap below 1e-6: true

@@ -4,6 +4,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/elementary"
 	"fedsim/internal/kernel"
+	"fedsim/mtl"
 )
 
 // The functions s of staleness of FedAsync, beside constant.
@@ -75,7 +76,9 @@ func init() {
 		Options: func() Options {
 			return &fedAsyncOptions{LocalSGDOptions: defaultLocalSGD(), Alpha: 0.6, Staleness: polynomial, A: 0.5}
 		},
-		Asynchronous: true, Compresses: true,
+		Describe: func(Options, mtl.Shape) Description {
+			return Description{Model: Versions, Asynchronous: Yes, Messages: Messages{Coded: true}}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)
 			return &fedAsync{versionedModel: newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu), opts: opts}, nil
@@ -84,22 +87,22 @@ func init() {
 }
 
 // Receive mixes the device's model into w, unless it is older than allowed.
-func (f *fedAsync) Receive(device int) (taken bool, flops float64) {
+func (f *fedAsync) Receive(device int) (taken bool, flops float64, err error) {
 	tau := f.staleness(device)
 	defer f.Discard(device)
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, f.link.take()
+		return false, f.link.take(), nil
 	}
 	f.link.commit(device)
 	sent, _ := f.sent.held(device)
 	weight, w := f.opts.weight(tau), f.weights()
 	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.of[device])
 	f.steps++
-	return true, float64(5*float64(len(w))) + f.link.take()
+	return true, float64(5*float64(len(w))) + f.link.take(), nil
 }
 
 // Commit hands the device's response to the server.
-func (f *fedAsync) Commit(device int) {
-	_, flops := f.Receive(device)
+func (f *fedAsync) Commit(device int, _ float64) {
+	_, flops, _ := f.Receive(device)
 	f.served += flops
 }

@@ -50,7 +50,7 @@ func TestFedAsyncIsItsAlgorithm(t *testing.T) {
 			w[j] = (1-weight)*w[j] + weight*u[j]
 		}
 		steps++
-		if taken, flops := a.Receive(k); !taken || flops != 5*9 {
+		if taken, flops, _ := a.Receive(k); !taken || flops != 5*9 {
 			t.Fatalf("response %d: taken is %t at %g FLOPs", h, taken, flops)
 		}
 		nearVector(t, "w", a.Model().W.Row(0), w, 1e-12)
@@ -76,13 +76,13 @@ func TestLateResponsesAreStale(t *testing.T) {
 		for k := range 3 {
 			a.Solve(request(k, 0, NoLimit, 0))
 		}
-		a.Commit(1)
-		a.Commit(2)
+		a.Commit(1, 1)
+		a.Commit(2, 1)
 		a.End()
 		late := slices.Clone(a.(interface{ pending(int) []float64 }).pending(0))
 		a.Begin()
 		before := slices.Clone(a.Model().W.Row(0))
-		a.Commit(0)
+		a.Commit(0, 1)
 		a.End()
 		want := slices.Clone(before)
 		for j := range want { // two server steps later, from w = 0

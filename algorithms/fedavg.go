@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/kernel"
 	"fedsim/internal/state"
 )
 
@@ -33,34 +32,25 @@ type fedAvg struct {
 	server serverStep // nil: the server adds the mean
 }
 
-var (
-	_ Linear   = (*fedAvg)(nil)
-	_ Weighted = (*fedAvg)(nil)
-
-	_ Compressed = (*fedAvg)(nil)
-)
+var _ Stateful = (*fedAvg)(nil)
 
 func init() {
 	registerLocal(Factory{
-		Name:       "fedavg",
-		Summary:    "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
-		Reference:  "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
-		OneModel:   true,
-		Private:    true,
-		Compresses: true,
-		Options:    func() Options { return &fedAvgOptions{defaultAverage(byRows)} },
+		Name:      "fedavg",
+		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
+		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
+		Describe:  averaging,
+		Options:   func() Options { return &fedAvgOptions{defaultAverage(byRows)} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).AverageOptions, 0), nil
 		},
 	})
 	registerLocal(Factory{
-		Name:       "fedprox",
-		Summary:    "federated averaging with a proximal term that holds local models near the one they were sent",
-		Reference:  "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
-		OneModel:   true,
-		Private:    true,
-		Compresses: true,
-		Options:    func() Options { return &fedProxOptions{AverageOptions: defaultAverage(byRows), Mu: 0.1} },
+		Name:      "fedprox",
+		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
+		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
+		Describe:  averaging,
+		Options:   func() Options { return &fedProxOptions{AverageOptions: defaultAverage(byRows), Mu: 0.1} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)
 			return newFedAvg(s, opts.AverageOptions, opts.Mu), nil
@@ -75,48 +65,28 @@ func newFedAvg(s Setup, o AverageOptions, mu float64) *fedAvg {
 }
 
 // Begin opens a round: each device is sent w.
-func (f *fedAvg) Begin() int {
+func (f *fedAvg) Begin() (Sent, error) {
 	f.round.reset()
-	return f.link.open(f.weights())
+	return f.link.begin(f.weights())
 }
 
 // Solve makes the device's local steps from w.
 func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.link.shown(0, f.weights())) }
 
-// Commit adds the device's change to the mean.
-func (f *fedAvg) Commit(device int) { f.CommitWeighted(device, 1) }
-
-// CommitWeighted takes the device's change into the mean, multiplied by a weight.
-func (f *fedAvg) CommitWeighted(device int, weight float64) {
+// Commit adds the device's change, multiplied by a weight, to the mean.
+func (f *fedAvg) Commit(device int, weight float64) {
 	f.round.add(f.changes.of[device], f.weight(device), weight)
 	f.accept(device)
 }
 
-var _ Deviating = (*fedAvg)(nil)
-
-// Deviations compares changes of w.
-func (f *fedAvg) Deviations(fresh, late []int32, into []float64) {
-	mean := make([]float64, f.w.Cols)
-	for _, t := range fresh {
-		kernel.Axpy(1/float64(len(fresh)), f.changes.of[t], mean)
-	}
-	for i, t := range late {
-		sum := 0.0
-		for j, u := range f.changes.of[t] {
-			sum += float64((u - mean[j]) * (u - mean[j]))
-		}
-		into[i] = sum
-	}
-}
-
 // End adds the mean of the changes to w, or takes the step of the server along it. A round
 // without responses is none.
-func (f *fedAvg) End() float64 {
+func (f *fedAvg) End() (float64, error) {
 	if f.server == nil || f.round.weight == 0 {
-		return f.round.apply(f.weights(), 1) + f.link.take()
+		return f.round.apply(f.weights(), 1) + f.link.take(), nil
 	}
 	mean, flops := f.round.mean()
-	return flops + f.server.step(f.weights(), mean) + f.link.take()
+	return flops + f.server.step(f.weights(), mean) + f.link.take(), nil
 }
 
 // State codes w, the changes of it and the server's step.

@@ -151,7 +151,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 			}
 			for k := range p.Devices() {
 				buff.Solve(request(k, h, NoLimit, 0))
-				if taken, _ := buff.Receive(k); !taken {
+				if taken, _, _ := buff.Receive(k); !taken {
 					t.Fatalf("round %d: the response of device %d is refused", h, k)
 				}
 			}
@@ -179,8 +179,8 @@ func TestFedAvgAveragesResponses(t *testing.T) {
 		if w := a.Solve(request(k, 0, 7, 0)); w.Steps != 7 || w.Values != 9 || w.FLOPs != 7*4*9+[]float64{2, 3, 2}[k]*5*9 { // of 5 rows: 4, 1, 2
 			t.Errorf("device %d, asked for 7 rows at most in batches of 4: %+v", k, w)
 		}
-		a.Commit(k)
-		if flops := a.End(); flops != 4*9 {
+		a.Commit(k, 1)
+		if flops, _ := a.End(); flops != 4*9 {
 			t.Errorf("the mean of one response takes %g FLOPs", flops)
 		}
 		alone[k] = slices.Clone(a.Model().W.Row(0))
@@ -240,7 +240,7 @@ func TestFedBuffByHand(t *testing.T) {
 	receive := func(k int, want bool, flops float64) {
 		t.Helper()
 		before := snapshot(a)
-		if taken, f := a.Receive(k); taken != want || f != flops {
+		if taken, f, _ := a.Receive(k); taken != want || f != flops {
 			t.Fatalf("device %d: taken is %v at %g FLOPs, want %v at %g", k, taken, f, want, flops)
 		}
 		if !want {
@@ -250,7 +250,7 @@ func TestFedBuffByHand(t *testing.T) {
 		}
 	}
 	for k := range 3 {
-		if values := a.Send(k); values != 9 {
+		if values, _ := a.Send(k); values != 9 {
 			t.Errorf("device %d is sent %d values", k, values)
 		}
 	}

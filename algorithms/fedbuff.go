@@ -5,6 +5,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 // FedBuffOptions are the settings of FedBuff.
@@ -48,7 +49,9 @@ func init() {
 		Options: func() Options {
 			return &FedBuffOptions{AverageOptions: defaultAverage(byRows), Buffer: 10, ServerStep: 1}
 		},
-		Asynchronous: true, Compresses: true,
+		Describe: func(Options, mtl.Shape) Description {
+			return Description{Model: Versions, Asynchronous: Yes, Messages: Messages{Coded: true}}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			return &fedBuff{
@@ -61,23 +64,23 @@ func init() {
 
 // Receive puts the device's change into the buffer, unless it is older than
 // allowed, and takes a step when the buffer is full.
-func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
+func (f *fedBuff) Receive(device int) (taken bool, flops float64, err error) {
 	tau := f.staleness(device)
 	defer f.Discard(device)
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, f.link.take()
+		return false, f.link.take(), nil
 	}
 	f.buffer.add(f.changes.of[device], f.weight(device), 1/math.Sqrt(1+float64(tau)))
 	f.link.commit(device)
 	f.responses++
 	if f.responses < f.opts.Buffer {
-		return true, f.link.take()
+		return true, f.link.take(), nil
 	}
 	flops = f.buffer.apply(f.weights(), f.opts.ServerStep) + f.link.take()
 	f.buffer.reset()
 	f.responses = 0
 	f.steps++
-	return true, flops
+	return true, flops, nil
 }
 
 // State codes the model, the messages to the devices and the buffer.
@@ -90,7 +93,7 @@ func (f *fedBuff) State(c *state.Coder) {
 }
 
 // Commit hands the device's response to the server.
-func (f *fedBuff) Commit(device int) {
-	_, flops := f.Receive(device)
+func (f *fedBuff) Commit(device int, _ float64) {
+	_, flops, _ := f.Receive(device)
 	f.served += flops
 }

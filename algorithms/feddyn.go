@@ -43,22 +43,18 @@ type fedDyn struct {
 	slopes *slots    // -g_k, of the devices that have taken part
 }
 
-var (
-	_ Linear   = (*fedDyn)(nil)
-	_ Weighted = (*fedDyn)(nil)
-)
+var _ Stateful = (*fedDyn)(nil)
 
 func init() {
 	registerLocal(Factory{
 		Name:      "feddyn",
 		Summary:   "federated averaging with a linear term in every device's objective that follows its past changes",
 		Reference: "Acar, Zhao, Navarro, Mattina, Whatmough, Saligrama: Federated Learning Based on Dynamic Regularization, ICLR 2021",
-		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &fedDynOptions{AverageOptions: defaultAverage(equally), Alpha: 0.1}
 		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			return o.(*fedDynOptions).workload(shape, true)
+		Describe: func(o Options, shape mtl.Shape) Description {
+			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: o.(*fedDynOptions).workload(shape, true)}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, p := o.(*fedDynOptions), s.Problem
@@ -73,14 +69,11 @@ func init() {
 	})
 }
 
-// StepFLOPs returns the cost of a row of a whole mini-batch.
-func (f *fedDyn) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape(), true) }
-
 // Begin opens a round: each device is sent w.
-func (f *fedDyn) Begin() int {
+func (f *fedDyn) Begin() (Sent, error) {
 	f.round.reset()
 	clear(f.sum)
-	return f.link.open(f.weights())
+	return f.link.begin(f.weights())
 }
 
 // Solve makes the device's local steps from w.
@@ -96,11 +89,8 @@ func (f *fedDyn) Solve(r Request) Work {
 	return work
 }
 
-// Commit takes the device's change into the round.
-func (f *fedDyn) Commit(device int) { f.CommitWeighted(device, 1) }
-
-// CommitWeighted is Commit with the change in the mean multiplied by a weight.
-func (f *fedDyn) CommitWeighted(device int, weight float64) {
+// Commit takes the device's change into the round, in the mean multiplied by a weight.
+func (f *fedDyn) Commit(device int, weight float64) {
 	change := f.changes.of[device]
 	f.round.add(change, f.weight(device), weight)
 	kernel.Axpy(f.weight(device), change, f.sum)
@@ -109,15 +99,15 @@ func (f *fedDyn) CommitWeighted(device int, weight float64) {
 }
 
 // End moves w to the mean of the responders' models, and by -h/alpha.
-func (f *fedDyn) End() float64 {
+func (f *fedDyn) End() (float64, error) {
 	if f.round.weight == 0 {
-		return f.link.take()
+		return f.link.take(), nil
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.drift)
 	flops := f.round.apply(f.weights(), 1) + responses
 	kernel.Axpy(1, f.drift, f.weights())
-	return flops + float64(4*float64(f.w.Cols)) + f.link.take()
+	return flops + float64(4*float64(f.w.Cols)) + f.link.take(), nil
 }
 
 // State codes w, h, the linear terms of devices and the changes under way.

@@ -42,24 +42,20 @@ type fedNova struct {
 	total float64 // sum of p_k tau_k, or of p_k |a_k|_1, not yet divided by that of p_k
 }
 
-var (
-	_ Linear   = (*fedNova)(nil)
-	_ Weighted = (*fedNova)(nil)
-)
+var _ Stateful = (*fedNova)(nil)
 
 func init() {
 	registerLocal(Factory{
 		Name:      "fednova",
 		Summary:   "federated averaging of changes divided by the devices' numbers of local steps, so that devices that take more steps do not count more",
 		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020",
-		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &fedNovaOptions{AverageOptions: defaultAverage(byRows), TauEff: effectiveSteps}
 		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
+		Describe: func(o Options, shape mtl.Shape) Description {
 			load := o.(localOptions).local().workload(shape, false)
 			load.Extra = 1
-			return load
+			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: load}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			p, opts := s.Problem, *o.(*fedNovaOptions)
@@ -72,10 +68,10 @@ func init() {
 }
 
 // Begin opens a round: each device is sent w.
-func (f *fedNova) Begin() int {
+func (f *fedNova) Begin() (Sent, error) {
 	f.round.reset()
 	f.total = 0
-	return f.link.open(f.weights())
+	return f.link.begin(f.weights())
 }
 
 // Solve makes the device's local steps from w.
@@ -105,11 +101,8 @@ func normalizer(tau int, rho, q float64) float64 {
 	return sum
 }
 
-// Commit adds the device's change to the mean.
-func (f *fedNova) Commit(device int) { f.CommitWeighted(device, 1) }
-
-// CommitWeighted takes the device's change into the mean, multiplied by a weight.
-func (f *fedNova) CommitWeighted(device int, weight float64) {
+// Commit adds the device's change, multiplied by a weight, to the mean.
+func (f *fedNova) Commit(device int, weight float64) {
 	p, norm := f.weight(device), f.norms[device]
 	if norm > 0 { // otherwise the device took no step
 		f.round.add(f.changes.of[device], p, weight/norm)
@@ -123,11 +116,11 @@ func (f *fedNova) CommitWeighted(device int, weight float64) {
 }
 
 // End adds tau_eff times the mean of the normalized changes to w.
-func (f *fedNova) End() float64 {
+func (f *fedNova) End() (float64, error) {
 	if f.round.weight == 0 {
-		return f.link.take()
+		return f.link.take(), nil
 	}
-	return f.round.apply(f.weights(), f.total/f.round.weight) + f.link.take()
+	return f.round.apply(f.weights(), f.total/f.round.weight) + f.link.take(), nil
 }
 
 // State codes w, the changes of it and their numbers of steps.

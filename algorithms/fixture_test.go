@@ -108,7 +108,7 @@ type shown struct {
 }
 
 func snapshot(a Algorithm) shown {
-	m := a.(Linear).Model()
+	m := a.Model()
 	s := shown{w: slices.Clone(m.W.Data)}
 	if m.V != nil {
 		s.v = slices.Clone(m.V.Data)

@@ -27,6 +27,17 @@ func defaultAverage(weights string) AverageOptions {
 	return AverageOptions{LocalSGDOptions: defaultLocalSGD(), Weights: weights}
 }
 
+func (o *AverageOptions) averaged() *AverageOptions { return o }
+
+// averaging describes a method whose options embed AverageOptions, and whose server needs the
+// weighted mean of changes of one model alone.
+func averaging(o Options, _ mtl.Shape) Description {
+	unequal := o.(interface{ averaged() *AverageOptions }).averaged().Weights != equally
+	return Description{
+		Model: OneModel, Weights: Yes, Compared: true, Messages: Messages{Coded: true, Private: true, Unequal: unequal},
+	}
+}
+
 // Validate reports everything wrong with the options.
 func (o *AverageOptions) Validate(c *config.Checker) { o.check(c, 0) }
 
@@ -48,7 +59,7 @@ type globalModel struct {
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
 	guard   *privacy.Guard
-	link    *Link // nil: messages are not compressed
+	link    *link // nil: messages are not compressed
 }
 
 func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
@@ -58,6 +69,7 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 		changes: newSlots(p.Devices(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
 		link: newLink(s, 1, p.Values(), false),
 	}
+	m.link.describe(&m.About)
 	p.Initial(s.Seed, m.weights())
 	return m
 }
@@ -94,9 +106,6 @@ func (m *globalModel) accept(device int) {
 	m.changes.release(device)
 	m.link.commit(device)
 }
-
-// Link returns the codes of the messages.
-func (m *globalModel) Link() *Link { return m.link }
 
 // weight returns the weight of a device in the server's mean.
 func (m *globalModel) weight(device int) float64 {

@@ -45,7 +45,7 @@ func (o *GossipOptions) Validate(c *config.Checker) {
 // by local steps alone.
 type gossip struct {
 	localSGD
-	mail
+	*mail
 	mean    bool        // the run evaluates the mean
 	x, next data.Matrix // models by device
 	local   *slots      // y_k, tentative
@@ -54,12 +54,8 @@ type gossip struct {
 }
 
 var (
-	_ Linear    = (*gossip)(nil)
-	_ Stateful  = (*gossip)(nil)
-	_ Addressed = (*gossip)(nil)
-	_ Planned   = (*gossip)(nil)
-	_ Shared    = (*gossip)(nil)
-	_ Named     = (*gossip)(nil)
+	_ Stateful = (*gossip)(nil)
+	_ Reporter = (*gossip)(nil)
 )
 
 func init() {
@@ -67,15 +63,17 @@ func init() {
 		Name:      "gossip",
 		Summary:   "decentralized SGD: no server; every device has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
 		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
-		Declares:  true,
 		Options: func() Options {
 			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateDevices}
 		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
+		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*GossipOptions)
-			load := opts.workload(shape, false)
-			load.exchange = func(devices int, seed uint64) (*mail, error) { return newMail(opts, devices, shape.Values(), seed) }
-			return load
+			d := Description{
+				Model: DeviceModels, Messages: Messages{Differ: true}, Work: opts.workload(shape, false),
+				Metrics: []NamedMetric{{Name: consensusDistance, Better: "lower"}},
+			}
+			d.Work.exchange = func(devices int, seed uint64) (*mail, error) { return newMail(opts, devices, shape.Values(), seed) }
+			return d
 		},
 		New: func(s Setup, o Options) (Algorithm, error) { return newGossip(s, o.(*GossipOptions)) },
 	})
@@ -89,9 +87,10 @@ func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
 		return nil, err
 	}
 	g := &gossip{
-		localSGD: newLocalSGD(s, o.LocalSGDOptions), mail: *m, mean: o.Evaluate == evaluateMean,
+		localSGD: newLocalSGD(s, o.LocalSGDOptions), mail: m, mean: o.Evaluate == evaluateMean,
 		x: data.NewMatrix(n, d), next: data.NewMatrix(n, d), local: newSlots(n, d),
 	}
+	g.About.Messages.Usual = g.usual
 	for k := range n {
 		p.Initial(s.Seed, g.x.Row(k))
 	}
@@ -109,8 +108,8 @@ func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
 	return g, nil
 }
 
-// Begin returns the size of a model. Sent returns that of the messages to a device.
-func (g *gossip) Begin() int { return g.x.Cols }
+// Begin returns the size of a model, and that of the messages to a device.
+func (g *gossip) Begin() (Sent, error) { return Sent{g.x.Cols, g.to}, nil }
 
 // Solve makes the device's local steps from its own model.
 func (g *gossip) Solve(r Request) Work {
@@ -120,14 +119,14 @@ func (g *gossip) Solve(r Request) Work {
 }
 
 // Commit lets the device take part in the averages of the round.
-func (g *gossip) Commit(device int) { g.taken[device] = true }
+func (g *gossip) Commit(device int, _ float64) { g.taken[device] = true }
 
 // Discard forgets the device's steps.
 func (g *gossip) Discard(device int) { g.local.release(device) }
 
 // End averages the models of neighbors that take part. The devices do this work, in their
 // next rounds: no server does any.
-func (g *gossip) End() float64 {
+func (g *gossip) End() (float64, error) {
 	for k, taken := range g.taken {
 		if taken {
 			g.average(k)
@@ -141,7 +140,7 @@ func (g *gossip) End() float64 {
 	}
 	g.deliver()
 	g.evaluated()
-	return 0
+	return 0, nil
 }
 
 // average sets the next model of device k to y_k + sum_j W_kj (y_j - y_k) over neighbors j
@@ -191,9 +190,6 @@ func (g *gossip) evaluated() {
 // Model returns the models that the run evaluates; there are no dual variables.
 func (g *gossip) Model() Model { return Model{W: &g.w} }
 
-// OneModel returns false: messages to different devices are different models.
-func (g *gossip) OneModel() bool { return false }
-
 // SetCoupling changes nothing: the objective does not depend on the coupling.
 func (g *gossip) SetCoupling(mtl.Coupling) {}
 
@@ -201,13 +197,8 @@ func (g *gossip) SetCoupling(mtl.Coupling) {}
 // the m devices.
 const consensusDistance = "consensus_distance"
 
-// Named returns the consensus distance.
-func (g *gossip) Named() []NamedMetric {
-	return []NamedMetric{{Name: consensusDistance, Better: "lower"}}
-}
-
-// Values returns the consensus distance of the present models.
-func (g *gossip) Values() ([]NamedValue, []ClientMetric) {
+// Evaluate returns the consensus distance of the present models.
+func (g *gossip) Evaluate() (Evaluation, error) {
 	n, sum := float64(g.x.Rows), 0.0
 	for i := range g.x.Cols {
 		mean := 0.0
@@ -220,7 +211,7 @@ func (g *gossip) Values() ([]NamedValue, []ClientMetric) {
 			sum += float64(off * off)
 		}
 	}
-	return []NamedValue{{Name: consensusDistance, Value: math.Sqrt(sum / n)}}, nil
+	return Evaluation{Values: []NamedValue{{Name: consensusDistance, Value: math.Sqrt(sum / n)}}}, nil
 }
 
 // State codes the models and the messages on their way.
@@ -234,9 +225,10 @@ func (g *gossip) State(c *state.Coder) {
 // mail is the messages of gossip: who sends a model to whom.
 type mail struct {
 	neighbors graph
-	values    int    // of a model
-	taken     []bool // by device: it takes part in the averages of the round
-	inbox     []int  // by device: models of neighbors that it has not received
+	values    int                  // of a model
+	taken     []bool               // by device: it takes part in the averages of the round
+	inbox     []int                // by device: models of neighbors that it has not received
+	to        func(device int) int // sent
 }
 
 func newMail(o *GossipOptions, devices, values int, seed uint64) (*mail, error) {
@@ -244,22 +236,24 @@ func newMail(o *GossipOptions, devices, values int, seed uint64) (*mail, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &mail{neighbors: neighbors, values: values, taken: make([]bool, devices), inbox: make([]int, devices)}, nil
+	m := &mail{neighbors: neighbors, values: values, taken: make([]bool, devices), inbox: make([]int, devices)}
+	m.to = m.sent
+	return m, nil
 }
 
-// Sent returns the size of the models that neighbors have sent the device since it was asked
+// sent returns the size of the models that neighbors have sent the device since it was asked
 // last. There are none before its first round.
-func (m *mail) Sent(device int) int { return m.inbox[device] * m.values }
+func (m *mail) sent(device int) int { return m.inbox[device] * m.values }
 
-// Usual returns the sizes of a model from and to every neighbor.
-func (m *mail) Usual(device int) (down, up int) { return m.upload(device), m.upload(device) }
+// usual returns the sizes of a model from and to every neighbor.
+func (m *mail) usual(device int) (down, up int) { return m.upload(device), m.upload(device) }
 
 // upload returns the size of a model to every neighbor.
 func (m *mail) upload(device int) int { return len(m.neighbors[device]) * m.values }
 
 // averaging returns the FLOPs of the average of the models that the device has received with
 // its own: a difference, a product and a sum a value.
-func (m *mail) averaging(device int) float64 { return float64(3 * float64(m.Sent(device))) }
+func (m *mail) averaging(device int) float64 { return float64(3 * float64(m.sent(device))) }
 
 // deliver ends a round: a device that took part is sent the models of neighbors that did. One
 // that did not is sent those of before again.
@@ -282,35 +276,3 @@ func (m *mail) state(c *state.Coder) {
 	c.Bools(m.taken)
 	c.Ints(m.inbox)
 }
-
-// timingOnlyGossip is a timingOnly for gossip: devices exchange as many bytes.
-type timingOnlyGossip struct {
-	*timingOnly
-	*mail
-}
-
-var (
-	_ Reporter  = timingOnlyGossip{}
-	_ Addressed = timingOnlyGossip{}
-	_ Planned   = timingOnlyGossip{}
-)
-
-// Solve returns the cost of the local work.
-func (t timingOnlyGossip) Solve(r Request) Work {
-	work := t.timingOnly.Solve(r)
-	work.FLOPs += t.averaging(r.Device)
-	work.Values = t.upload(r.Device)
-	return work
-}
-
-// Commit lets the device take part in the exchange of the round.
-func (t timingOnlyGossip) Commit(device int) { t.taken[device] = true }
-
-// End sends the models of the round.
-func (t timingOnlyGossip) End() float64 {
-	t.deliver()
-	return 0
-}
-
-// OneModel returns false: messages to different devices are different models.
-func (t timingOnlyGossip) OneModel() bool { return false }

@@ -30,7 +30,7 @@ func (g *gossip) exchange(takesPart func(k int) bool) {
 	for k := range g.x.Rows {
 		copy(g.local.take(k), g.x.Row(k))
 		if takesPart == nil || takesPart(k) {
-			g.Commit(k)
+			g.Commit(k, 1)
 		} else {
 			g.Discard(k)
 		}
@@ -49,8 +49,8 @@ func (g *gossip) scatter() {
 }
 
 func (g *gossip) distance() float64 {
-	values, _ := g.Values()
-	return values[0].Value
+	said, _ := g.Evaluate()
+	return said.Values[0].Value
 }
 
 // second returns the second largest modulus of the eigenvalues of W.
@@ -210,7 +210,7 @@ func TestGossipMessages(t *testing.T) {
 	f, _ := Lookup("gossip")
 	o := f.Options().(*GossipOptions)
 	g := start(t, "gossip", p, c, nil).(*gossip)
-	timed, err := NewTimingOnly(f, Setup{Rows: p.RowCounts()}, o, p.Shape())
+	timed, err := f.Timed().Start(Setup{Rows: p.RowCounts(), Shape: p.Shape()}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,9 +219,9 @@ func TestGossipMessages(t *testing.T) {
 	absent := []int{-1, 3, 3, -1} // by round: the device that takes no part
 	for h := range 4 {
 		for _, a := range []Algorithm{g, timed} {
-			a.Begin()
+			sent, _ := a.Begin()
 			for k := range p.Devices() {
-				if got := a.(Addressed).Sent(k); got != want[h][k]*d {
+				if got := sent.To(k); got != want[h][k]*d {
 					t.Errorf("round %d: device %d is sent %d values, want %d models of %d", h, k, got, want[h][k], d)
 				}
 			}
@@ -239,7 +239,7 @@ func TestGossipMessages(t *testing.T) {
 				if k == absent[h] {
 					a.Discard(k)
 				} else {
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // HierFAvgOptions are the settings of hierarchical federated averaging.
@@ -36,22 +37,19 @@ type hubModel struct {
 	weight float64 // of its devices that took part
 }
 
-var (
-	_ Linear   = (*hierFAvg)(nil)
-	_ Stateful = (*hierFAvg)(nil)
-	_ Tiered   = (*hierFAvg)(nil)
-)
+var _ Tiered = (*hierFAvg)(nil)
 
 func init() {
 	registerLocal(Factory{
 		Name:      "hierfavg",
 		Summary:   "hierarchical federated averaging: hubs average the models of their devices several times before they report to the server",
 		Reference: "Liu, Zhang, Song, Letaief: Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020",
-		OneModel:  true,
 		Options: func() Options {
 			return &HierFAvgOptions{AverageOptions: defaultAverage(byRows), HubRounds: 5}
 		},
-		HubRounds: func(o Options) int { return o.(*HierFAvgOptions).HubRounds },
+		Describe: func(o Options, _ mtl.Shape) Description {
+			return Description{Model: OneModel, HubRounds: o.(*HierFAvgOptions).HubRounds}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newHierFAvg(s, o.(*HierFAvgOptions)), nil
 		},
@@ -79,7 +77,7 @@ func (h *hierFAvg) hub(device int) int {
 }
 
 // Begin opens a round: each hub is sent w.
-func (h *hierFAvg) Begin() int { return h.w.Cols }
+func (h *hierFAvg) Begin() (Sent, error) { return Sent{Size: h.w.Cols}, nil }
 
 // Solve makes the device's local steps from the model of its hub.
 func (h *hierFAvg) Solve(r Request) Work {
@@ -90,7 +88,7 @@ func (h *hierFAvg) Solve(r Request) Work {
 }
 
 // Commit adds the device's change to the mean of its hub.
-func (h *hierFAvg) Commit(device int) {
+func (h *hierFAvg) Commit(device int, _ float64) {
 	g := &h.hubs[h.hub(device)]
 	g.round.add(h.changes.of[device], h.weight(device), 1)
 	if !h.taken[device] {
@@ -123,7 +121,7 @@ func (h *hierFAvg) Withdraw(hub int) {
 
 // End closes the last round of the hubs, and sets w to the mean of the models of those that
 // have one, in their order: the first, which each of the others moves towards itself.
-func (h *hierFAvg) End() float64 {
+func (h *hierFAvg) End() (float64, error) {
 	for i := range h.hubs {
 		h.Gather(i)
 	}
@@ -147,16 +145,5 @@ func (h *hierFAvg) End() float64 {
 		h.Withdraw(i)
 	}
 	clear(h.taken)
-	return flops
+	return flops, nil
 }
-
-// timingOnlyTiered is a timingOnly for a method whose hubs average by themselves.
-type timingOnlyTiered struct{ *timingOnly }
-
-var _ Tiered = timingOnlyTiered{}
-
-// Gather does nothing.
-func (t timingOnlyTiered) Gather(int) {}
-
-// Withdraw does nothing.
-func (t timingOnlyTiered) Withdraw(int) {}

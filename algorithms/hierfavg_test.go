@@ -29,7 +29,7 @@ func hubRound(h *hierFAvg, p *mtl.Problem, hub, number int, takesPart func(k int
 		}
 		h.Solve(request(k, number, NoLimit, 0))
 		if takesPart == nil || takesPart(k) {
-			h.Commit(k)
+			h.Commit(k, 1)
 		} else {
 			h.Discard(k)
 		}
@@ -48,10 +48,10 @@ func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
 			average.Begin()
 			h.Begin()
 			for k := range p.Devices() {
-				for _, a := range []Linear{average, h} {
+				for _, a := range []Algorithm{average, h} {
 					a.Solve(request(k, round, NoLimit, 0))
 					if in(k) {
-						a.Commit(k)
+						a.Commit(k, 1)
 					} else {
 						a.Discard(k)
 					}
@@ -115,7 +115,7 @@ func TestHierarchicalAveragingBySlowTwin(t *testing.T) {
 				for k := hub * size; k < min((hub+1)*size, p.Devices()); k++ {
 					twin.Solve(request(k, number, NoLimit, 0))
 					if in(k, i) {
-						twin.Commit(k)
+						twin.Commit(k, 1)
 						took[k] = true
 					} else {
 						twin.Discard(k)
@@ -165,7 +165,7 @@ func TestHubsWithoutResponsesKeepTheModel(t *testing.T) {
 			h.Gather(hub)
 		}
 	}
-	if flops := h.End(); flops != 0 {
+	if flops, _ := h.End(); flops != 0 {
 		t.Errorf("%g FLOPs for nothing", flops)
 	}
 	if err := same(snapshot(h), before); err != nil {
@@ -183,7 +183,8 @@ func TestWorkOfHubReports(t *testing.T) {
 		for hub := range reports {
 			hubRound(h, p, hub, 0, nil)
 		}
-		if flops, want := h.End(), 3.0*7*float64(max(0, reports-1)); flops != want {
+		want := 3.0 * 7 * float64(max(0, reports-1))
+		if flops, _ := h.End(); flops != want {
 			t.Errorf("%d reports: the server takes %g FLOPs, counted %g", reports, flops, want)
 		}
 	}

@@ -1,49 +1,86 @@
 package algorithms
 
-// Inspected is an Algorithm whose updates can be looked at.
+import (
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// Inspected is an Algorithm that shows the tentative work of devices.
 type Inspected interface {
 	Algorithm
-	// Update returns the name and the numbers of the tentative update of a device, after its
-	// Solve.
-	Update(device int) (array string, values []float64)
+	// Update returns the tentative update of a device, between its Solve and its Commit or
+	// Discard. It changes nothing, and may be called for several devices at once.
+	Update(device int) Update
 }
 
-// Inspect is Solve of a method, and sets Work.NonFinite of one that is Inspected.
-func Inspect(method Algorithm, r Request) Work {
-	work := method.Solve(r)
-	if of, ok := As[Inspected](method); ok && work.NonFinite == "" {
-		if array, values := of.Update(r.Device); !finite(values) {
-			work.NonFinite = array
-		}
-	}
-	return work
+// Update is the tentative work of a device.
+type Update struct {
+	Array  string // what Values are, in errors
+	Values []float64
+
+	// Of a method with Description.Theta: the device's dual variables as the server has them and
+	// after its work, the model that it was sent and the curvature of its subproblem.
+	Duals, Next, Weights []float64
+	Curvature            float64
 }
 
-// finite reports whether no number is NaN or infinite.
-func finite(values []float64) bool {
+// Theta returns theta_t^h of the work of a device in this round (eq. localSolutionQuality2a): 0
+// exact, 1 no progress. It is that of a method with Description.Theta.
+func (u *Update) Theta(p *mtl.Problem, device int) float64 {
+	return p.Theta(device, u.Duals, u.Next, u.Weights, u.Curvature)
+}
+
+// Finite reports whether no number is NaN or infinite.
+func (u *Update) Finite() bool {
 	sum := 0.0
-	for _, x := range values {
+	for _, x := range u.Values {
 		sum += float64(x * 0) // NaN for both
 	}
 	return sum == 0
 }
 
+// Deviations writes the squared distance of each of the late updates of a method from the mean of
+// the fresh ones, of which there is at least one.
+func Deviations(of Inspected, fresh, late []int32, into []float64) {
+	mean := make([]float64, len(of.Update(int(fresh[0])).Values))
+	for _, t := range fresh {
+		kernel.Axpy(1/float64(len(fresh)), of.Update(int(t)).Values, mean)
+	}
+	for i, t := range late {
+		sum := 0.0
+		for j, u := range of.Update(int(t)).Values {
+			sum += float64((u - mean[j]) * (u - mean[j]))
+		}
+		into[i] = sum
+	}
+}
+
 // Update returns the change of w.
-func (m *globalModel) Update(device int) (array string, values []float64) {
-	return "change of w", m.changes.of[device]
+func (m *globalModel) Update(device int) Update {
+	return Update{Array: "change of w", Values: m.changes.of[device]}
 }
 
 // Update returns the sub-gradient.
-func (m *mbSGD) Update(device int) (array string, values []float64) {
-	return "gradient", m.gradient.Row(device)
+func (m *mbSGD) Update(device int) Update {
+	return Update{Array: "gradient", Values: m.gradient.Row(device)}
 }
 
 // Update returns the model after the device's steps.
-func (g *gossip) Update(device int) (array string, values []float64) {
-	return "model y", g.local.of[device]
+func (g *gossip) Update(device int) Update {
+	return Update{Array: "model y", Values: g.local.of[device]}
 }
 
-// Update returns the change of v.
-func (d *Dual) Update(device int) (array string, values []float64) {
-	return "change of v", d.Delta.Row(device)
+// Update returns the change of v, and the subproblem that it solves before gamma scales it.
+func (d *Dual) Update(device int) Update {
+	return Update{
+		Array: "change of v", Values: d.Delta.Row(device),
+		Duals: d.Duals.Alpha[device], Next: d.Next[device], Weights: d.Weights(device), Curvature: d.Curvature(device),
+	}
+}
+
+// Update is that of Dual, with the subproblem that the device was sent.
+func (a *asyncMOCHA) Update(device int) Update {
+	u := a.Dual.Update(device)
+	u.Weights, u.Curvature = a.sent.Row(device), a.curvature[device]
+	return u
 }

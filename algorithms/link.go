@@ -7,18 +7,10 @@ import (
 	"fedsim/internal/state"
 )
 
-// Compressed is an Algorithm that can compress its messages; see Setup.Compression.
-type Compressed interface {
-	Algorithm
-	// Link returns the codes of the messages; nil: they are not compressed. With a link, the
-	// results of Begin and Send and Work.Values are bytes, without the header of a message.
-	Link() *Link
-}
-
-// Link encodes and decodes the messages of a method. A message has one vector or several of the
+// link encodes and decodes the messages of a method. A message has one vector or several of the
 // same size, each coded alone. The receiver uses the decoded vectors. With error feedback a
 // device codes v + e, where the residual e is the error of its last message that arrived.
-type Link struct {
+type link struct {
 	config *compress.Config
 	seed   uint64
 	values int // of a vector
@@ -51,7 +43,7 @@ type downlink struct {
 
 // newLink returns the link of messages of so many vectors of d values; nil without compression.
 // With always, every lossy code of a device is fed back. Without a problem no vectors are coded.
-func newLink(s Setup, vectors, d int, always bool) *Link {
+func newLink(s Setup, vectors, d int, always bool) *link {
 	c := s.Compression
 	if !c.On() {
 		return nil
@@ -60,7 +52,7 @@ func newLink(s Setup, vectors, d int, always bool) *Link {
 	if s.Problem != nil {
 		n = s.Problem.Devices()
 	}
-	l := &Link{
+	l := &link{
 		config: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,
 		feedback: c.FeedsBack() || always && c.Up == compress.Float16,
 		ups:      make([]uplink, vectors), downs: make([]downlink, vectors),
@@ -88,11 +80,11 @@ func newLink(s Setup, vectors, d int, always bool) *Link {
 }
 
 // increments reports whether the server's messages are changes of the vectors that devices hold.
-func (l *Link) increments() bool { return compress.Biased(l.config.Down) }
+func (l *link) increments() bool { return compress.Biased(l.config.Down) }
 
 // finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
 // work. The vectors of a message come in order.
-func (l *Link) finish(r Request, update []float64, work *Work) {
+func (l *link) finish(r Request, update []float64, work *Work) {
 	if l == nil {
 		work.Values += len(update)
 		return
@@ -101,7 +93,7 @@ func (l *Link) finish(r Request, update []float64, work *Work) {
 	work.vectors++
 	up, coder := &l.ups[i], l.coders[r.Worker]
 	if i == 0 {
-		work.FLOPs += l.FLOPs()
+		work.FLOPs += l.perMessage()
 		if l.step < 0 { // there are rounds
 			l.ask(r.Device)
 		}
@@ -121,7 +113,7 @@ func (l *Link) finish(r Request, update []float64, work *Work) {
 }
 
 // commit makes the device's residual final. The server decodes the message.
-func (l *Link) commit(device int) {
+func (l *link) commit(device int) {
 	if l == nil {
 		return
 	}
@@ -139,7 +131,7 @@ func (l *Link) commit(device int) {
 }
 
 // discard forgets the device's tentative residual.
-func (l *Link) discard(device int) {
+func (l *link) discard(device int) {
 	if l == nil {
 		return
 	}
@@ -151,7 +143,7 @@ func (l *Link) discard(device int) {
 }
 
 // open makes the server's messages from the vectors, and returns their usual size.
-func (l *Link) open(vectors ...[]float64) (amount int) {
+func (l *link) open(vectors ...[]float64) (amount int) {
 	if l == nil {
 		for _, v := range vectors {
 			amount += len(v)
@@ -169,7 +161,7 @@ func (l *Link) open(vectors ...[]float64) (amount int) {
 }
 
 // open makes the message of a vector.
-func (d *downlink) open(l *Link, v []float64, s rng.Stream) {
+func (d *downlink) open(l *link, v []float64, s rng.Stream) {
 	encode, decode := l.down.FLOPs(l.values)
 	switch {
 	case d.shown == nil:
@@ -190,7 +182,7 @@ func (d *downlink) open(l *Link, v []float64, s rng.Stream) {
 
 // send fixes the message to a device in a run without rounds, after so many steps of the
 // server, and returns its size.
-func (l *Link) send(device, step int, vectors ...[]float64) (amount int) {
+func (l *link) send(device, step int, vectors ...[]float64) (amount int) {
 	if l == nil {
 		return l.open(vectors...)
 	}
@@ -199,28 +191,28 @@ func (l *Link) send(device, step int, vectors ...[]float64) (amount int) {
 		l.open(vectors...)
 	}
 	l.ask(device)
-	return l.Sent(device)
+	return l.size(device)
 }
 
 // ask notes that a device is sent the present version.
-func (l *Link) ask(device int) {
+func (l *link) ask(device int) {
 	if l.held != nil {
 		l.asked[device] = l.version
 	}
 }
 
 // shown returns a vector as devices decode it.
-func (l *Link) shown(i int, v []float64) []float64 {
+func (l *link) shown(i int, v []float64) []float64 {
 	if l == nil || l.downs[i].shown == nil {
 		return v
 	}
 	return l.downs[i].shown
 }
 
-// Sent returns the bytes of the open message to a device. Of changes, a device is sent all
+// size returns the bytes of the open message to a device. Of changes, a device is sent all
 // those that it has missed, or the whole model if that is smaller. The server knows of the messages that
 // were answered.
-func (l *Link) Sent(device int) (bytes int) {
+func (l *link) size(device int) (bytes int) {
 	for i := range l.downs {
 		bytes += l.downs[i].bytes
 	}
@@ -234,15 +226,15 @@ func (l *Link) Sent(device int) (bytes int) {
 	return whole
 }
 
-// Usual returns the usual bytes of the messages to and from a device.
-func (l *Link) Usual() (down, up int) {
+// usual returns the usual bytes of the messages to and from a device.
+func (l *link) usual(int) (down, up int) {
 	return l.down.Bytes(l.values) * len(l.downs), l.coders[0].Bytes(l.values) * len(l.ups)
 }
 
-// FLOPs returns the work of a device on the codes of its messages: it decodes the server's,
+// perMessage returns the FLOPs of a device on the codes of its messages: it decodes the server's,
 // and encodes its own. With feedback it adds and subtracts the residual, for which it decodes
 // its own message. Changes are added to the vectors that it holds.
-func (l *Link) FLOPs() float64 {
+func (l *link) perMessage() float64 {
 	_, received := l.down.FLOPs(l.values)
 	if l.held != nil {
 		received += float64(l.values)
@@ -255,15 +247,33 @@ func (l *Link) FLOPs() float64 {
 }
 
 // one returns the size of a number that is not compressed.
-func (l *Link) one() int {
+func (l *link) one() int {
 	if l == nil {
 		return 1
 	}
 	return l.whole / l.values
 }
 
+// describe adds what the codes do to the messages of a description.
+func (l *link) describe(d *Description) {
+	if l != nil {
+		d.Messages.Bytes, d.Messages.Differ, d.Messages.Usual, d.Messages.FLOPs = true, true, l.usual, l.perMessage()
+	}
+}
+
+// begin is open of the messages of a round.
+func (l *link) begin(vectors ...[]float64) (Sent, error) { return l.sent(l.open(vectors...)), nil }
+
+// sent returns the open messages of a size; to each device its own with codes.
+func (l *link) sent(size int) Sent {
+	if l == nil {
+		return Sent{Size: size}
+	}
+	return Sent{size, l.size}
+}
+
 // take returns the server's work on codes since the last call.
-func (l *Link) take() float64 {
+func (l *link) take() float64 {
 	if l == nil {
 		return 0
 	}
@@ -273,7 +283,7 @@ func (l *Link) take() float64 {
 }
 
 // state codes the versions that devices hold and their residuals, tentative ones included.
-func (l *Link) state(c *state.Coder) {
+func (l *link) state(c *state.Coder) {
 	if l == nil {
 		return
 	}

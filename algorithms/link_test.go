@@ -22,15 +22,16 @@ func coded(up, down string) *compress.Config {
 
 // suits reports whether a method can compress by the settings: see federation's ValidateCompression.
 func suits(f Factory, c *compress.Config) bool {
-	if !f.Compresses || !f.HasOneModel(f.Options()) && c.Down != compress.None && c.Down != compress.Float16 {
+	about := describe(f.Name, mtl.Shape{})
+	if !about.Messages.Coded || about.Model == TaskModels && c.Down != compress.None && c.Down != compress.Float16 {
 		return false
 	}
 	lossless := c.Up == compress.None || c.Up == compress.Sparse
-	return !f.NeedsOf(f.Options()).Dual || lossless || !f.Asynchronous && c.Up != compress.QSGD
+	return !about.Needs.Dual || lossless || about.Asynchronous == No && c.Up != compress.QSGD
 }
 
 // everyLink calls test for every method that compresses, with codecs of either side.
-func everyLink(t *testing.T, test func(t *testing.T, start func() Linear, p *mtl.Problem, c *compress.Config)) {
+func everyLink(t *testing.T, test func(t *testing.T, start func() Algorithm, p *mtl.Problem, c *compress.Config)) {
 	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	var all []*compress.Config
 	for _, codec := range compress.Names()[1:] {
@@ -47,12 +48,12 @@ func everyLink(t *testing.T, test func(t *testing.T, start func() Linear, p *mtl
 			}
 			tested++
 			t.Run(fmt.Sprintf("%s/%s-%s", name, c.Up, c.Down), func(t *testing.T) {
-				test(t, func() Linear {
+				test(t, func() Algorithm {
 					return startWith(t, name, Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
 				}, p, c)
 			})
 		}
-		if f.Compresses && tested < 2 {
+		if describe(name, p.Shape()).Messages.Coded && tested < 2 {
 			t.Errorf("%s was tested with %d settings", name, tested)
 		}
 	}
@@ -61,7 +62,7 @@ func everyLink(t *testing.T, test func(t *testing.T, start func() Linear, p *mtl
 // A discarded message leaves no residual and no trace. The result depends neither on the order of
 // solves, nor on workers, nor on earlier solves.
 func TestCompressedWorkIsTentative(t *testing.T) {
-	everyLink(t, func(t *testing.T, start func() Linear, p *mtl.Problem, c *compress.Config) {
+	everyLink(t, func(t *testing.T, start func() Algorithm, p *mtl.Problem, c *compress.Config) {
 		a, b := start(), start()
 		for h := range 12 {
 			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
@@ -76,7 +77,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 			}
 			for k := range p.Devices() {
 				if chance(k, h, 0.5) {
-					b.Commit(k)
+					b.Commit(k, 1)
 				}
 			}
 			b.End()
@@ -84,7 +85,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 				t.Fatalf("round %d: discarded against never asked: %v", h, err)
 			}
 		}
-		if l := a.(Compressed).Link(); l.ups[0].next != nil {
+		if l := linkOf(a); l.ups[0].next != nil {
 			for k := range p.Devices() {
 				if l.ups[0].next.of[k] != nil {
 					t.Errorf("device %d has a tentative residual after the round", k)
@@ -96,9 +97,9 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 
 // A method resumed by another instance has the bits of one that was never interrupted.
 func TestCompressedMethodsResume(t *testing.T) {
-	everyLink(t, func(t *testing.T, start func() Linear, p *mtl.Problem, _ *compress.Config) {
+	everyLink(t, func(t *testing.T, start func() Algorithm, p *mtl.Problem, _ *compress.Config) {
 		whole, resumed := start(), start()
-		play := func(a Linear, from, to int) {
+		play := func(a Algorithm, from, to int) {
 			for h := from; h < to; h++ {
 				round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
 			}
@@ -113,19 +114,19 @@ func TestCompressedMethodsResume(t *testing.T) {
 			t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 		}
 		for k := range p.Devices() {
-			if a, b := whole.(Compressed).Link().Sent(k), resumed.(Compressed).Link().Sent(k); a != b {
+			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
 		}
-		for _, a := range []Linear{whole, resumed} {
-			a.Commit(1)
+		for _, a := range []Algorithm{whole, resumed} {
+			a.Commit(1, 1)
 			play(a, 5, 8)
 		}
 		if err := same(snapshot(whole), snapshot(resumed)); err != nil {
 			t.Fatal(err)
 		}
 		for k := range p.Devices() {
-			if a, b := whole.(Compressed).Link().Sent(k), resumed.(Compressed).Link().Sent(k); a != b {
+			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
 		}
@@ -146,7 +147,7 @@ func TestCodesWithoutLossChangeNothing(t *testing.T) {
 			plain := start(t, name, p, coupling, smaller)
 			all := startWith(t, name, Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
 			for h := range 8 {
-				for _, a := range []Linear{plain, all} {
+				for _, a := range []Algorithm{plain, all} {
 					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
 				}
 				if err := same(snapshot(plain), snapshot(all)); err != nil {
@@ -207,7 +208,7 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 		before := append([]float64(nil), a.link.downs[0].shown...)
 		a.Begin()
 		for i, k := range devices {
-			if got := a.link.Sent(k); got != want[h][i] {
+			if got := a.link.size(k); got != want[h][i] {
 				t.Errorf("round %d: device %d is sent %d bytes, want %d", h, k, got, want[h][i])
 			}
 		}
@@ -230,12 +231,12 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 		}
 		for _, k := range devices {
 			a.Solve(request(k, h, NoLimit, 0))
-			a.Commit(k)
+			a.Commit(k, 1)
 		}
 		a.End()
 	}
 	a.Begin()
-	if got := a.link.Sent(2); got != 4*17 { // rounds 3 to 6
+	if got := a.link.size(2); got != 4*17 { // rounds 3 to 6
 		t.Errorf("device 2 is sent %d bytes, want %d", got, 4*17)
 	}
 	// A message that was discarded is not known to have arrived.
@@ -243,7 +244,7 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 	a.Discard(2)
 	a.End()
 	a.Begin()
-	if got := a.link.Sent(2); got != 72 {
+	if got := a.link.size(2); got != 72 {
 		t.Errorf("after a lost round device 2 is sent %d bytes, want 72", got)
 	}
 }
@@ -371,9 +372,9 @@ func TestWorkOfCodes(t *testing.T) {
 			a.Begin()
 			for k := range responses {
 				device = a.Solve(request(k, h, NoLimit, 0)).FLOPs
-				a.Commit(k)
+				a.Commit(k, 1)
 			}
-			server = a.End()
+			server, _ = a.End()
 		}
 		return server, device
 	}

@@ -7,25 +7,18 @@ import "fedsim/mtl"
 // those of other methods, at no cost.
 type local struct{ mocha }
 
-var _ Linear = (*local)(nil)
+var _ Stateful = (*local)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP:  true,
-		Name:        "local",
-		Summary:     "every client learns a model of its own rows and sends nothing; tasks that are not coupled",
-		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 5.1 (local models); local work as mocha",
-		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
-		AuthorUnits: 8,
-		NoMessages:  true,
-		Needs: func(o Options) Needs {
-			needs := o.(*MOCHAOptions).needs()
-			needs.Alone = true
-			return needs
-		},
-		Epochs: func(o Options) float64 { return o.(*MOCHAOptions).Epochs },
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			return Workload{StepFLOPs: shape.StepFLOPs(), Steps: o.(*MOCHAOptions).steps}
+		Name:      "local",
+		Summary:   "every client learns a model of its own rows and sends nothing; tasks that are not coupled",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 5.1 (local models); local work as mocha",
+		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
+		Describe: func(o Options, shape mtl.Shape) Description {
+			d := o.(*MOCHAOptions).describe(shape)
+			d.Needs.Alone, d.Messages = true, Messages{None: true}
+			return d
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &local{mocha{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}}, nil
@@ -34,9 +27,9 @@ func init() {
 }
 
 // Begin opens a round. The server sends nothing.
-func (l *local) Begin() int {
-	l.mocha.Begin()
-	return 0
+func (l *local) Begin() (Sent, error) {
+	_, err := l.mocha.Begin()
+	return Sent{}, err
 }
 
 // Solve is that of MOCHA without a message.
@@ -47,7 +40,7 @@ func (l *local) Solve(r Request) Work {
 }
 
 // End updates the models, which the clients have: the server does nothing.
-func (l *local) End() float64 {
-	l.mocha.End()
-	return 0
+func (l *local) End() (float64, error) {
+	_, err := l.mocha.End()
+	return 0, err
 }

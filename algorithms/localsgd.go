@@ -107,15 +107,18 @@ type localOptions interface {
 func (o *LocalSGDOptions) local() *LocalSGDOptions { return o }
 
 // registerLocal registers a method whose options are localOptions: its demands are those of
-// the local steps, and so is its workload, if it has no other.
+// the local steps, and so is its workload, if its description has no other.
 func registerLocal(f Factory) {
-	f.Needs = func(o Options) Needs { return Needs{Budget: o.(localOptions).local().Epochs == 0} }
-	if f.Workload == nil {
-		f.Workload = func(o Options, shape mtl.Shape) Workload {
-			return o.(localOptions).local().workload(shape, false)
+	describe := f.Describe
+	f.Describe = func(o Options, shape mtl.Shape) Description {
+		d, local := describe(o, shape), o.(localOptions).local()
+		if d.Work.Steps == nil {
+			d.Work = local.workload(shape, false)
 		}
+		d.Work.Epochs, d.Needs.Budget = local.Epochs, local.Epochs == 0
+		d.State, d.Inspected = Yes, true
+		return d
 	}
-	f.Epochs = func(o Options) float64 { return o.(localOptions).local().Epochs }
 	Register(f)
 }
 
@@ -157,6 +160,7 @@ type minibatch struct {
 //
 // The loss is averaged over rows whatever problem.loss_scaling says.
 type localSGD struct {
+	Described
 	problem *mtl.Problem
 	opts    LocalSGDOptions
 	scratch []sgdScratch // by worker
@@ -173,7 +177,7 @@ type sgdScratch struct {
 
 func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	p := s.Problem
-	l := localSGD{problem: p, opts: o, scratch: make([]sgdScratch, s.Workers)}
+	l := localSGD{Described: Described{s.Description}, problem: p, opts: o, scratch: make([]sgdScratch, s.Workers)}
 	for i := range l.scratch {
 		l.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
 		if o.Momentum > 0 {
@@ -182,9 +186,6 @@ func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	}
 	return l
 }
-
-// StepFLOPs returns the cost of a row of a whole mini-batch.
-func (l *localSGD) StepFLOPs() float64 { return l.opts.stepFLOPs(l.problem.Shape(), false) }
 
 // flops returns the cost of so many steps of a device.
 func (l *localSGD) flops(device, steps int) float64 {

@@ -152,18 +152,18 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 			continue
 		}
 		a := start(t, name, p, c, set(0.2, ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0.5}))
-		asked := func(a Linear, h int) {
+		asked := func(a Algorithm, h int) {
 			a.Begin()
 			for k := range p.Devices() {
 				if name == "fedasync" && k > 0 {
 					break
 				}
 				r := request(k, h, NoLimit, 0)
-				if f.Asynchronous { // without rounds none is counted
+				if describe(f.Name, mtl.Shape{}).Asynchronous == Yes { // without rounds none is counted
 					r.Round = 0
 				}
 				a.Solve(r)
-				a.Commit(k)
+				a.Commit(k, 1)
 			}
 			a.End()
 		}
@@ -184,7 +184,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 		w := slices.Clone(full.Model().W.Row(0))
 		full.Begin()
 		r := request(0, 1, NoLimit, 0)
-		if f.Asynchronous {
+		if describe(f.Name, mtl.Shape{}).Asynchronous == Yes {
 			r.Round = 0
 		}
 		full.Solve(r)

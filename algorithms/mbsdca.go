@@ -26,33 +26,26 @@ type mbSDCA struct {
 	opts MbSDCAOptions
 }
 
-var _ Linear = (*mbSDCA)(nil)
+var _ Stateful = (*mbSDCA)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP:  true,
-		Compresses:  true,
-		Name:        "mb-sdca",
-		Summary:     "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
-		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
-		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
-		AuthorUnits: 6,
-		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0, Dual: true} },
-		Workload: func(o Options, shape mtl.Shape) Workload {
+		Name:      "mb-sdca",
+		Summary:   "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
+		Reference: "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
+		Options:   func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
+		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*MbSDCAOptions)
-			return Workload{
-				StepFLOPs: shape.StepFLOPs(),
-				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
-			}
+			return OfDual(Description{Needs: Needs{Budget: opts.Batch == 0}, Messages: Messages{Coded: true}, Work: Workload{
+				StepFLOPs: shape.StepFLOPs(), AuthorUnits: 6,
+				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+			}})
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &mbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
 		},
 	})
 }
-
-// StepFLOPs returns the cost of one row.
-func (m *mbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve computes the scaled updates of a mini-batch drawn without replacement.
 func (m *mbSDCA) Solve(r Request) Work {

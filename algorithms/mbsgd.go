@@ -31,6 +31,7 @@ func (o *MbSGDOptions) Validate(c *config.Checker) {
 // with respect to the regularizer: a lost update never happened. The projection, where
 // it applies, scales the weights of all tasks.
 type mbSGD struct {
+	Described
 	problem  *mtl.Problem
 	coupling mtl.Coupling
 	opts     MbSGDOptions
@@ -44,32 +45,33 @@ type mbSGD struct {
 	orders   []mtl.Order // by worker
 	losses   []*mtl.Gradient
 	most     float64 // P(0), an upper bound on R at the optimum
-	link     *Link   // nil: messages are not compressed
+	link     *link   // nil: messages are not compressed
 }
 
-var _ Linear = (*mbSGD)(nil)
+var _ Stateful = (*mbSGD)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP:  true,
-		Compresses:  true,
-		Name:        "mb-sgd",
-		Summary:     "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
-		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
-		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
-		AuthorUnits: 4,
-		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} },
-		Workload: func(o Options, shape mtl.Shape) Workload {
+		Name:      "mb-sgd",
+		Summary:   "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
+		Reference: "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
+		Options:   func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
+		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*MbSGDOptions)
-			return Workload{
-				StepFLOPs: shape.RowFLOPs(),
-				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+			return Description{
+				MinimizesP: true, Needs: Needs{Budget: opts.Batch == 0}, Messages: Messages{Coded: true},
+				State: Yes, Inspected: true,
+				Work: Workload{
+					StepFLOPs: shape.RowFLOPs(), AuthorUnits: 4,
+					Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+				},
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			p := s.Problem
 			m := &mbSGD{
-				problem: p, opts: *o.(*MbSGDOptions),
+				Described: Described{s.Description},
+				problem:   p, opts: *o.(*MbSGDOptions),
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Devices(), p.Values()), arrived: make([]bool, p.Devices()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
@@ -84,31 +86,26 @@ func init() {
 			if m.link != nil {
 				m.shown = p.NewWeights()
 			}
+			m.link.describe(&m.About)
 			m.SetCoupling(s.Coupling)
 			return m, nil
 		},
 	})
 }
 
-// StepFLOPs returns the cost of one row.
-func (m *mbSGD) StepFLOPs() float64 { return m.problem.RowFLOPs() }
-
 // Begin opens a round: each device is sent its w_t.
-func (m *mbSGD) Begin() int {
+func (m *mbSGD) Begin() (Sent, error) {
 	clear(m.arrived)
 	if m.link == nil {
-		return m.problem.Values()
+		return Sent{Size: m.problem.Values()}, nil
 	}
 	copy(m.shown.Data, m.w.Data)
 	bytes := 0
 	for t := range m.shown.Rows {
 		bytes = m.link.show(m.shown.Row(t))
 	}
-	return bytes
+	return m.link.sent(bytes), nil
 }
-
-// Link returns the codes of the messages.
-func (m *mbSGD) Link() *Link { return m.link }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
 // without replacement, scaled up to all rows.
@@ -127,13 +124,13 @@ func (m *mbSGD) Solve(r Request) Work {
 	clear(g)
 	scale := p.Scale[t] * float64(n) / float64(b)
 	m.losses[r.Worker].Add(task.Task, order.Take(b), w, scale, g)
-	work := Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs()}
+	work := Work{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
 	m.link.finish(r, g, &work)
 	return work
 }
 
 // Commit records that the device's gradient has arrived.
-func (m *mbSGD) Commit(device int) {
+func (m *mbSGD) Commit(device int, _ float64) {
 	m.arrived[device] = true
 	m.link.commit(device)
 }
@@ -145,7 +142,7 @@ func (m *mbSGD) Discard(device int) {
 }
 
 // End takes the step on the tasks whose gradients arrived.
-func (m *mbSGD) End() float64 {
+func (m *mbSGD) End() (float64, error) {
 	eta := m.step / (1 + float64(m.round)/m.opts.Delay)
 	m.round++
 	clear(m.heard)
@@ -165,7 +162,7 @@ func (m *mbSGD) End() float64 {
 	if m.opts.Project {
 		m.project()
 	}
-	return m.coupling.FLOPs(m.problem.Values()) + m.link.take()
+	return m.coupling.FLOPs(m.problem.Values()) + m.link.take(), nil
 }
 
 // project scales W onto the ball R(W) <= P(0), which contains the optimum because

@@ -96,7 +96,7 @@ func TestMbSGDProjection(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		zero := p.NewWeights()
 		atZero := p.Evaluate(testPool, c, &zero, nil, nil).Primal
-		scene := func(step float64, project bool) Linear {
+		scene := func(step float64, project bool) Algorithm {
 			return start(t, "mb-sgd", p, c, func(o Options) {
 				*o.(*MbSGDOptions) = MbSGDOptions{Batch: 5, Step: step, Delay: 1, Project: project}
 			})
@@ -208,7 +208,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 					}
 				}
 				for k := range p.Devices() {
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 				a.End()
 			}
@@ -234,7 +234,7 @@ func TestBatchSize(t *testing.T) {
 			case *MbSGDOptions:
 				o.Batch = batch
 			}
-			if needs := factory.NeedsOf(o); needs != (Needs{Budget: batch == 0, Dual: name == "mb-sdca"}) {
+			if needs := factory.Describe(o, mtl.Shape{}).Needs; needs != (Needs{Budget: batch == 0, Dual: name == "mb-sdca"}) {
 				t.Errorf("%s with a batch of %d needs %+v", name, batch, needs)
 			}
 		}

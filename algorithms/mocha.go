@@ -15,9 +15,14 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
 }
 
-// needs returns that steps must be limited when no number of epochs is set, and that the
-// loss must have a dual step.
-func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0, Dual: true} }
+// describe describes a method with the options: steps must be limited when no number of epochs is
+// set.
+func (o *MOCHAOptions) describe(shape mtl.Shape) Description {
+	return OfDual(Description{
+		Needs: Needs{Budget: o.Epochs == 0}, Messages: Messages{Coded: true},
+		Work: Workload{StepFLOPs: shape.StepFLOPs(), Steps: o.steps, Epochs: o.Epochs, AuthorUnits: 8},
+	})
+}
 
 // steps returns the fewer of the epochs and the steps allowed.
 func (o *MOCHAOptions) steps(rows, allowed int) int {
@@ -35,31 +40,20 @@ type mocha struct {
 	opts MOCHAOptions
 }
 
-var _ Linear = (*mocha)(nil)
+var _ Stateful = (*mocha)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP:  true,
-		Compresses:  true,
-		Name:        "mocha",
-		Summary:     "coordinate ascent on every device for as long as it can afford, drops tolerated",
-		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
-		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
-		AuthorUnits: 8,
-		Needs:       func(o Options) Needs { return o.(*MOCHAOptions).needs() },
-		Epochs:      func(o Options) float64 { return o.(*MOCHAOptions).Epochs },
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			opts := o.(*MOCHAOptions)
-			return Workload{StepFLOPs: shape.StepFLOPs(), Steps: opts.steps}
-		},
+		Name:      "mocha",
+		Summary:   "coordinate ascent on every device for as long as it can afford, drops tolerated",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
+		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
+		Describe:  func(o Options, shape mtl.Shape) Description { return o.(*MOCHAOptions).describe(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &mocha{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},
 	})
 }
-
-// StepFLOPs returns the cost of a coordinate step that moves.
-func (m *mocha) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
 func (m *mocha) Solve(r Request) Work {

@@ -50,7 +50,7 @@ func TestMOCHASteps(t *testing.T) {
 // needsOf returns a method's demands on the round protocol.
 func needsOf(name string, o Options) Needs {
 	factory, _ := Lookup(name)
-	return factory.NeedsOf(o)
+	return factory.Describe(o, mtl.Shape{}).Needs
 }
 
 // A step that moves its coordinate is a dot product, an axpy and eight
@@ -73,7 +73,7 @@ func TestMOCHAFLOPs(t *testing.T) {
 			t.Errorf("round %d: %g FLOPs for %d of 40 steps that moved, want %g", h, work.FLOPs, moved, want)
 		}
 		idle += 40 - moved
-		a.Commit(0)
+		a.Commit(0, 1)
 		a.End()
 	}
 	if idle == 0 || idle == 50*40 {
@@ -98,7 +98,7 @@ func TestGammaScalesUpdates(t *testing.T) {
 			}
 			a.Solve(request(k, h, NoLimit, 0))
 		}
-		a.Commit(0)
+		a.Commit(0, 1)
 		a.Discard(1)
 		for i, x := range a.Duals.Alpha[0] {
 			if want := (before.duals[0][i] + a.Next[0][i]) / 2; !near(x, want, 1e-15) {

@@ -130,7 +130,7 @@ var primal = []string{
 }
 
 // startSeeded is start with a seed and a number of workers.
-func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64, workers int) Linear {
+func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64, workers int) Algorithm {
 	t.Helper()
 	f, _ := Lookup(name)
 	o := f.Options()
@@ -151,7 +151,7 @@ func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.(Linear)
+	return a
 }
 
 // Networks train with the same bits on any number of workers, from a start that depends on
@@ -171,13 +171,13 @@ func TestNetworksTrain(t *testing.T) {
 	for _, set := range []*data.Set{sines(), single} {
 		p, c := problemOn(t, set, deep)
 		for _, name := range primal {
-			play := func(a Linear, from, to, workers int) shown {
+			play := func(a Algorithm, from, to, workers int) shown {
 				for h := from; h < to; h++ {
 					a.Begin()
 					parallel.NewPool(workers).For(p.Devices(), func(k, worker int) { a.Solve(request(k, h, NoLimit, worker)) })
 					for k := range p.Devices() {
 						if chance(k, h, 0.8) {
-							a.Commit(k)
+							a.Commit(k, 1)
 						} else {
 							a.Discard(k)
 						}

@@ -13,8 +13,8 @@ import (
 // found. It shows in tables and figures what methods for the same problem approach, and its
 // settings, such as problem.lambda, are tuned as theirs are. Devices do nothing.
 type optimum struct {
-	problem *mtl.Problem
-	w       *data.Matrix
+	Described
+	w *data.Matrix
 }
 
 // OptimumOptions are the settings of optimum: there are none.
@@ -23,46 +23,43 @@ type OptimumOptions struct{}
 // Validate finds nothing wrong.
 func (*OptimumOptions) Validate(*config.Checker) {}
 
-var (
-	_ Linear   = (*optimum)(nil)
-	_ Stateful = (*optimum)(nil)
-)
+var _ Stateful = (*optimum)(nil)
 
 func init() {
 	Register(Factory{
-		MinimizesP: true,
-		NoMessages: true,
-		Name:       "optimum",
-		Summary:    "the model at the optimum of the problem, by a central solver before the rounds: a limit to compare methods with",
-		Reference:  "the solvers of docs/models.md, \"The reference optimum\"",
-		Options:    func() Options { return &OptimumOptions{} },
-		Needs:      func(Options) Needs { return Needs{Optimum: true} },
+		Name:      "optimum",
+		Summary:   "the model at the optimum of the problem, by a central solver before the rounds: a limit to compare methods with",
+		Reference: "the solvers of docs/models.md, \"The reference optimum\"",
+		Options:   func() Options { return &OptimumOptions{} },
+		Describe: func(_ Options, shape mtl.Shape) Description {
+			return Description{
+				MinimizesP: true, Needs: Needs{Optimum: true}, Messages: Messages{None: true}, State: Yes,
+				Work: Workload{StepFLOPs: shape.StepFLOPs()}, // of a step that no device takes
+			}
+		},
 		New: func(s Setup, _ Options) (Algorithm, error) {
 			if s.Solution == nil {
 				return nil, errors.New("needs the reference optimum: problem.optimum_sweeps must be positive")
 			}
-			return &optimum{s.Problem, s.Solution}, nil
+			return &optimum{Described{s.Description}, s.Solution}, nil
 		},
 	})
 }
 
-// StepFLOPs returns the cost of a coordinate step, which no device takes.
-func (o *optimum) StepFLOPs() float64 { return o.problem.StepFLOPs() }
-
 // Begin returns 0: nothing is sent.
-func (*optimum) Begin() int { return 0 }
+func (*optimum) Begin() (Sent, error) { return Sent{}, nil }
 
 // Solve does nothing.
 func (*optimum) Solve(Request) Work { return Work{} }
 
 // Commit does nothing.
-func (*optimum) Commit(int) {}
+func (*optimum) Commit(int, float64) {}
 
 // Discard does nothing.
 func (*optimum) Discard(int) {}
 
 // End returns 0.
-func (*optimum) End() float64 { return 0 }
+func (*optimum) End() (float64, error) { return 0, nil }
 
 // Model returns W at the optimum.
 func (o *optimum) Model() Model { return Model{W: o.w} }

@@ -63,7 +63,7 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 					}
 				}
 				for k := range p.Devices() {
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 				a.End()
 				for k, block := range d.Duals.Alpha {
@@ -120,8 +120,8 @@ func TestOnlyDNumbersAreCommunicated(t *testing.T) {
 			for _, sizes := range [][]int{{9, 14}, {9, 40, 14, 5, 6, 8}} {
 				p, c := randomProblem(t, tiedToMean, nil, d, sizes...)
 				a := start(t, name, p, c, smaller)
-				if down := a.Begin(); down != downloads(name, p) {
-					t.Errorf("%s: %d numbers to each device, d = %d", name, down, d)
+				if down, _ := a.Begin(); down.Size != downloads(name, p) {
+					t.Errorf("%s: %d numbers to each device, d = %d", name, down.Size, d)
 				}
 				for k := range p.Devices() {
 					if up := a.Solve(request(k, 0, NoLimit, 0)).Values; up != uploads(name, p) {
@@ -143,13 +143,13 @@ func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 		for k := range p.Devices() {
 			last := 1.0
 			copy(a.Next[k], a.Duals.Alpha[k]) // no work yet
-			if theta := a.Theta(k); theta != 1 {
+			if theta := theta(a.Problem, a, k); theta != 1 {
 				t.Errorf("device %d without work: theta = %v", k, theta)
 			}
 			n := len(a.Next[k])
 			for _, steps := range []int{1, n, 5 * n, 5000 * n} { // the same order of rows: each continues the last
 				a.Solve(request(k, 1, steps, 0))
-				theta := a.Theta(k)
+				theta := theta(a.Problem, a, k)
 				if theta < 0 || theta > last+1e-9 {
 					t.Errorf("device %d after %d steps: theta = %v, %v after fewer", k, steps, theta, last)
 				}
@@ -202,7 +202,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 					}
 					a.Solve(r)
 					gain += p.Config.Gamma * subproblemGain(a, k)
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 			}
 			a.End()
@@ -294,14 +294,14 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 				a.Begin()
 				promise, bar := 0.0, 0.0
 				for d := range p.Devices() {
-					theta, gap := 1.0, taskGap(p, a, d)
+					accuracy, gap := 1.0, taskGap(p, a, d)
 					if chance(d, h, 2.0/3) {
 						a.Solve(request(d, h, 1+h%5, 0))
-						theta = a.Theta(d)
-						a.Commit(d)
+						accuracy = theta(a.Problem, a, d)
+						a.Commit(d, 1)
 					}
-					bar = math.Max(bar, theta)
-					promise += k.S * gamma * (1 - theta) * gap
+					bar = math.Max(bar, accuracy)
+					promise += k.S * gamma * (1 - accuracy) * gap
 				}
 				a.End()
 				now := evaluate(a, p, c).Dual
@@ -352,13 +352,13 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 				steps := cocoa.Solve(request(k, h, NoLimit, 0)).Steps
 				different = different || float64(steps) != math.Ceil(0.3*float64(len(cocoa.Next[k])))
 				mocha.Solve(request(k, h, steps, 0))
-				if a, b := cocoa.Theta(k), mocha.Theta(k); a != b || a > 0.4*(1+1e-9) {
+				if a, b := theta(cocoa.Problem, cocoa, k), theta(mocha.Problem, mocha, k); a != b || a > 0.4*(1+1e-9) {
 					t.Errorf("round %d: device %d reaches theta = %v under CoCoA, %v under MOCHA, want 0.4", h, k, a, b)
 				}
 			}
 			for k := range p.Devices() {
-				cocoa.Commit(k)
-				mocha.Commit(k)
+				cocoa.Commit(k, 1)
+				mocha.Commit(k, 1)
 			}
 			cocoa.End()
 			mocha.End()
@@ -485,7 +485,7 @@ func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 			t.Errorf("device %d: one step has moved %d coordinates", k, moved)
 		}
 		a.Solve(request(k, 0, 4000*len(a.Next[k]), 0))
-		if theta := a.Theta(k); theta > 1e-6 {
+		if theta := theta(a.Problem, a, k); theta > 1e-6 {
 			t.Errorf("device %d: theta = %v after 4000 passes", k, theta)
 		}
 	}
@@ -506,7 +506,7 @@ func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
 			fewest, most = min(fewest, steps), max(most, steps)
 		}
 		for k := range p.Devices() {
-			a.Commit(k)
+			a.Commit(k, 1)
 		}
 		a.End()
 	}

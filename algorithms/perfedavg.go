@@ -64,10 +64,7 @@ type perFedAvgSpace struct {
 	x, h   []float64
 }
 
-var (
-	_ Personal = (*perFedAvg)(nil)
-	_ Weighted = (*perFedAvg)(nil)
-)
+var _ Stateful = (*perFedAvg)(nil)
 
 func init() {
 	registerPersonal(Factory{
@@ -76,10 +73,6 @@ func init() {
 		Reference: "Fallah, Mokhtari, Ozdaglar: Personalized Federated Learning with Theoretical Guarantees: A Model-Agnostic Meta-Learning Approach, NeurIPS 2020",
 		Options: func() Options {
 			return &perFedAvgOptions{PersonalOptions: defaultPersonal(), Variant: firstOrder, PersonalStep: 0.01, PersonalSteps: 1, Delta: 1e-3}
-		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
-			opts := o.(*perFedAvgOptions)
-			return opts.times(opts.gradients(), shape)
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, values := o.(*perFedAvgOptions), s.Problem.Values()
@@ -96,12 +89,11 @@ func init() {
 			f.evaluates(f.adapt)
 			return f, nil
 		},
+	}, func(o Options, shape mtl.Shape) Workload {
+		opts := o.(*perFedAvgOptions)
+		return opts.times(opts.gradients(), shape)
 	})
 }
-
-// StepFLOPs returns the cost of a row of D of a whole mini-batch: a gradient and an update for each of its
-// gradients.
-func (f *perFedAvg) StepFLOPs() float64 { return f.opts.gradients() * f.fedAvg.StepFLOPs() }
 
 // Solve makes the device's local steps from w.
 func (f *perFedAvg) Solve(r Request) Work {

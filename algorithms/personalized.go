@@ -8,6 +8,7 @@ import (
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 // The models that personalized methods evaluate.
@@ -40,10 +41,16 @@ type personalOptions interface {
 
 func (o *PersonalOptions) personal() *PersonalOptions { return o }
 
-// registerPersonal registers a method whose options are personalOptions.
-func registerPersonal(f Factory) {
-	f.OneModel, f.Private, f.Compresses = true, true, true
-	f.Personal = func(o Options) bool { return o.(personalOptions).personal().Evaluate == personalModels }
+// registerPersonal registers a method with some workload, whose options are personalOptions.
+func registerPersonal(f Factory, work func(o Options, shape mtl.Shape) Workload) {
+	f.Describe = func(o Options, shape mtl.Shape) Description {
+		d := averaging(o, shape)
+		if o.(personalOptions).personal().Evaluate == personalModels {
+			d.Model = PersonalModels
+		}
+		d.Work = work(o, shape)
+		return d
+	}
 	registerLocal(f)
 }
 
@@ -77,17 +84,20 @@ func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (person
 	return m, nil
 }
 
-// SentModel returns w.
-func (m *personalized) SentModel() *data.Matrix { return &m.w }
-
 // sent returns w as devices decode it.
 func (m *personalized) sent() []float64 { return m.link.shown(0, m.weights()) }
 
-// Model returns the models of all devices, or w.
+// Model returns w, and the models of all devices.
 func (m *personalized) Model() Model {
-	if m.global {
-		return m.fedAvg.Model()
+	model := m.fedAvg.Model()
+	if !m.global {
+		model.Personal = m.personal
 	}
+	return model
+}
+
+// personal returns the models of all devices.
+func (m *personalized) personal() *data.Matrix {
 	if m.stale {
 		if m.models.Rows == 0 {
 			m.models = m.problem.NewWeights()
@@ -95,7 +105,7 @@ func (m *personalized) Model() Model {
 		m.pool.For(m.models.Rows, m.fill)
 		m.stale = false
 	}
-	return Model{W: &m.models}
+	return &m.models
 }
 
 // evaluates sets how the model of a device is made. It may be called for several devices
@@ -104,12 +114,9 @@ func (m *personalized) evaluates(own func(device, worker int, into []float64)) {
 	m.fill = func(device, worker int) { own(device, worker, m.models.Row(device)) }
 }
 
-// Commit takes the device's change into the mean, and its vector.
-func (m *personalized) Commit(device int) { m.CommitWeighted(device, 1) }
-
-// CommitWeighted is Commit with the change multiplied by a weight.
-func (m *personalized) CommitWeighted(device int, weight float64) {
-	m.fedAvg.CommitWeighted(device, weight)
+// Commit takes the device's change, multiplied by a weight, into the mean, and its vector.
+func (m *personalized) Commit(device int, weight float64) {
+	m.fedAvg.Commit(device, weight)
 	if m.next != nil {
 		copy(m.held.take(device), m.next.of[device])
 		m.next.release(device)
@@ -125,7 +132,7 @@ func (m *personalized) Discard(device int) {
 }
 
 // End adds the mean of the changes to w.
-func (m *personalized) End() float64 {
+func (m *personalized) End() (float64, error) {
 	m.stale = true
 	return m.fedAvg.End()
 }

@@ -166,11 +166,11 @@ func TestPersonalizedMethodsEqualTheirTwins(t *testing.T) {
 					t.Fatal(err)
 				}
 				for h := range 12 {
-					round(a.(Linear), p, h, NoLimit, func(k int) bool { return respond(k, h) })
+					round(a, p, h, NoLimit, func(k int) bool { return respond(k, h) })
 					play(&slow, h)
 				}
-				nearVector(t, "w", a.(Personal).SentModel().Row(0), slow.w, 1e-12)
-				models := a.(Linear).Model().W
+				nearVector(t, "w", a.Model().W.Row(0), slow.w, 1e-12)
+				models := evaluated(a)
 				if models.Rows != p.Devices() {
 					t.Fatalf("%d models of %d devices", models.Rows, p.Devices())
 				}
@@ -232,15 +232,15 @@ func TestPersonalizedMethodsReduce(t *testing.T) {
 		opts.LocalSGDOptions, opts.Alpha, opts.Adaptive = local, 0, false
 	})
 	for h := range 20 {
-		for _, a := range []Linear{average, ditto, mixed} {
+		for _, a := range []Algorithm{average, ditto, mixed} {
 			round(a, p, h, NoLimit, nil)
 		}
 		w := average.Model().W.Row(0)
-		for _, a := range []Linear{ditto, mixed} {
-			nearlySame(t, "w", a.(Personal).SentModel().Row(0), w)
+		for _, a := range []Algorithm{ditto, mixed} {
+			nearlySame(t, "w", a.Model().W.Row(0), w)
 		}
 		for k := range p.Devices() {
-			nearlySame(t, "the mixed model", mixed.Model().W.Row(k), w)
+			nearlySame(t, "the mixed model", evaluated(mixed).Row(k), w)
 		}
 	}
 	// Ditto's models solve F_k(v) + lambda/2 |v - w|^2: with lambda = 0 alone, with much near w.
@@ -252,11 +252,11 @@ func TestPersonalizedMethodsReduce(t *testing.T) {
 		for h := range 60 {
 			round(a, p, h, NoLimit, nil)
 		}
-		w := slices.Clone(a.(Personal).SentModel().Row(0))
+		w := slices.Clone(a.Model().W.Row(0))
 		round(a, p, 60, NoLimit, nil)
 		slow := twin{p: p, local: local}
 		for k := range p.Devices() {
-			v := a.Model().W.Row(k)
+			v := evaluated(a).Row(k)
 			for j, g := range slow.gradient(k, slow.everyRow(k), v) {
 				if g += lambda * (v[j] - w[j]); math.Abs(g) > 1e-9 {
 					t.Errorf("lambda %g, client %d: gradient %g in coordinate %d", lambda, k, g, j)
@@ -280,16 +280,16 @@ func TestEvaluationOfTheGlobalModel(t *testing.T) {
 		}
 		a := start(t, name, p, c, nil)
 		round(a, p, 0, NoLimit, nil)
-		if w := a.Model().W; w.Rows != 1 || !slices.Equal(w.Row(0), a.(Personal).SentModel().Row(0)) {
+		if w := evaluated(a); w.Rows != 1 || !slices.Equal(w.Row(0), a.Model().W.Row(0)) {
 			t.Errorf("%s: %d models are evaluated, want the global one", name, w.Rows)
 		}
 		o := f.Options()
-		if f.HasOneModel(o) || !f.IsPersonal(o) || !f.OneModel {
-			t.Errorf("%s: has one model is %t, personal is %t", name, f.HasOneModel(o), f.IsPersonal(o))
+		if kind := f.Describe(o, mtl.Shape{}).Model; kind != PersonalModels {
+			t.Errorf("%s: its models are of kind %d", name, kind)
 		}
 		o.(personalOptions).personal().Evaluate = globalModels
-		if !f.HasOneModel(o) || f.IsPersonal(o) {
-			t.Errorf("%s, evaluated by w: has one model is %t", name, f.HasOneModel(o))
+		if kind := f.Describe(o, mtl.Shape{}).Model; kind != OneModel {
+			t.Errorf("%s, evaluated by w: its models are of kind %d", name, kind)
 		}
 	}
 }
@@ -347,11 +347,11 @@ func TestPersonalizedMethodsCost(t *testing.T) {
 			o.(localOptions).local().Epochs, o.(localOptions).local().Batch = 2, 4
 			v.set(o)
 		})
-		if values := a.Begin(); values != 9 {
-			t.Errorf("%s: the server sends %d values", v.name, values)
+		if sent, _ := a.Begin(); sent.Size != 9 {
+			t.Errorf("%s: the server sends %d values", v.name, sent.Size)
 		}
 		want := Work{Steps: v.steps, FLOPs: v.each * (float64(v.steps)*row + v.updates*update), Values: 9}
-		if w := a.Solve(request(0, 0, v.allowed, 0)); w != want || a.StepFLOPs() != v.each*(row+update/4.) {
+		if w := a.Solve(request(0, 0, v.allowed, 0)); w != want || a.Describe().Work.StepFLOPs != v.each*(row+update/4.) {
 			t.Errorf("%s, at most %d rows: %+v, want %+v", v.name, v.allowed, w, want)
 		}
 	}

@@ -6,15 +6,11 @@ import (
 
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
-// averageOptions are the options of a method that embed AverageOptions.
-type averageOptions interface{ averaged() *AverageOptions }
-
-func (o *AverageOptions) averaged() *AverageOptions { return o }
-
-// CheckPrivacy reports what of the table [privacy] a method with the given options cannot do.
-func (f *Factory) CheckPrivacy(c *config.Checker, p *privacy.Config, o Options) {
+// CheckPrivacy reports what of the table [privacy] a method cannot do.
+func (d *Description) CheckPrivacy(c *config.Checker, p *privacy.Config) {
 	if !p.On() {
 		return
 	}
@@ -22,16 +18,15 @@ func (f *Factory) CheckPrivacy(c *config.Checker, p *privacy.Config, o Options) 
 	if !p.Differential() {
 		key, value = "privacy.secure_aggregation", p.SecureAggregation
 	}
-	if !f.Private {
+	if !d.Messages.Private {
 		var able []string
 		for _, name := range Names() {
-			if other, _ := Lookup(name); other.Private {
+			if other, _ := Lookup(name); other.Describe(other.Options(), mtl.Shape{}).Messages.Private {
 				able = append(able, name)
 			}
 		}
-		c.Require(false, key, value, fmt.Sprintf("must be \"none\", or the method one of %s: the server of %s needs more than the sum of updates", strings.Join(able, ", "), f.Name))
+		c.Require(false, key, value, fmt.Sprintf("must be \"none\", or the method one of %s: the server of %s needs more than the sum of updates", strings.Join(able, ", "), d.Name))
 		return
 	}
-	equal, ok := o.(averageOptions)
-	c.Require(!ok || equal.averaged().Weights == equally, key, value, fmt.Sprintf("must be \"none\" unless %s has options.weights = \"equal\": every update counts the same", f.Name))
+	c.Require(!d.Messages.Unequal, key, value, fmt.Sprintf("must be \"none\" unless %s has options.weights = \"equal\": every update counts the same", d.Name))
 }

@@ -19,21 +19,23 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 		table := privacy.Defaults()
 		table.Mechanism = privacy.Central
 		check := config.NewChecker()
-		if f.CheckPrivacy(check, &table, f.Options()); len(check.Problems()) != 1 {
+		about := f.Describe(f.Options(), p.Shape())
+		if about.CheckPrivacy(check, &table); len(check.Problems()) != 1 {
 			t.Errorf("%s: %v: weights are by rows by default, or the method is not private", name, check.Problems())
-		} else if want := check.Problems()[0].Want; strings.Contains(want, "options.weights") != f.Private {
+		} else if want := check.Problems()[0].Want; strings.Contains(want, "options.weights") != about.Messages.Private {
 			t.Errorf("%s: %s", name, want)
 		}
-		if !f.Private {
+		if !about.Messages.Private {
 			continue
 		}
 		private++
 		o := f.Options()
 		smaller(o)
-		average := o.(averageOptions).averaged()
+		average := o.(interface{ averaged() *AverageOptions }).averaged()
 		average.Weights = equally
 		check = config.NewChecker()
-		if f.CheckPrivacy(check, &table, o); len(check.Problems()) > 0 {
+		about = f.Describe(o, p.Shape())
+		if about.CheckPrivacy(check, &table); len(check.Problems()) > 0 {
 			t.Errorf("%s: %v", name, check.Problems())
 		}
 		model := func(cohort int, change func(*privacy.Config)) shown {
@@ -47,7 +49,7 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 				t.Fatal(err)
 			}
 			for h := range 3 {
-				round(a.(Linear), p, h, NoLimit, nil)
+				round(a, p, h, NoLimit, nil)
 			}
 			return snapshot(a)
 		}

@@ -30,13 +30,13 @@ func q3Reference(t testing.TB) map[string]map[string]float64 {
 }
 
 // q3Round runs a round in which each device takes so many steps on all of its rows.
-func q3Round(a Linear, p *mtl.Problem, h int, steps []int) {
+func q3Round(a Algorithm, p *mtl.Problem, h int, steps []int) {
 	a.Begin()
 	for k := range p.Devices() {
 		a.Solve(request(k, h, steps[k]*p.Train.Tasks[k].X.Rows, 0))
 	}
 	for k := range p.Devices() {
-		a.Commit(k)
+		a.Commit(k, 1)
 	}
 	a.End()
 }

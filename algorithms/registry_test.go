@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 func TestRegistry(t *testing.T) {
@@ -51,12 +52,14 @@ func TestRegistry(t *testing.T) {
 // Init functions register factories: a wrong one must panic.
 func TestRegisterPanics(t *testing.T) {
 	options := func() Options { return &MOCHAOptions{} }
+	describe := func(Options, mtl.Shape) Description { return Description{} }
 	build := func(Setup, Options) (Algorithm, error) { return nil, nil }
 	for want, f := range map[string]Factory{
-		`algorithms: algorithm "mocha" is registered twice`:                    {Name: "mocha", Options: options, New: build},
-		`algorithms: algorithm "" needs a name, options and a constructor`:     {Options: options, New: build},
-		`algorithms: algorithm "x" needs a name, options and a constructor`:    {Name: "x", New: build},
-		`algorithms: algorithm "idle" needs a name, options and a constructor`: {Name: "idle", Options: options},
+		`algorithms: algorithm "mocha" is registered twice`:                                   {Name: "mocha", Options: options, Describe: describe, New: build},
+		`algorithms: algorithm "" needs a name, options, a description and a constructor`:     {Options: options, Describe: describe, New: build},
+		`algorithms: algorithm "x" needs a name, options, a description and a constructor`:    {Name: "x", Describe: describe, New: build},
+		`algorithms: algorithm "idle" needs a name, options, a description and a constructor`: {Name: "idle", Options: options, Describe: describe},
+		`algorithms: algorithm "dark" needs a name, options, a description and a constructor`: {Name: "dark", Options: options, New: build},
 	} {
 		func() {
 			defer func() {

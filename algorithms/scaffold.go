@@ -67,30 +67,26 @@ type scaffold struct {
 	sum      []float64 // weighted changes of control variates in the open round
 }
 
-var (
-	_ Linear   = (*scaffold)(nil)
-	_ Weighted = (*scaffold)(nil)
-)
+var _ Stateful = (*scaffold)(nil)
 
 func init() {
 	registerLocal(Factory{
 		Name:      "scaffold",
 		Summary:   "federated averaging whose local steps are corrected by control variates, which double the messages",
 		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
-		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &scaffoldOptions{AverageOptions: defaultAverage(equally), Option: optionII, ServerStep: 1}
 		},
-		Workload: func(o Options, shape mtl.Shape) Workload {
+		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*scaffoldOptions)
-			return Workload{
+			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: Workload{
 				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2,
 				Steps: func(rows, allowed int) int {
 					pass, local := opts.steps(rows, allowed)
 					return pass + local
 				},
 				FLOPs: func(rows, steps int) float64 { return opts.flops(shape, rows, steps) },
-			}
+			}}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, p := *o.(*scaffoldOptions), s.Problem
@@ -100,20 +96,18 @@ func init() {
 				controls: newSlots(p.Devices(), p.Values()),
 			}
 			f.total, f.link = f.weightOfAll(), newLink(s, 2, p.Values(), false)
+			f.link.describe(&f.About)
 			f.changes = newSlots(p.Devices(), 2*p.Values())
 			return f, nil
 		},
 	})
 }
 
-// StepFLOPs returns the cost of a row of a whole mini-batch.
-func (f *scaffold) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape(), true) }
-
 // Begin opens a round: each device is sent w and c.
-func (f *scaffold) Begin() int {
+func (f *scaffold) Begin() (Sent, error) {
 	f.round.reset()
 	clear(f.sum)
-	return f.link.open(f.weights(), f.c)
+	return f.link.begin(f.weights(), f.c)
 }
 
 // parts returns the two vectors of a response: the change of w and that of c_k.
@@ -162,11 +156,8 @@ func (f *scaffold) Solve(r Request) Work {
 	return work
 }
 
-// Commit takes the device's changes into the round.
-func (f *scaffold) Commit(device int) { f.CommitWeighted(device, 1) }
-
-// CommitWeighted is Commit with the change of the model multiplied by a weight.
-func (f *scaffold) CommitWeighted(device int, weight float64) {
+// Commit takes the device's changes into the round, that of the model multiplied by a weight.
+func (f *scaffold) Commit(device int, weight float64) {
 	change, control := f.parts(f.changes.of[device])
 	f.round.add(change, f.weight(device), weight)
 	kernel.Axpy(f.weight(device), control, f.sum)
@@ -175,13 +166,13 @@ func (f *scaffold) CommitWeighted(device int, weight float64) {
 }
 
 // End takes the step of w, and brings c up to date.
-func (f *scaffold) End() float64 {
+func (f *scaffold) End() (float64, error) {
 	if f.round.weight == 0 {
-		return f.link.take()
+		return f.link.take(), nil
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.c)
-	return f.round.apply(f.weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c)) + f.link.take()
+	return f.round.apply(f.weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c)) + f.link.take(), nil
 }
 
 // State codes w, c, the control variates of devices and the changes under way.

@@ -67,12 +67,10 @@ func (o *decayingOptions) Validate(c *config.Checker) {
 
 func init() {
 	registerLocal(Factory{
-		Name:       "fedavgm",
-		Summary:    "federated averaging with momentum of the server",
-		Reference:  "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification, 2019",
-		OneModel:   true,
-		Private:    true,
-		Compresses: true,
+		Name:      "fedavgm",
+		Summary:   "federated averaging with momentum of the server",
+		Reference: "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification, 2019",
+		Describe:  averaging,
 		Options: func() Options {
 			return &fedAvgMOptions{AverageOptions: defaultAverage(byRows), ServerStep: 1, ServerMomentum: 0.9}
 		},
@@ -97,13 +95,11 @@ func init() {
 		{"fedyogi", "a mean square of its changes that moves in bounded steps", func() Options { return &decayingOptions{adaptive(0.9), 0.99} }, yogi, 3},
 	} {
 		registerLocal(Factory{
-			Name:       m.name,
-			Summary:    "federated averaging with adaptive steps of the server: it divides the step of each value by the root of " + m.rule,
-			Reference:  "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
-			OneModel:   true,
-			Private:    true,
-			Compresses: true,
-			Options:    m.options,
+			Name:      m.name,
+			Summary:   "federated averaging with adaptive steps of the server: it divides the step of each value by the root of " + m.rule,
+			Reference: "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
+			Describe:  averaging,
+			Options:   m.options,
 			New: func(s Setup, o Options) (Algorithm, error) {
 				opts := *o.(interface{ adaptive() *adaptiveOptions }).adaptive()
 				a := &adaptiveStep{

@@ -19,7 +19,7 @@ func TestMethodsResumeFromTheirState(t *testing.T) {
 			}
 			coupling := c
 			whole := start(t, name, p, coupling, impatient)
-			play := func(a Linear, from, to int) {
+			play := func(a Algorithm, from, to int) {
 				for h := from; h < to; h++ {
 					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
 				}
@@ -52,7 +52,7 @@ func TestMethodsResumeFromTheirState(t *testing.T) {
 			if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
 				t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 			}
-			for _, a := range []Linear{whole, resumed} {
+			for _, a := range []Algorithm{whole, resumed} {
 				if late {
 					a := a.(Asynchronous)
 					a.Solve(request(2, 5, NoLimit, 0))
@@ -100,7 +100,7 @@ func TestLateWorkIsInTheState(t *testing.T) {
 			}
 		}
 		whole := start(t, name, p, c, set)
-		late := func(a Linear, h, steps int) { // device 0 is late
+		late := func(a Algorithm, h, steps int) { // device 0 is late
 			a.Begin()
 			a.Solve(request(1, h, steps, 0))
 			a.Solve(request(2, h, NoLimit, 0))
@@ -109,7 +109,7 @@ func TestLateWorkIsInTheState(t *testing.T) {
 			}
 			for k := range p.Devices() {
 				if k > 0 || h != 1 {
-					a.Commit(k)
+					a.Commit(k, 1)
 				}
 			}
 			a.End()

@@ -8,16 +8,25 @@ import (
 	"fedsim/mtl"
 )
 
-// Workload is the local work of a method where it is known in advance: it depends on
-// the number of rows of a device and on its step limit, not on the data.
+// Workload is the local work of a method, as far as it is known in advance.
 type Workload struct {
-	StepFLOPs float64                     // of a step, beside what FLOPs adds; the most where steps differ
-	Steps     func(rows, allowed int) int // steps of a device with so many rows
+	StepFLOPs float64 // of a step, beside what FLOPs adds; the most where steps differ
+	// Steps returns those of a device with so many rows, of which so many are allowed; nil: they
+	// depend on the data, too.
+	Steps func(rows, allowed int) int
 	// FLOPs returns those of so many steps on a device with so many rows, which grow with the
 	// steps and are not less than StepFLOPs for each; nil: StepFLOPs for each.
 	FLOPs   func(rows, steps int) float64
 	Extra   int // numbers that a device sends beyond the values of a model
 	Vectors int // vectors as large as a model in a message, either way; 0: one
+
+	Epochs float64 // passes over its rows that a device makes in a round; 0: the method has no such number
+	// Limit is the option that limits local work which otherwise ends at an accuracy. Work.Capped
+	// reports where it did. Empty: the method has none.
+	Limit string
+	// AuthorUnits is the cost of one step in the units of the authors' released drivers; 0: they
+	// do not have the method.
+	AuthorUnits float64
 
 	exchange func(devices int, seed uint64) (*mail, error) // messages of devices to each other; nil: with a server
 }
@@ -54,94 +63,125 @@ func epochs(passes float64, rows int) int {
 	return int(min(math.MaxInt32, math.Ceil(passes*float64(rows))))
 }
 
-// timingOnly stands for a method in a run without learning: devices take as long, and
+// timing stands for a method in a run without learning: devices take as long, and
 // send as much, as if they computed. Every step counts as one that moves its
-// coordinate.
-type timingOnly struct {
-	workload Workload
-	rows     []int32 // by device
-	values   int     // of a message
-	link     *Link
-	extra    int // bytes of Workload.Extra, with a link
+// coordinate. It does what the description of the method says, and refuses no response.
+type timing struct {
+	Described
+	rows   []int32 // by device
+	values int     // of a message
+	link   *link
+	extra  int   // bytes of Workload.Extra, with a link
+	mail   *mail // nil: devices exchange messages with a server
 }
 
-var _ Reporter = (*timingOnly)(nil)
+var (
+	_ Asynchronous = (*timing)(nil)
+	_ Tiered       = (*timing)(nil)
+)
 
-// timingOnlyAsynchronous is a timingOnly for a method without rounds. It refuses no
-// response.
-type timingOnlyAsynchronous struct{ *timingOnly }
-
-var _ Asynchronous = timingOnlyAsynchronous{}
-
-// Send returns how many numbers the device is sent.
-func (t timingOnlyAsynchronous) Send(int) int { return t.Begin() }
-
-// Receive takes the response.
-func (t timingOnlyAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
-
-// NewTimingOnly returns an algorithm that takes the time and bytes of a factory's
-// method and learns nothing, on devices with the setup's numbers of rows and models of a shape. It is
-// Asynchronous when the method is. The error is a config.Problem when the method's
-// work depends on the data.
-func NewTimingOnly(f Factory, s Setup, o Options, shape mtl.Shape) (Algorithm, error) {
-	if f.Workload == nil {
-		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
+// Timed returns a factory whose runs take the time and bytes of the method and learn nothing.
+// New fails with a config.Problem when the method's work depends on the data.
+func (f Factory) Timed() Factory {
+	describe := f.Describe
+	f.Describe = func(o Options, shape mtl.Shape) Description {
+		d := describe(o, shape)
+		return Description{
+			Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Messages: d.Messages, Work: d.Work,
+			HubRounds: d.HubRounds, Asynchronous: d.Asynchronous, Evaluated: ByNobody,
+		}
 	}
-	t := &timingOnly{workload: f.Workload(o, shape), rows: s.Rows}
-	t.values = t.workload.MessageValues(shape.Values())
-	t.link = newLink(s, max(1, t.workload.Vectors), shape.Values(), false)
-	t.extra = s.ValueBytes * t.workload.Extra
-	if exchange := t.workload.exchange; exchange != nil {
-		m, err := exchange(len(s.Rows), s.Seed)
-		return timingOnlyGossip{t, m}, err
+	f.New = func(s Setup, _ Options) (Algorithm, error) { return newTiming(s) }
+	return f
+}
+
+func newTiming(s Setup) (*timing, error) {
+	t := &timing{Described: Described{s.Description}, rows: s.Rows}
+	load := &t.About.Work
+	if load.Steps == nil {
+		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + t.About.Name + " computes depends on what it learns"}
 	}
-	if f.HubRounds != nil {
-		return timingOnlyTiered{t}, nil
-	}
-	if f.Asynchronous {
-		return timingOnlyAsynchronous{t}, nil
+	t.values = load.MessageValues(s.Shape.Values())
+	t.link = newLink(s, max(1, load.Vectors), s.Shape.Values(), false)
+	t.link.describe(&t.About)
+	t.extra = s.ValueBytes * load.Extra
+	if load.exchange != nil {
+		var err error
+		if t.mail, err = load.exchange(len(s.Rows), s.Seed); err != nil {
+			return nil, err
+		}
+		t.About.Messages.Usual = t.mail.usual
 	}
 	return t, nil
 }
 
-// StepFLOPs returns the cost of a step.
-func (t *timingOnly) StepFLOPs() float64 { return t.workload.StepFLOPs }
-
 // Begin returns how many numbers each device is sent.
-func (t *timingOnly) Begin() int {
+func (t *timing) Begin() (Sent, error) {
+	if t.mail != nil {
+		return Sent{t.values, t.mail.to}, nil
+	}
+	return t.link.sent(t.open()), nil
+}
+
+func (t *timing) open() int {
 	if t.link != nil {
 		return t.link.open()
 	}
 	return t.values
 }
 
-// Link returns the codes of the messages.
-func (t *timingOnly) Link() *Link { return t.link }
+// Send returns how many numbers the device is sent.
+func (t *timing) Send(int) (int, error) { return t.open(), nil }
 
 // Solve returns the cost of the local work.
-func (t *timingOnly) Solve(r Request) Work {
-	steps := t.workload.Steps(int(t.rows[r.Device]), r.Steps)
-	work := Work{Steps: steps, FLOPs: t.workload.Of(int(t.rows[r.Device]), steps), Values: t.values + t.workload.Extra}
-	if t.link != nil {
-		_, up := t.link.Usual()
-		work.FLOPs += t.link.FLOPs()
+func (t *timing) Solve(r Request) Work {
+	load, rows := &t.About.Work, int(t.rows[r.Device])
+	steps := load.Steps(rows, r.Steps)
+	work := Work{Steps: steps, FLOPs: load.Of(rows, steps), Values: t.values + load.Extra}
+	switch {
+	case t.mail != nil:
+		work.FLOPs += t.mail.averaging(r.Device)
+		work.Values = t.mail.upload(r.Device)
+	case t.link != nil:
+		_, up := t.link.usual(r.Device)
+		work.FLOPs += t.link.perMessage()
 		work.Values = up + t.extra
 		t.link.ask(r.Device)
 	}
 	return work
 }
 
-// Commit notes the version that the device holds.
-func (t *timingOnly) Commit(device int) { t.link.commit(device) }
+// Receive takes the response.
+func (t *timing) Receive(int) (taken bool, flops float64, err error) { return true, 0, nil }
+
+// Commit notes the version that the device holds, or lets it take part in the exchange of the
+// round.
+func (t *timing) Commit(device int, _ float64) {
+	if t.mail != nil {
+		t.mail.taken[device] = true
+	}
+	t.link.commit(device)
+}
 
 // Discard does nothing.
-func (t *timingOnly) Discard(int) {}
+func (t *timing) Discard(int) {}
 
-// End returns 0: the server's work is not known.
-func (t *timingOnly) End() float64 { return 0 }
+// Gather does nothing.
+func (t *timing) Gather(int) {}
 
-// Metrics returns unknown metrics: there is no model.
-func (t *timingOnly) Metrics() Metrics { return Unknown() }
+// Withdraw does nothing.
+func (t *timing) Withdraw(int) {}
 
-// Hash returns 0, the hash of no model.
-func (t *timingOnly) Hash() uint64 { return 0 }
+// End sends the models of devices to each other. The server's work is not known.
+func (t *timing) End() (float64, error) {
+	if t.mail != nil {
+		t.mail.deliver()
+	}
+	return 0, nil
+}
+
+// Model returns none.
+func (t *timing) Model() Model { return Model{} }
+
+// SetCoupling does nothing.
+func (t *timing) SetCoupling(mtl.Coupling) {}

@@ -18,7 +18,12 @@ func newVersionedModel(s Setup, o AverageOptions, mu float64) versionedModel {
 }
 
 // Send fixes the present w as the device's start.
-func (m *versionedModel) Send(device int) int {
+func (m *versionedModel) Send(device int) (int, error) {
+	return m.send(device), nil
+}
+
+// send is Send, which does not fail.
+func (m *versionedModel) send(device int) int {
 	amount := m.link.send(device, m.steps, m.weights())
 	m.sent.send(device, m.steps, m.link.shown(0, m.weights()))
 	return amount
@@ -57,16 +62,16 @@ func (m *versionedModel) Discard(device int) {
 
 // Begin opens a round: each device is sent w, except those whose work of an earlier round is
 // under way. Their responses will be late, and stale.
-func (m *versionedModel) Begin() int {
+func (m *versionedModel) Begin() (Sent, error) {
 	m.served, m.rounds = 0, true
 	amount := m.w.Cols
 	for k, change := range m.changes.of {
 		if change == nil {
-			amount = m.Send(k)
+			amount = m.send(k)
 		}
 	}
-	return amount
+	return m.link.sent(amount), nil
 }
 
 // End returns the FLOPs of the round's server steps.
-func (m *versionedModel) End() float64 { return m.served }
+func (m *versionedModel) End() (float64, error) { return m.served, nil }

@@ -91,13 +91,13 @@ func (l *learner) epoch() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	method.Begin()
+	_, _ = method.Begin()
 	begin := time.Now()
 	method.Solve(algorithms.Request{Steps: algorithms.NoLimit, Stream: passStream()})
 	took := time.Since(begin)
-	method.Commit(0)
-	method.End()
-	l.last = method.(algorithms.Linear).Model()
+	method.Commit(0, 1)
+	_, _ = method.End()
+	l.last = method.Model()
 	return float64(took), nil
 }
 

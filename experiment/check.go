@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/mtl"
 	"fedsim/scenarios"
 )
 
@@ -62,7 +63,7 @@ type check struct {
 func (c *check) deadline(run *scenarios.Run) error {
 	s := &run.Settings
 	factory, known := algorithms.Lookup(run.Algorithm)
-	if s.Federation.DeadlineS == 0 || !known || factory.Workload == nil || isExternal(run) {
+	if s.Federation.DeadlineS == 0 || !known || run.Describe(mtl.Shape{}).Work.Steps == nil {
 		return nil
 	}
 	sized, err := c.prepare.sizesOf(s.Data)
@@ -77,12 +78,7 @@ func (c *check) deadline(run *scenarios.Run) error {
 	if err != nil {
 		return nil // likewise, of files of traces
 	}
-	factory.OwnMetrics = false
-	timed := factory
-	factory.New = func(setup algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(timed, setup, o, size.Shape)
-	}
-	setup.Factory, setup.Options, setup.Pool = factory, run.Options, c.pool
+	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
 	setup.Plan = federation.Plan{Outer: 1, Rounds: 1, EvalEvery: 1}
 	_, err = federation.New(*setup)
 	if problem, ok := errors.AsType[config.Problem](err); ok && problem.Key == "federation.deadline_s" {

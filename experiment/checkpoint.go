@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/algorithms"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
@@ -23,7 +22,6 @@ func (r *runner) saver(name string) *checkpoint.Saver {
 // run in timing mode is repeated instead.
 type runCheckpoint struct {
 	*checkpoint.Saver
-	able  bool         // the method is algorithms.Stateful
 	rows  results.Rows // nil: the run is not recorded
 	saved int          // rounds at the last save
 	now   int          // rounds so far
@@ -37,17 +35,9 @@ func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckp
 		return nil, nil
 	}
 	s := &runCheckpoint{Saver: saver}
-	start := setup.Factory.New
-	setup.Factory.New = func(from algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-		method, err := start(from, o)
-		if err == nil {
-			_, s.able = algorithms.As[algorithms.Stateful](method)
-		}
-		return method, err
-	}
 	setup.Checkpoint = func(f *federation.Federation) error {
 		s.now++
-		if !s.able || !s.Due() {
+		if !f.Stateful() || !s.Due() {
 			return nil
 		}
 		s.saved = s.now
@@ -69,7 +59,7 @@ func (s *runCheckpoint) explain(setup *federation.Setup, err error) error {
 
 // saveLast saves a run that was interrupted after a round without a checkpoint.
 func (s *runCheckpoint) saveLast(f *federation.Federation) error {
-	if s == nil || !s.able || s.now == s.saved {
+	if s == nil || !f.Stateful() || s.now == s.saved {
 		return nil
 	}
 	return s.save(f)

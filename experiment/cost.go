@@ -87,7 +87,7 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	}
 	devices := tasks * perTask
 	_, asked := s.Federation.Sizes(devices)
-	factory, known := algorithms.Lookup(run.Algorithm)
+	about := run.Describe(shape)
 	learns := s.Run.Mode != scenarios.Timing
 	q.tasks, q.values, q.devices = float64(tasks), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
@@ -96,8 +96,8 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	}
 	if s.Run.MaxTimeS > 0 {
 		length := s.Federation.DeadlineS // a round takes about as long
-		if length == 0 && known && learns {
-			length = computeSeconds(run, &factory, shape, sized.rows)
+		if length == 0 && learns {
+			length = computeSeconds(run, &about.Work, sized.rows)
 		}
 		if length > 0 {
 			q.rounds = math.Min(q.rounds, math.Ceil(s.Run.MaxTimeS/length))
@@ -108,7 +108,7 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	if s.Run.Devices {
 		q.simulation += float64(q.rounds * q.devices * rowsTime)
 	}
-	if !learns || isExternal(run) || !known {
+	if !learns || about.Own {
 		q.data = float64(q.devices * timedDevice)
 		return q, nil
 	}
@@ -118,7 +118,7 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 
 	models := q.tasks
 	coupled := float64(2*math.Min(q.tasks, 2*q.values)) + 2 // FLOPs of a value in an update of all models
-	if factory.HasOneModel(run.Options) {
+	if about.Model.Count(tasks) == 1 {
 		models, coupled = 1, 4
 	}
 	server := float64(models * q.values * coupled * flopTime)
@@ -126,11 +126,10 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	q.pass = local + server
 	share := float64(asked) / q.devices
 	work := float64(local * thetaPasses)
-	if factory.Workload != nil {
-		load := factory.Workload(run.Options, shape)
+	if load := &about.Work; load.Steps != nil {
 		steps, least := 0.0, int(slices.Min(sized.rows))
 		for _, n := range sized.rows {
-			steps += float64(load.Steps(int(n), allowedSteps(s, &load, int(n), least)))
+			steps += float64(load.Steps(int(n), allowedSteps(s, load, int(n), least)))
 		}
 		work = float64(steps * (stepTime + float64(load.StepFLOPs*flopTime)))
 		q.steps = float64(share * steps)
@@ -153,12 +152,12 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 
 // computeSeconds returns the virtual seconds that the mean device computes in a round without a limit: 0 if
 // that is not known. A round lasts longer.
-func computeSeconds(run *scenarios.Run, factory *algorithms.Factory, shape mtl.Shape, rows []int32) float64 {
+func computeSeconds(run *scenarios.Run, load *algorithms.Workload, rows []int32) float64 {
 	s := &run.Settings
-	if factory.Workload == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
+	if load.Steps == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
 		return 0
 	}
-	load, flops := factory.Workload(run.Options, shape), 0.0
+	flops := 0.0
 	for _, n := range rows {
 		flops += float64(float64(load.Steps(int(n), algorithms.NoLimit)) * load.StepFLOPs)
 	}

@@ -62,7 +62,8 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 	}
 	setup.Plan = plan
 	setup.Plan.Optimum, setup.Plan.Constant = p.optimum, p.constant
-	if setup.Factory.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
+	about := run.Describe(setup.Size.Shape)
+	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Plan.Solution = p.solution
 	}
 	if rec != nil {
@@ -78,7 +79,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 	if err != nil {
 		return nil, saved.explain(setup, err)
 	}
-	if setup.Factory.OwnMetrics {
+	if f.Own() {
 		if err := r.declarations.check(run, phase, plan.StopAt, f.Metrics()); err != nil {
 			return nil, err
 		}
@@ -112,7 +113,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 		if !out.MidRound { // within a round the last checkpoint stays
 			err = saved.saveLast(f)
 		}
-		if saved != nil && !saved.able && r.options.Stderr != nil {
+		if saved != nil && !f.Stateful() && r.options.Stderr != nil {
 			_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", run.ID)
 		}
 	}
@@ -130,18 +131,15 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 	if !ok {
 		return nil, nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
 	}
-	if s.Run.Model && factory.OwnMetrics {
+	about := run.Describe(mtl.Shape{})
+	if s.Run.Model && about.Own {
 		return nil, nil, config.Problem{Key: "run.model", Value: true, Want: "must be false: " + factory.Name + " has no linear model to write"}
 	}
 	var size federation.Size
 	var shared *recording
 	if s.Run.Mode == scenarios.Timing {
 		size = p.size(s.Data.DevicesPerTask, s.Problem.Hidden)
-		factory.OwnMetrics = false
-		timed := factory
-		factory.New = func(setup algorithms.Setup, options algorithms.Options) (algorithms.Algorithm, error) {
-			return algorithms.NewTimingOnly(timed, setup, options, size.Shape)
-		}
+		factory = factory.Timed()
 	} else if p.problem == nil {
 		size = p.size(1, mtl.Widths{})
 	} else {
@@ -149,11 +147,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
-		tasks := p.problem.Tasks()
-		if factory.HasOneModel(run.Options) {
-			tasks = 1
-		}
-		if err := r.prepare.fits(p.problem, tasks, s.Run.Outer); err != nil {
+		if err := r.prepare.fits(p.problem, about.Model.Count(p.problem.Tasks()), s.Run.Outer); err != nil {
 			return nil, nil, err
 		}
 		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, size.Devices) {
@@ -162,9 +156,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 				return nil, nil, err
 			}
 			if shared != nil {
-				factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-					return &replay{recording: shared}, nil
-				}
+				factory.New = shared.replay
 			}
 		}
 	}
@@ -217,8 +209,8 @@ func resultOf(run *scenarios.Run) results.Run {
 // model, which all methods minimize.
 func objectiveOf(run *scenarios.Run) string {
 	s := &run.Settings
-	factory, ok := algorithms.Lookup(run.Algorithm)
-	if !ok || factory.OwnMetrics || !factory.MinimizesP && !s.Data.Pool {
+	about := run.Describe(mtl.Shape{})
+	if about.Own || !about.MinimizesP && !s.Data.Pool {
 		return results.OwnObjective
 	}
 	of := fnv.New64a()

@@ -13,6 +13,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/internal/recordtest"
+	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -35,6 +36,9 @@ func init() {
 	algorithms.Register(algorithms.Factory{
 		Name: "probe", Summary: "mocha that can be told to fail", Reference: "none",
 		Options: func() algorithms.Options { return &probeOptions{Epochs: 1} },
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			return mocha.Describe(&algorithms.MOCHAOptions{Epochs: o.(*probeOptions).Epochs}, shape)
+		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			probes.Add(1)
 			p := o.(*probeOptions)

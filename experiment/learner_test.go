@@ -7,11 +7,13 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // stump is a learner that is not a linear model: it predicts the majority label of all
 // rows whose clients have responded so far, and reports its share of errors.
 type stump struct {
+	algorithms.Described
 	problem   *algorithms.Setup
 	votes     []float64 // by client: the sum of its labels
 	counted   []bool
@@ -25,17 +27,19 @@ func (stumpOptions) Validate(*config.Checker) {}
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name: "stump", Summary: "the majority label", Reference: "none", OwnMetrics: true,
+		Name: "stump", Summary: "the majority label", Reference: "none",
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+			return algorithms.Description{Evaluated: algorithms.ByMethod, Own: true, Work: algorithms.Workload{StepFLOPs: 1}}
+		},
 		Options: func() algorithms.Options { return &stumpOptions{} },
 		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 			n := len(s.Rows)
-			return &stump{problem: &s, votes: make([]float64, n), counted: make([]bool, n), tentative: make([]bool, n)}, nil
+			return &stump{Described: algorithms.Described{About: s.Description}, problem: &s, votes: make([]float64, n), counted: make([]bool, n), tentative: make([]bool, n)}, nil
 		},
 	})
 }
 
-func (s *stump) StepFLOPs() float64 { return 1 }
-func (s *stump) Begin() int         { return 1 }
+func (s *stump) Begin() (algorithms.Sent, error) { return algorithms.Sent{Size: 1}, nil }
 func (s *stump) Solve(r algorithms.Request) algorithms.Work {
 	s.votes[r.Device] = 0
 	for _, y := range s.problem.Problem.Train.Tasks[r.Device].Y {
@@ -44,17 +48,18 @@ func (s *stump) Solve(r algorithms.Request) algorithms.Work {
 	n := int(s.problem.Rows[r.Device])
 	return algorithms.Work{Steps: n, FLOPs: float64(n), Values: 1}
 }
-func (s *stump) Discard(int)  {}
-func (s *stump) End() float64 { return 1 }
-func (s *stump) Hash() uint64 { return math.Float64bits(s.total) }
-func (s *stump) Commit(k int) {
+func (s *stump) Discard(int)              {}
+func (s *stump) End() (float64, error)    { return 1, nil }
+func (s *stump) Model() algorithms.Model  { return algorithms.Model{} }
+func (s *stump) SetCoupling(mtl.Coupling) {}
+func (s *stump) Commit(k int, _ float64) {
 	if !s.counted[k] {
 		s.counted[k] = true
 		s.total += s.votes[k]
 	}
 }
 
-func (s *stump) Metrics() algorithms.Metrics {
+func (s *stump) Evaluate() (algorithms.Evaluation, error) {
 	m := algorithms.Unknown()
 	wrong, rows := 0.0, 0.0
 	for _, task := range s.problem.Problem.Train.Tasks {
@@ -65,7 +70,7 @@ func (s *stump) Metrics() algorithms.Metrics {
 		}
 	}
 	m.TrainError = wrong / rows
-	return m
+	return algorithms.Evaluation{Metrics: m, Hash: math.Float64bits(s.total)}, nil
 }
 
 // A learner that is not a linear model runs from a scenario. Its runs record the metrics

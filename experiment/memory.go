@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/mtl"
@@ -40,9 +39,8 @@ func leastMemory(run *scenarios.Run) float64 {
 	if s.Data.Pool {
 		tasks = 1
 	}
-	if factory, ok := algorithms.Lookup(run.Algorithm); ok && factory.HasOneModel(run.Options) {
-		tasks = 1
-	}
+	about := run.Describe(s.SyntheticShape())
+	tasks = about.Model.Count(tasks)
 	return least + s.Problem.MinMemory(tasks, s.SyntheticShape().Values(), s.Run.Outer)
 }
 

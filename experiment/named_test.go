@@ -19,6 +19,7 @@ import (
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
+	"fedsim/mtl"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -29,11 +30,11 @@ import (
 // updates that it has taken, times a rate, over 32 of each client. That of client k is
 // (k+1)/8 of it; clients report theirs after every second evaluation.
 type counter struct {
-	rate     float64
-	taken    []float64
-	solved   []bool
-	accuracy float64
-	calls    int
+	algorithms.Described
+	rate   float64
+	taken  []float64
+	solved []bool
+	calls  int
 }
 
 type counterOptions struct {
@@ -46,29 +47,35 @@ func (o *counterOptions) Validate(c *config.Checker) {
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name: "counter", Summary: "counts updates", Reference: "none", OwnMetrics: true,
+		Name: "counter", Summary: "counts updates", Reference: "none",
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+			return algorithms.Description{
+				Evaluated: algorithms.ByMethod, Own: true, State: algorithms.Yes, Work: algorithms.Workload{StepFLOPs: 1000},
+				Metrics: []algorithms.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Name: "lag", Unit: "updates"}},
+			}
+		},
 		Options: func() algorithms.Options { return &counterOptions{Rate: 1} },
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-			return &counter{rate: o.(*counterOptions).Rate, taken: make([]float64, len(s.Rows)), solved: make([]bool, len(s.Rows))}, nil
+			return &counter{Described: algorithms.Described{About: s.Description}, rate: o.(*counterOptions).Rate, taken: make([]float64, len(s.Rows)), solved: make([]bool, len(s.Rows))}, nil
 		},
 	})
 }
 
 var (
-	_ algorithms.NamedReporter = (*counter)(nil)
-	_ algorithms.Stateful      = (*counter)(nil)
+	_ algorithms.Reporter = (*counter)(nil)
+	_ algorithms.Stateful = (*counter)(nil)
 )
 
-func (m *counter) StepFLOPs() float64 { return 1000 }
-func (m *counter) Begin() int         { return 10 }
+func (m *counter) Begin() (algorithms.Sent, error) { return algorithms.Sent{Size: 10}, nil }
 func (m *counter) Solve(r algorithms.Request) algorithms.Work {
 	m.solved[r.Device] = true
 	return algorithms.Work{Steps: 1, FLOPs: 1000, Values: 10}
 }
-func (m *counter) Commit(k int) { m.taken[k]++ }
-func (m *counter) Discard(int)  {}
-func (m *counter) End() float64 { return 1 }
-func (m *counter) Hash() uint64 { return math.Float64bits(m.sum()) }
+func (m *counter) Commit(k int, _ float64)  { m.taken[k]++ }
+func (m *counter) Discard(int)              {}
+func (m *counter) End() (float64, error)    { return 1, nil }
+func (m *counter) Model() algorithms.Model  { return algorithms.Model{} }
+func (m *counter) SetCoupling(mtl.Coupling) {}
 
 func (m *counter) sum() (sum float64) {
 	for _, n := range m.taken {
@@ -77,26 +84,21 @@ func (m *counter) sum() (sum float64) {
 	return sum
 }
 
-func (m *counter) Metrics() algorithms.Metrics {
-	m.accuracy = m.rate * m.sum() / float64(len(m.taken)) / 32
-	m.calls++
-	return algorithms.Unknown()
-}
-
-func (m *counter) Named() []algorithms.NamedMetric {
-	return []algorithms.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Name: "lag", Unit: "updates"}}
-}
-
-func (m *counter) Values() ([]algorithms.NamedValue, []algorithms.ClientMetric) {
-	values := []algorithms.NamedValue{{Split: "test", Name: "accuracy", Value: m.accuracy}, {Name: "lag", Value: -m.sum()}}
-	if m.calls%2 == 0 {
-		return values, nil
+func (m *counter) Evaluate() (algorithms.Evaluation, error) {
+	accuracy := m.rate * m.sum() / float64(len(m.taken)) / 32
+	said := algorithms.Evaluation{
+		Metrics: algorithms.Unknown(), Hash: math.Float64bits(m.sum()),
+		Values: []algorithms.NamedValue{{Split: "test", Name: "accuracy", Value: accuracy}, {Name: "lag", Value: -m.sum()}},
+	}
+	if m.calls++; m.calls%2 == 0 {
+		return said, nil
 	}
 	c := algorithms.ClientMetric{Split: "test", Name: "accuracy"}
 	for k := range m.taken {
-		c.Clients, c.Values = append(c.Clients, int32(k)), append(c.Values, m.accuracy*float64(k+1)/8)
+		c.Clients, c.Values = append(c.Clients, int32(k)), append(c.Values, accuracy*float64(k+1)/8)
 	}
-	return values, []algorithms.ClientMetric{c}
+	said.Clients = []algorithms.ClientMetric{c}
+	return said, nil
 }
 
 func (m *counter) State(c *algorithms.Coder) {

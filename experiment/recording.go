@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,7 +22,7 @@ import (
 // round, so links, clocks, drops and batteries do not change the model. The first run to
 // reach a round computes it; the others read its work and its metrics.
 type recording struct {
-	method   algorithms.Algorithm
+	method   *algorithms.Method
 	problem  *mtl.Problem
 	coupling mtl.Coupling
 	pool     *parallel.Pool
@@ -32,6 +34,7 @@ type recording struct {
 	saved    int               // rounds in the last checkpoint
 	restored int               // rounds from before an interruption
 	failed   func(error)       // receives the error of a checkpoint
+	err      error             // of the method; nil: none
 	states   []modelState      // before the first round and after each
 	rounds   []*recordedRound  // round h leads from state h to state h+1
 }
@@ -41,6 +44,7 @@ type recordedRound struct {
 	works  []algorithms.Work // by device
 	values int               // numbers the server sends to each device
 	flops  float64           // of the server
+	broken map[int]string    // by device, the array of its update that has NaN or an infinity
 }
 
 // modelState is the metrics and the hash of a model.
@@ -80,20 +84,19 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
-		method, err := factory.New(algorithms.Setup{
-			Rows: p.problem.RowCounts(), Features: p.problem.Features(),
+		method, err := factory.Start(algorithms.Setup{
+			Rows: p.problem.RowCounts(), Shape: p.problem.Shape(),
 			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
 		}, run.Options)
 		if err != nil {
-			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
+			return nil, err
 		}
-		_, differ := method.(algorithms.Addressed)
-		if _, tiered := method.(algorithms.Tiered); differ || tiered {
+		if method.About.Messages.Differ || method.Tiered != nil {
 			return nil, nil
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.System, failed: r.cancel}
 		rec.halt = algorithms.NewHalt(algorithms.Overtime, func() bool { return r.ctx.Err() != nil })
-		if _, able := method.(algorithms.Stateful); able {
+		if method.Stateful != nil {
 			rec.saver = r.saver(fmt.Sprintf("recording %+v", key))
 		}
 		c, err := rec.saver.Restore()
@@ -102,6 +105,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 			return nil, err
 		case c == nil:
 			rec.evaluate()
+			err = rec.err
 		default:
 			if rec.state(c); c.Err() != nil {
 				return nil, rec.saver.Reject(c.Err())
@@ -109,29 +113,31 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 			rec.saved = len(rec.rounds)
 			rec.restored = rec.saved
 		}
-		return rec, nil
+		return rec, err
 	})
 }
 
-// round returns round h, after computing the missing rounds up to it; nil when work was ended.
-func (r *recording) round(h int) *recordedRound {
+// round returns round h, after computing the missing rounds up to it; nil when work was ended, or
+// the method has failed.
+func (r *recording) round(h int) (*recordedRound, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.rounds) <= h {
-		if r.compute(); r.halt.Halted() {
-			return nil
+		if r.compute(); r.halt.Halted() || r.err != nil {
+			return nil, r.err
 		}
 	}
-	return r.rounds[h]
+	return r.rounds[h], nil
 }
 
 // compute runs the next round with every device, unless work is ended.
 func (r *recording) compute() {
 	h := len(r.rounds)
 	now := &recordedRound{works: make([]algorithms.Work, r.problem.Devices())}
-	now.values = r.method.Begin()
+	sent, err := r.method.Begin()
+	now.values = sent.Size
 	r.pool.For(len(now.works), func(k, worker int) {
-		now.works[k] = algorithms.Inspect(r.method, algorithms.Request{
+		now.works[k] = r.method.Solve(algorithms.Request{
 			Device: k, Round: h, Steps: algorithms.NoLimit, Worker: worker, Stream: rng.New(r.seed, rng.Solve, k, h), Halt: r.halt,
 		})
 	})
@@ -139,11 +145,26 @@ func (r *recording) compute() {
 		return
 	}
 	for k := range now.works {
-		r.method.Commit(k)
+		err = cmp.Or(err, now.works[k].Err)
+		if of := r.method.Inspected; of != nil {
+			if update := of.Update(k); !update.Finite() {
+				if now.broken == nil {
+					now.broken = map[int]string{}
+				}
+				now.broken[k] = update.Array
+			}
+		}
+		r.method.Commit(k, 1)
 	}
-	now.flops = r.method.End()
+	flops, failed := r.method.End()
+	if r.err = cmp.Or(err, failed); r.err != nil {
+		return
+	}
+	now.flops = flops
+	if r.evaluate(); r.err != nil {
+		return
+	}
 	r.rounds = append(r.rounds, now)
-	r.evaluate()
 	if r.saver.Due() {
 		r.save()
 	}
@@ -185,7 +206,7 @@ func (r *recording) state(c *state.Coder) {
 		}
 		r.states[h].state(c)
 	}
-	r.method.(algorithms.Stateful).State(c)
+	r.method.Stateful.State(c)
 }
 
 func (r *recordedRound) state(c *state.Coder) {
@@ -240,19 +261,22 @@ func (k *modelState) state(c *state.Coder) {
 
 // evaluate appends the metrics of the model.
 func (r *recording) evaluate() {
-	if own, ok := r.method.(algorithms.Reporter); ok {
-		s := modelState{objective: own.Metrics(), hash: own.Hash()}
-		if named, ok := r.method.(algorithms.NamedReporter); ok {
-			s.hold(named.Values())
+	var s modelState
+	if r.method.Reporter != nil {
+		said, err := r.method.Reporter.Evaluate()
+		if r.err = cmp.Or(r.err, err); err != nil {
+			return
 		}
-		r.states = append(r.states, s)
-		return
+		s.objective, s.hash = said.Metrics, said.Hash
+		s.hold(said.Values, said.Clients)
 	}
-	m := r.method.(algorithms.Linear).Model()
-	r.states = append(r.states, modelState{
-		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
-		hash:      federation.HashWeights(m.W, r.problem.StoredRows(m.W)),
-	})
+	if r.method.About.Evaluated == algorithms.ByRun {
+		m := r.method.Model()
+		w := m.Evaluated()
+		s.objective = r.problem.Evaluate(r.pool, r.coupling, w, m.V, m.Duals)
+		s.hash = federation.HashWeights(w, r.problem.StoredRows(w))
+	}
+	r.states = append(r.states, s)
 }
 
 // hold holds copies of named values.
@@ -279,17 +303,30 @@ type replay struct {
 }
 
 var (
-	_ algorithms.Algorithm     = (*replay)(nil)
-	_ algorithms.NamedReporter = (*replay)(nil)
+	_ algorithms.Reporter  = (*replay)(nil)
+	_ algorithms.Inspected = (*replay)(nil)
 )
 
-func (r *replay) StepFLOPs() float64 { return r.method.StepFLOPs() }
+// replay starts the method of a run that reads the recording.
+func (r *recording) replay(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+	return &replay{recording: r}, nil
+}
 
-func (r *replay) Begin() int {
-	if r.now = r.round(r.done); r.now == nil {
-		return 0
+// Describe returns the description of the recorded method, which the recording evaluates.
+func (r *replay) Describe() algorithms.Description {
+	d := r.method.About
+	return algorithms.Description{
+		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod, Own: d.Own,
+		Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
 	}
-	return r.now.values
+}
+
+func (r *replay) Begin() (algorithms.Sent, error) {
+	var err error
+	if r.now, err = r.round(r.done); r.now == nil {
+		return algorithms.Sent{}, err
+	}
+	return algorithms.Sent{Size: r.now.values}, nil
 }
 
 func (r *replay) Solve(q algorithms.Request) algorithms.Work {
@@ -300,44 +337,36 @@ func (r *replay) Solve(q algorithms.Request) algorithms.Work {
 	return r.now.works[q.Device]
 }
 
-func (r *replay) Commit(int) {}
+// Update returns whether the recorded update was finite.
+func (r *replay) Update(device int) algorithms.Update {
+	if r.now == nil || r.now.broken[device] == "" {
+		return algorithms.Update{}
+	}
+	return algorithms.Update{Array: r.now.broken[device], Values: []float64{math.NaN()}}
+}
+
+func (r *replay) Commit(int, float64) {}
 
 // Discard does nothing: a recorded run discards work only if it stalls, in its last
 // round.
 func (r *replay) Discard(int) {}
 
-func (r *replay) End() float64 {
+func (r *replay) End() (float64, error) {
 	r.done++
-	return r.now.flops
-}
-
-// Err returns the error of a method that has failed.
-func (r *replay) Err() error {
-	m, ok := r.method.(algorithms.Fallible)
-	if !ok {
-		return nil
+	if r.now == nil { // the method has failed
+		return 0, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return m.Err()
+	return r.now.flops, nil
 }
 
-// Metrics returns the metrics after the rounds so far.
-func (r *replay) Metrics() algorithms.Metrics { return r.after(r.done).objective }
-
-// Named returns the metrics that the method declares.
-func (r *replay) Named() []algorithms.NamedMetric {
-	if m, ok := r.method.(algorithms.NamedReporter); ok {
-		return m.Named()
-	}
-	return nil
-}
-
-// Values returns the named values after the rounds so far.
-func (r *replay) Values() ([]algorithms.NamedValue, []algorithms.ClientMetric) {
+// Evaluate returns the evaluation after the rounds so far.
+func (r *replay) Evaluate() (algorithms.Evaluation, error) {
 	s := r.after(r.done)
-	return s.values, s.clients
+	return algorithms.Evaluation{Metrics: s.objective, Hash: s.hash, Values: s.values, Clients: s.clients}, nil
 }
 
-// Hash returns the hash of the weights after the rounds so far.
-func (r *replay) Hash() uint64 { return r.after(r.done).hash }
+// Model returns none: the recording evaluates it.
+func (r *replay) Model() algorithms.Model { return algorithms.Model{} }
+
+// SetCoupling does nothing: the coupling is fixed.
+func (r *replay) SetCoupling(mtl.Coupling) {}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -100,7 +100,7 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 		for k := range e.Jobs {
 			of := &e.Jobs[k]
 			first := &of.Candidates[0]
-			if factory, ok := algorithms.Lookup(first.Algorithm); ok && factory.OwnMetrics {
+			if first.Algorithm != scenarios.Driven && first.Describe(mtl.Shape{}).Own {
 				r.declarations.expect(e, first)
 			}
 			var places []int
@@ -243,8 +243,7 @@ func (j *job) trial(run scenarios.Run) scenarios.Run {
 
 // needsOptimum reports whether the method of a run needs the reference optimum.
 func needsOptimum(run *scenarios.Run) bool {
-	factory, _ := algorithms.Lookup(run.Algorithm)
-	return factory.NeedsOf(run.Options).Optimum
+	return run.Describe(mtl.Shape{}).Needs.Optimum
 }
 
 // measure runs a candidate under the seeds of the tuning, until its mean time is above the

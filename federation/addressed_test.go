@@ -12,36 +12,31 @@ import (
 // posted is federated averaging whose messages to devices differ: device k gets 10 k + h
 // numbers in round h.
 type posted struct {
-	averaging
-	h     int
-	asked map[int]int // by device, how often Sent was called
-}
-
-type averaging interface {
-	algorithms.Linear
 	algorithms.Stateful
+	h     int
+	asked map[int]int // by device, how often the size of its message was asked for
 }
 
-var (
-	_ algorithms.Addressed = (*posted)(nil)
-	_ algorithms.Planned   = (*posted)(nil)
-)
+func (p *posted) Describe() algorithms.Description {
+	d := p.Stateful.Describe()
+	d.Messages.Differ, d.Inspected = true, false // it wraps no Inspected
+	d.Messages.Usual = func(k int) (down, up int) { return 10 * k, features + k }
+	return d
+}
 
-func (p *posted) Begin() int {
+func (p *posted) Begin() (algorithms.Sent, error) {
 	p.h++
-	return p.averaging.Begin()
+	sent, err := p.Stateful.Begin()
+	sent.To = func(k int) int {
+		p.asked[k]++
+		return 10*k + p.h
+	}
+	return sent, err
 }
-
-func (p *posted) Sent(k int) int {
-	p.asked[k]++
-	return 10*k + p.h
-}
-
-func (p *posted) Usual(k int) (down, up int) { return 10 * k, features + k }
 
 func (p *posted) State(c *algorithms.Coder) {
 	c.Int(&p.h)
-	p.averaging.State(c)
+	p.Stateful.State(c)
 }
 
 // postedWorld is a world of a posted; its instances are appended to made.
@@ -53,7 +48,7 @@ func postedWorld(t testing.TB, protocol string, made *[]*posted, change func(*Se
 		if err != nil {
 			return nil, err
 		}
-		p := &posted{averaging: a.(averaging), asked: map[int]int{}}
+		p := &posted{Stateful: a.(algorithms.Stateful), asked: map[int]int{}}
 		*made = append(*made, p)
 		return p, nil
 	}
@@ -129,7 +124,11 @@ func TestHubsCarryMessagesThatDiffer(t *testing.T) {
 		var made []*posted
 		f := start(t, postedWorld(t, WaitForAll, &made, func(s *Setup) {
 			behind(s, 3)
-			s.Factory.OneModel = one
+			described(s, func(d *algorithms.Description) {
+				if d.Model = algorithms.DeviceModels; one {
+					d.Model = algorithms.OneModel
+				}
+			})
 		}))
 		f.clients.Begin()
 		want := 0.0

@@ -20,10 +20,10 @@ func (f *Federation) chargeAuthors() {
 		total += steps
 		most = max(most, steps)
 	}
-	if f.setup.Factory.NeedsOf(f.setup.Options).AllClients {
+	if f.method.About.Needs.AllClients {
 		total = most * float64(len(f.open.asked))
 	}
-	f.clients.SetComputeTime(total * f.setup.Factory.AuthorUnits * authorUnit)
+	f.clients.SetComputeTime(total * f.workload.AuthorUnits * authorUnit)
 }
 
 // authorUnit is one unit of the authors' drivers in seconds: the paper gives its

@@ -51,10 +51,10 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 					twin.Solve(algorithms.Request{Device: k, Round: h, Steps: limit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
 				}
 				for k := range f.devices {
-					twin.Commit(k)
+					twin.Commit(k, 1)
 				}
 				twin.End()
-				if err := sameModel(f.linearModel(), twin.(algorithms.Linear).Model()); err != nil {
+				if err := sameModel(f.method.Model(), twin.Model()); err != nil {
 					t.Fatalf("%s, share %g, round %d: %v", name, share, h, err)
 				}
 			}

@@ -92,7 +92,7 @@ func TestASampleTakesPart(t *testing.T) {
 		}))
 		f.clients.Begin()
 		for h := range 30 {
-			before := slices.Clone(f.linearModel().Duals)
+			before := slices.Clone(f.method.Model().Duals)
 			for k := range before {
 				before[k] = slices.Clone(before[k])
 			}
@@ -104,7 +104,7 @@ func TestASampleTakesPart(t *testing.T) {
 				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
 			}
 			for k := range f.devices {
-				if !slices.Contains(f.open.asked, int32(k)) && !slices.Equal(before[k], f.linearModel().Duals[k]) {
+				if !slices.Contains(f.open.asked, int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
 					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 // ValidateCompression reports what in the table [compression] a method with the given options
 // cannot live with, and the costs and links that do not know sizes of messages. Without
 // learning, sizes must not depend on values. The places are those of a scenario's tables.
-func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, protects *privacy.Config, hubSize int, learns bool, method *algorithms.Factory, o algorithms.Options) {
+func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, protects *privacy.Config, hubSize int, learns bool, method *algorithms.Description) {
 	if !codes.On() {
 		return
 	}
@@ -27,42 +27,34 @@ func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, 
 		if side.codec == compress.None {
 			continue
 		}
-		c.Require(method.Compresses, side.key, side.codec, fmt.Sprintf("must be \"none\": %s does not compress messages", method.Name))
+		c.Require(method.Messages.Coded, side.key, side.codec, fmt.Sprintf("must be \"none\": %s does not compress messages", method.Name))
 		c.Require(learns || !codes.Varies(side.codec), side.key, side.codec, "must be a codec with messages of one size in run.mode \"timing\", where there are no values")
 	}
-	c.Require(learns || !method.Asynchronous || !compress.Biased(codes.Down), "compression.down", codes.Down,
+	c.Require(learns || method.Asynchronous != algorithms.Yes || !compress.Biased(codes.Down), "compression.down", codes.Down,
 		fmt.Sprintf("must be \"none\", \"float16\" or \"qsgd\" in run.mode \"timing\", where the steps of %s are not known: a device gets the changes of all that it has missed", method.Name))
-	if !method.Compresses {
+	if !method.Messages.Coded {
 		return
 	}
-	if method.NeedsOf(o).Dual {
+	if method.Needs.Dual {
 		validateDual(c, codes, method)
 	}
-	if !method.HasOneModel(o) && !method.IsPersonal(o) { // models of clients do not travel
+	if method.Model == algorithms.TaskModels || method.Model == algorithms.DeviceModels {
 		down := codes.Down
 		c.Require(down == compress.None || down == compress.Float16, "compression.down", down, fmt.Sprintf("must be \"none\" or \"float16\": %s sends each task its own model, and others need what a device holds, or add noise to it", method.Name))
 	}
 }
 
 // validateDual reports codes that break the certificate of a dual method, or keep it from converging.
-func validateDual(c *config.Checker, codes *compress.Config, method *algorithms.Factory) {
+func validateDual(c *config.Checker, codes *compress.Config, method *algorithms.Description) {
 	up := codes.Up
 	lossless := up == compress.None || up == compress.Sparse
 	fed := codes.FeedsBack() || up == compress.Float16
 	switch {
-	case method.Asynchronous:
+	case method.Asynchronous == algorithms.Yes:
 		c.Require(lossless, "compression.up", up, fmt.Sprintf("must be \"none\" or \"sparse\": the line search of %s needs the device's change without loss", method.Name))
 	case up == compress.QSGD:
 		c.Require(false, "compression.up", up, fmt.Sprintf("must be another: %s needs V = X a on the server up to what devices still send, and the errors of qsgd are never sent", method.Name))
 	default:
 		c.Require(lossless || fed, "compression.feedback", codes.Feedback, fmt.Sprintf("must be true: %s needs V = X a on the server up to what devices still send", method.Name))
 	}
-}
-
-// link returns the codes of the method's messages; nil: they are not compressed.
-func (f *Federation) link() *algorithms.Link {
-	if m, ok := f.method.(algorithms.Compressed); ok {
-		return m.Link()
-	}
-	return nil
 }

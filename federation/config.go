@@ -136,26 +136,25 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.OneOf("partial", f.Partial, Drop, Keep)
 }
 
-// ValidateMethod reports what in the table a method with the given options cannot live
-// with. What depends on the data as well, [New] reports.
-func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
-	needs, traits := method.NeedsOf(o), f.Traits()
+// ValidateMethod reports what in the table a method cannot live with. What depends on the data as well, [New] reports.
+func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Description) {
+	needs, traits := &method.Needs, f.Traits()
 	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q: %s needs a response of every device", WaitForAll, method.Name))
 	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q with fit_work, or %q: %s has no setting for the amount of local work", Deadline, Charged, method.Name))
-	c.Require(!traits.Continuous || method.Asynchronous, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
-	c.Require(f.Cost != Authors || method.AuthorUnits > 0, "cost", f.Cost,
+	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(f.Cost != Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
 	c.Require(f.Cost != Authors || traits.End != EndsAtDeadline, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
-	f.validatePartial(c, method, o)
+	f.validatePartial(c, method)
 }
 
 // ValidateProblem reports the loss and the model that a method with the given options cannot
 // learn. What depends on the data as well, [New] reports.
-func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Factory, o algorithms.Options) {
-	dual := method.NeedsOf(o).Dual
+func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Description) {
+	dual := method.Needs.Dual
 	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
 		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
 	of, _ := mtl.LookupLoss(loss)
@@ -165,8 +164,8 @@ func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.F
 
 // ValidateTasks reports a problem without a reference optimum for a method that needs it, and couplings
 // and shared tasks for one whose clients know nothing of each other.
-func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *algorithms.Factory, o algorithms.Options) {
-	needs := method.NeedsOf(o)
+func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *algorithms.Description) {
+	needs := &method.Needs
 	c.Require(!needs.Optimum || problem.HasReference(), "problem.optimum_sweeps", problem.OptimumSweeps, fmt.Sprintf(
 		"must be positive, and problem.model \"linear\": %s is the model that the central solver finds", method.Name))
 	if !needs.Alone {

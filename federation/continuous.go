@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"fedsim/algorithms"
 	"fedsim/engine"
 	"fedsim/internal/rng"
 )
 
 // continuousServer is the state of a server without rounds.
 type continuousServer struct {
-	method    algorithms.Asynchronous // nil: there are rounds
 	started   bool
 	free      int     // clients that the server may ask besides those at work
 	unsolved  []int32 // clients that were sent a model and have not done their work

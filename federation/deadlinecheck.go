@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/results"
@@ -49,7 +48,7 @@ func (f *Federation) checkDeadline() error {
 // uplink at its link's usual speed.
 func (f *Federation) shortest(t int) engine.Time {
 	bytes := f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
-	if _, differ := f.method.(algorithms.Addressed); f.setup.Factory.Workload != nil && !differ && f.link() == nil && !f.private.secure() {
+	if m := &f.method.About.Messages; f.workload.Steps != nil && !m.Differ && !m.Bytes && !f.private.secure() {
 		bytes = f.clients.MessageBytes(f.usual)
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0

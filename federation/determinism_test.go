@@ -212,8 +212,8 @@ func TestDevicesAreIndependent(t *testing.T) {
 			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.responded != b.responded || few.clients.State(k).Downlink != many.clients.State(k).Downlink || few.clients.State(k).Uplink != many.clients.State(k).Uplink {
 				t.Fatalf("round %d, device %d: %+v among 4, %+v among 7", h, k, *a, *b)
 			}
-			for j, x := range few.linearModel().W.Row(k) {
-				if y := many.linearModel().W.Row(k)[j]; x != y {
+			for j, x := range few.method.Model().W.Row(k) {
+				if y := many.method.Model().W.Row(k)[j]; x != y {
 					t.Fatalf("round %d: w_%d[%d] is %v among 4, %v among 7", h, k, j, x, y)
 				}
 			}

@@ -48,7 +48,7 @@ func TestDeadlineTooShort(t *testing.T) {
 					}
 					s.anyDeadline = true
 					f := start(t, s)
-					before := f.hash()
+					before := f.modelHash()
 					out, err := f.Run(t.Context(), nil)
 					if err != nil {
 						t.Fatal(err)

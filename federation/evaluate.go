@@ -4,47 +4,58 @@ import (
 	"fmt"
 
 	"fedsim/algorithms"
+	"fedsim/data"
 	"fedsim/results"
 )
 
-// metrics evaluates the present model; it costs no virtual time.
+// metrics evaluates the present model on the problem; it costs no virtual time.
 func (f *Federation) metrics() algorithms.Metrics {
-	if r, ok := f.method.(algorithms.Reporter); ok {
-		return r.Metrics()
-	}
-	m := f.linearModel()
+	m := f.method.Model()
 	sent := m.V
 	if m.Sent != nil {
 		sent = m.Sent
 	}
-	return f.setup.Problem.EvaluateBehind(f.setup.Pool, f.sample, f.coupling, m.W, sent, m.V, m.Duals)
+	return f.setup.Problem.EvaluateBehind(f.setup.Pool, f.sample, f.coupling, m.Evaluated(), sent, m.V, m.Duals)
 }
 
-// linearModel returns the present model of a method that is Linear.
-func (f *Federation) linearModel() algorithms.Model { return f.method.(algorithms.Linear).Model() }
+// model returns the present models that the run evaluates.
+func (f *Federation) model() *data.Matrix {
+	m := f.method.Model()
+	return m.Evaluated()
+}
 
-// hash returns the hash of the present model.
-func (f *Federation) hash() uint64 {
-	if r, ok := f.method.(algorithms.Reporter); ok {
-		return r.Hash()
+// modelHash returns the hash of the present model.
+func (f *Federation) modelHash() uint64 {
+	if !f.evaluates() {
+		return f.hash
 	}
-	w := f.linearModel().W
+	w := f.model()
 	return HashWeights(w, f.setup.Problem.StoredRows(w))
 }
 
 // evaluate fills in the metrics.
 func (f *Federation) evaluate(r results.Round) (results.Round, error) {
-	o := f.metrics()
+	said := algorithms.Evaluation{Metrics: algorithms.Unknown()}
+	if f.method.Reporter != nil {
+		var err error
+		said, err = f.method.Reporter.Evaluate()
+		f.fail(err)
+	}
 	if err := f.methodErr(); err != nil {
 		return r, err
 	}
+	f.hash = said.Hash
+	o := said.Metrics
+	if f.evaluates() {
+		o = f.metrics()
+	}
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
-	if err := f.evaluateNamed(&r); err != nil {
+	if err := f.evaluateNamed(&r, &said); err != nil {
 		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.methodName(), f.round, err)
 	}
 	r.Suboptimality = f.setup.Plan.suboptimality(r.Primal)
-	f.checkLoss(&r, f.setup.Problem == nil || f.setup.Factory.OwnMetrics)
+	f.checkLoss(&r, f.setup.Problem == nil || f.method.About.Own)
 	return r, nil
 }
 

@@ -23,13 +23,10 @@ func Example() {
 		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
 		Plan:    federation.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
 		Size:    federation.Size{Devices: len(rows), MinRows: 100, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}},
-		Factory: fedavg, Options: fedavg.Options(),
+		Factory: fedavg.Timed(), Options: fedavg.Options(),
 		Pool: parallel.NewPool(0),
 	}
 	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
-	s.Factory.New = func(setup algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(fedavg, setup, o, s.Size.Shape)
-	}
 	f, err := federation.New(s)
 	if err != nil {
 		fmt.Println(err)

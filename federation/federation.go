@@ -117,7 +117,9 @@ type Outcome struct {
 // Federation is one run: a server, its clients and the method they execute.
 type Federation struct {
 	setup    Setup
-	method   algorithms.Algorithm
+	method   *algorithms.Method
+	failure  error                 // the first of the method; nil: none
+	hash     uint64                // of the model at the last evaluation, of a method that evaluates itself
 	named    []results.NamedMetric // that the method declares
 	coupling mtl.Coupling          // the present one
 	clients  *clients.Clients
@@ -211,17 +213,17 @@ func New(s Setup) (*Federation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Factory.OwnMetrics {
+	if method.About.Own {
 		s.Plan.Optimum = math.NaN()
 	}
-	named, err := s.named(method)
+	named, err := s.named(&method.About)
 	if err != nil {
 		return nil, err
 	}
 	f := &Federation{
 		setup: s, method: method, named: named, coupling: s.Coupling,
 		traits:  s.Config.Traits(),
-		devices: make([]device, n), workload: s.workload(method),
+		devices: make([]device, n), workload: method.About.Work,
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
 	}
@@ -249,7 +251,7 @@ func New(s Setup) (*Federation, error) {
 	if f.traits.LimitsWork {
 		f.limiter, f.budgets = f.protocol.(Limiter), make([]int32, n)
 	}
-	if s.Factory.Limit != "" {
+	if f.workload.Limit != "" {
 		f.count.capped = make([]bool, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {
@@ -274,7 +276,6 @@ func New(s Setup) (*Federation, error) {
 		}
 	}
 	if f.continuous() {
-		f.async.method = f.method.(algorithms.Asynchronous)
 		for t := range f.devices {
 			f.clients.SetNumber(t, -1)
 		}
@@ -306,13 +307,10 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Availability: s.Availability, Speed: s.Speed, Charging: s.Charging, Bandwidth: s.Bandwidth,
 		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * s.Size.Shape.StepFLOPs(),
 		LeastFLOPs: f.leastFLOPs(),
-		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
+		Model:      f.sentAs, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
 	}
-	if rounds := s.Factory.HubRounds; rounds != nil {
-		c.HubRounds = rounds(s.Options)
-	}
-	c.NoMessages = s.Factory.NoMessages
+	c.HubRounds, c.NoMessages = f.method.About.HubRounds, f.method.About.Messages.None
 	if s.Privacy.Secure() {
 		c.RoundTrips = privacy.RoundTrips
 	}
@@ -333,11 +331,11 @@ func (f *Federation) listener() clients.Listener {
 
 // check finds protocols that the method or the faults cannot live with.
 func (f *Federation) check() error {
-	needs, protocol := f.setup.Factory.NeedsOf(f.setup.Options), f.setup.Config.Protocol
-	name := f.methodName()
+	about, protocol := &f.method.About, f.setup.Config.Protocol
+	needs, name := &about.Needs, about.Name
 	c := config.NewChecker()
-	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
-	f.setup.Config.ValidateCompression(c, f.setup.Compression, f.setup.Privacy, f.setup.Network.HubSize, f.learns(), &f.setup.Factory, f.setup.Options)
+	f.setup.Config.ValidateMethod(c.In("federation"), about)
+	f.setup.Config.ValidateCompression(c, f.setup.Compression, f.setup.Privacy, f.setup.Network.HubSize, f.learns(), about)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	loss, model := "", mtl.ModelLinear
@@ -347,9 +345,9 @@ func (f *Federation) check() error {
 	if p := f.setup.Problem; p != nil {
 		loss = p.Config.Loss
 	}
-	ValidateProblem(c, loss, model, &f.setup.Factory, f.setup.Options)
+	ValidateProblem(c, loss, model, about)
 	if p := f.setup.Problem; p != nil {
-		ValidateTasks(c, &p.Config, p.Tasks() < p.Devices(), &f.setup.Factory, f.setup.Options)
+		ValidateTasks(c, &p.Config, p.Tasks() < p.Devices(), about)
 		c.Require(!needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	} else if !f.learns() {
@@ -357,10 +355,9 @@ func (f *Federation) check() error {
 			"must be 0 in a run without learning: the work of the server is not known")
 	}
 	if f.weigher != nil {
-		_, able := algorithms.As[algorithms.Weighted](f.method)
-		c.Require(able, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
+		c.Require(about.Weights == algorithms.Yes, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
 	}
-	ValidatePrivacy(c, f.setup.Privacy, &f.setup.Config, f.setup.Network.HubSize, &f.setup.Factory, f.setup.Options)
+	ValidatePrivacy(c, f.setup.Privacy, &f.setup.Config, f.setup.Network.HubSize, about)
 	if f.private.secure() {
 		fewest, fits := f.setup.Privacy.Fits(f.selection.asked)
 		c.Require(fits, "privacy.ring_bits", f.setup.Privacy.RingBits, fmt.Sprintf("must be at least %d, and at most 64: the sum of %d values of privacy.value_bits = %d must fit", fewest, f.selection.asked, f.setup.Privacy.ValueBits))
@@ -370,7 +367,7 @@ func (f *Federation) check() error {
 		c.Require(!f.continuous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
 		c.Require(!f.traits.Late, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
-	ValidateHubs(c, f.setup.Network.HubSize, &f.setup.Factory)
+	ValidateHubs(c, f.setup.Network.HubSize, about)
 	f.checkSelection(c)
 	f.checkLateWeights(c)
 	if f.setup.session == nil {
@@ -398,8 +395,6 @@ func (f *Federation) checkContinuous(c *config.Checker) {
 		return
 	}
 	cfg := &f.setup.Config
-	_, able := algorithms.As[algorithms.Asynchronous](f.method)
-	c.Require(able, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.methodName()))
 	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
 	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
 }
@@ -493,22 +488,18 @@ loop:
 	f.clients.CutSpans()
 	if out.Status != results.Interrupted {
 		out.Warnings = f.warnings()
-		if of, ok := f.method.(algorithms.NamedReporter); ok && f.setup.Factory.OwnMetrics {
-			var declared []results.NamedMetric
-			for _, m := range of.Named() {
-				declared = append(declared, results.NamedMetric(m))
-			}
-			out.Warnings = append(out.Warnings, results.Unreported(declared, out.Rounds)...)
+		if about := &f.method.About; about.Own {
+			out.Warnings = append(out.Warnings, results.Unreported(named(about.Metrics), out.Rounds)...)
 		}
 	}
 	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.count.steps
-	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.count.taken)
-	out.ModelHash = f.hash()
+	out.Limit, out.Capped = f.workload.Limit, int64(f.count.taken)
+	out.ModelHash = f.modelHash()
 	if out.AtOptimum, err = f.atOptimum(); err != nil {
 		return nil, err
 	}
-	if _, linear := f.method.(algorithms.Linear); linear {
-		out.Model = f.linearModel().W
+	if f.evaluates() {
+		out.Model = f.model()
 		out.ModelRows = f.setup.Problem.StoredRows(out.Model)
 	}
 	return out, nil
@@ -517,13 +508,13 @@ loop:
 // updateCoupling updates Omega from the present W and continues under the new
 // coupling. A regularizer that learns nothing keeps its coupling.
 func (f *Federation) updateCoupling() error {
-	if _, linear := f.method.(algorithms.Linear); !linear {
+	if !f.evaluates() {
 		return nil
 	}
 	var next mtl.Coupling
 	var err error
 	updated := f.recorded(func() uint64 {
-		w := f.setup.Problem.TaskModels(f.linearModel().W)
+		w := f.setup.Problem.TaskModels(f.model())
 		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
 			return 0
 		}
@@ -536,7 +527,7 @@ func (f *Federation) updateCoupling() error {
 		return nil
 	}
 	if !f.replaying() {
-		f.method.(algorithms.Linear).SetCoupling(next)
+		f.method.SetCoupling(next)
 		f.coupling = next
 	}
 	f.note(CouplingUpdated, engine.Server, 0)
@@ -562,32 +553,35 @@ func (f *Federation) serverWork(flops float64) {
 	f.clients.RunUntil(until)
 }
 
+// fail notes an error of the method: the run ends with the first one after the round.
+func (f *Federation) fail(err error) {
+	if f.failure == nil {
+		f.failure = err
+	}
+}
+
 // methodErr returns the error of a method that has failed.
 func (f *Federation) methodErr() error {
-	if m, ok := f.method.(algorithms.Fallible); ok && m.Err() != nil {
-		return fmt.Errorf("%s failed in round %d: %w", f.methodName(), f.round, m.Err())
+	if f.failure == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s failed in round %d: %w", f.methodName(), f.round, f.failure)
 }
 
 // methodName names the method in errors.
-func (f *Federation) methodName() string {
-	if p, ok := f.method.(algorithms.Partial); ok {
-		return p.Name()
-	}
-	return f.setup.Factory.Name
-}
+func (f *Federation) methodName() string { return f.method.About.Name }
 
 // learns reports whether the method learns; in timing mode it only takes the time.
-func (f *Federation) learns() bool { return f.setup.Problem != nil || f.setup.Factory.OwnMetrics }
+func (f *Federation) learns() bool { return f.method.About.Evaluated != algorithms.ByNobody }
 
-// workload returns the work of a method: where it is not known in advance, what a step costs.
-func (s *Setup) workload(method algorithms.Algorithm) algorithms.Workload {
-	if s.Factory.Workload == nil {
-		return algorithms.Workload{StepFLOPs: method.StepFLOPs()}
-	}
-	return s.Factory.Workload(s.Options, s.Size.Shape)
-}
+// Stateful reports whether checkpoints of the method can be saved.
+func (f *Federation) Stateful() bool { return f.method.Stateful != nil }
+
+// Own reports whether the method has a model and metrics of its own.
+func (f *Federation) Own() bool { return f.method.About.Own }
+
+// evaluates reports whether the run evaluates the model of the method.
+func (f *Federation) evaluates() bool { return f.method.About.Evaluated == algorithms.ByRun }
 
 // flopsOf returns the FLOPs of so many steps of client t.
 func (f *Federation) flopsOf(t, steps int) float64 {
@@ -609,22 +603,12 @@ func (f *Federation) leastFLOPs() float64 {
 }
 
 // newMethod starts the method under a coupling.
-func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
-	name := s.Factory.Name
+func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
 	cohort, _ := s.Config.Sizes(s.Size.Devices)
-	method, err := s.Factory.New(algorithms.Setup{
-		Rows: s.Size.Rows, Features: s.Size.Shape.Features, Seed: s.Seed,
+	return s.Factory.Start(algorithms.Setup{
+		Rows: s.Size.Rows, Shape: s.Size.Shape, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Solution: s.Plan.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
 		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
 		Privacy: s.Privacy, Cohort: cohort,
 	}, s.Options)
-	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
-	_, linear := method.(algorithms.Linear)
-	_, reporter := method.(algorithms.Reporter)
-	if linear == reporter || linear && s.Problem == nil {
-		return nil, fmt.Errorf("starting %s: must be algorithms.Linear, with a problem, or algorithms.Reporter", name)
-	}
-	return method, nil
 }

@@ -122,7 +122,7 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	if s.Problem == nil {
 		s.Problem = randomProblem(t, features, sizes...)
 	}
-	if factory.NoMessages {
+	if factory.Describe(s.Options, mtl.Shape{}).Messages.None {
 		cfg := s.Problem.Config
 		cfg.Regularizer = mtl.RegIndependent
 		p, err := mtl.NewProblem(cfg, data.Split{Train: s.Problem.Train, Test: s.Problem.Test})
@@ -154,8 +154,19 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 func withoutHubs() []string {
 	return slices.DeleteFunc(algorithms.Names(), func(name string) bool {
 		f, _ := algorithms.Lookup(name)
-		return f.HubRounds != nil || f.NoMessages
+		about := f.Describe(f.Options(), mtl.Shape{})
+		return about.HubRounds > 0 || about.Messages.None
 	})
+}
+
+// described changes the description of the method of a setup.
+func described(s *Setup, change func(*algorithms.Description)) {
+	describe := s.Factory.Describe
+	s.Factory.Describe = func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+		d := describe(o, shape)
+		change(&d)
+		return d
+	}
 }
 
 func start(t testing.TB, s Setup) *Federation {
@@ -284,7 +295,7 @@ func replay(a algorithms.Algorithm, s Setup, h int) {
 	a.Begin()
 	for k := range s.Problem.Tasks() {
 		a.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
-		a.Commit(k)
+		a.Commit(k, 1)
 	}
 	a.End()
 }

@@ -29,10 +29,11 @@ func (f *Federation) checkLateWeights(c *config.Checker) {
 	if rule == lateEqual || !f.learns() {
 		return
 	}
-	_, able := algorithms.As[algorithms.Weighted](f.method)
+	about := &f.method.About
+	able := about.Weights == algorithms.Yes
 	c.Require(able, "federation.late_weights", rule, fmt.Sprintf("must be left out: %s cannot give updates weights", f.methodName()))
-	if _, compares := f.method.(algorithms.Deviating); able && rule == lateREFL {
-		c.Require(compares, "federation.late_weights", rule, fmt.Sprintf("must be another: %s does not compare updates", f.methodName()))
+	if able && rule == lateREFL {
+		c.Require(about.Compared, "federation.late_weights", rule, fmt.Sprintf("must be another: %s does not compare updates", f.methodName()))
 	}
 }
 
@@ -61,7 +62,7 @@ func (f *Federation) weighLate(all []int32) {
 	largest := 0.0
 	l.apart = append(l.apart[:0], make([]float64, len(l.late))...)
 	if cfg.LateWeights == lateREFL && len(l.fresh) > 0 {
-		f.method.(algorithms.Deviating).Deviations(l.fresh, l.late, l.apart)
+		algorithms.Deviations(f.method.Inspected, l.fresh, l.late, l.apart)
 		for _, d := range l.apart {
 			largest = max(largest, d)
 		}

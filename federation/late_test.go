@@ -3,6 +3,7 @@ package federation
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,35 +15,21 @@ import (
 
 // weighed notes the factors of the updates that a method takes.
 type weighed struct {
-	algorithms.Linear
-	f       *Federation
-	largest float64 // of the last deviations
-	apart   map[int]float64
-	taken   func(device, staleness int, factor float64)
+	algorithms.Algorithm
+	f     *Federation
+	taken func(device, staleness int, factor float64)
 }
 
-func (w *weighed) Begin() int {
-	w.apart = nil
-	return w.Linear.Begin()
-}
-
-func (w *weighed) Commit(device int) {
-	w.taken(device, w.f.open.Staleness(device), 1)
-	w.Linear.Commit(device)
-}
-
-func (w *weighed) CommitWeighted(device int, factor float64) {
+func (w *weighed) Commit(device int, factor float64) {
 	w.taken(device, w.f.open.Staleness(device), factor)
-	w.Linear.(algorithms.Weighted).CommitWeighted(device, factor)
+	w.Algorithm.Commit(device, factor)
 }
 
-func (w *weighed) Deviations(fresh, late []int32, into []float64) {
-	w.Linear.(algorithms.Deviating).Deviations(fresh, late, into)
-	w.largest, w.apart = 0, map[int]float64{}
-	for i, t := range late {
-		w.apart[int(t)] = into[i]
-		w.largest = max(w.largest, into[i])
-	}
+// apart returns the deviation of a late update and the largest of the round; compared is false if no
+// update is in time.
+func (w *weighed) apart(device int) (d, largest float64, compared bool) {
+	l := &w.f.late
+	return l.apart[slices.Index(l.late, int32(device))], slices.Max(l.apart), len(l.fresh) > 0
 }
 
 // Late updates have the factors of the rule, those in time have 1.
@@ -52,11 +39,11 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 		"equal":   func(*weighed, int, int) float64 { return 1 },
 		"inverse": func(_ *weighed, _, s int) float64 { return 1 / float64(s+1) },
 		"refl": func(w *weighed, device, s int) float64 {
-			d, compared := w.apart[device]
+			d, largest, compared := w.apart(device)
 			if !compared { // no update is in time
 				return (1 - beta) / float64(s+1)
 			}
-			return (1-beta)/float64(s+1) + beta*(1-math.Exp(-d/w.largest))
+			return (1-beta)/float64(s+1) + beta*(1-math.Exp(-d/largest))
 		},
 	} {
 		f := start(t, world(t, "fedavg", First, func(s *Setup) {
@@ -65,7 +52,7 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 			s.Network.Jitter = 0.9
 			s.Plan.Rounds = 60
 		}))
-		w := &weighed{Linear: f.method.(algorithms.Linear), f: f}
+		w := &weighed{Algorithm: f.method.Algorithm, f: f}
 		late, several := 0, false
 		w.taken = func(device, staleness int, factor float64) {
 			if staleness == 0 {
@@ -75,12 +62,12 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 				return
 			}
 			late++
-			several = several || len(w.apart) > 1
+			several = several || len(f.late.late) > 1 && len(f.late.fresh) > 0
 			if x := want(w, device, staleness); !near(factor, x, 1e-12) {
 				t.Errorf("%s: factor %g of an update that is %d rounds late, want %g", rule, factor, staleness, x)
 			}
 		}
-		f.method = w
+		f.method.Algorithm = w
 		if _, err := f.Run(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}

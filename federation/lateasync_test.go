@@ -10,7 +10,7 @@ import (
 // asked drives a second instance of a method without rounds by hand: a device is sent the
 // present model when it is asked, and only then, and the server takes its response when it comes.
 type asked struct {
-	algorithms.Linear
+	algorithms.Algorithm
 	byHand algorithms.Asynchronous
 	f      *Federation
 	late   int // responses taken after their round
@@ -19,20 +19,20 @@ type asked struct {
 func (a *asked) Solve(r algorithms.Request) algorithms.Work {
 	a.byHand.Send(r.Device)
 	a.byHand.Solve(r)
-	return a.Linear.Solve(r)
+	return a.Algorithm.Solve(r)
 }
 
-func (a *asked) Commit(device int) {
+func (a *asked) Commit(device int, weight float64) {
 	if a.f.open.Staleness(device) > 0 {
 		a.late++
 	}
 	a.byHand.Receive(device)
-	a.Linear.Commit(device)
+	a.Algorithm.Commit(device, weight)
 }
 
 func (a *asked) Discard(device int) {
 	a.byHand.Discard(device)
-	a.Linear.Discard(device)
+	a.Algorithm.Discard(device)
 }
 
 // Under late = "keep", a device that works for an earlier round is not sent the model again: its
@@ -56,15 +56,15 @@ func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &asked{Linear: f.method.(algorithms.Linear), byHand: byHand.(algorithms.Asynchronous), f: f}
-		f.method = a
+		a := &asked{Algorithm: f.method.Algorithm, byHand: byHand.Asynchronous, f: f}
+		f.method.Algorithm = a
 		if _, err := f.Run(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if a.late < 10 {
 			t.Errorf("%s: %d responses are late: the test shows little", method, a.late)
 		}
-		if err := sameModel(a.Model(), byHand.(algorithms.Linear).Model()); err != nil {
+		if err := sameModel(a.Model(), byHand.Model()); err != nil {
 			t.Errorf("%s: run against messages by hand: %v", method, err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 // a direction a_k in the plane; one angle x for all is to have the least mean of
 // 1 - cos(x - a_k), weighted by rows. A client takes gradient steps, the server averages.
 type angles struct {
+	algorithms.Described
 	rows      []int32
 	of        []float64 // a_k
 	x         float64
@@ -29,17 +30,14 @@ type angles struct {
 }
 
 var (
-	_ algorithms.Reporter     = (*angles)(nil)
-	_ algorithms.Stateful     = (*angles)(nil)
-	_ algorithms.LossReporter = (*angles)(nil)
-	_ algorithms.Fallible     = (*angles)(nil)
+	_ algorithms.Reporter = (*angles)(nil)
+	_ algorithms.Stateful = (*angles)(nil)
+	_ algorithms.Batched  = (*angles)(nil)
 )
 
-func (a *angles) StepFLOPs() float64 { return 20 }
-
-func (a *angles) Begin() int {
+func (a *angles) Begin() (algorithms.Sent, error) {
 	a.sum, a.rate = 0, 0
-	return 1
+	return algorithms.Sent{Size: 1}, nil
 }
 
 func (a *angles) Solve(r algorithms.Request) algorithms.Work {
@@ -49,10 +47,14 @@ func (a *angles) Solve(r algorithms.Request) algorithms.Work {
 		x -= 0.1 * math.Sin(x-a.of[r.Device])
 	}
 	a.tentative[r.Device] = x - a.x
-	return algorithms.Work{Steps: steps, FLOPs: steps * a.StepFLOPs(), Values: 1}
+	return algorithms.Work{Steps: steps, FLOPs: steps * a.About.Work.StepFLOPs, Values: 1}
 }
 
-func (a *angles) Commit(k int) {
+func (a *angles) SolveAll([]algorithms.Request, []algorithms.Work) {
+	panic("it does not say that it can")
+}
+
+func (a *angles) Commit(k int, _ float64) {
 	w := float64(a.rows[k])
 	a.sum += float64(w * a.tentative[k])
 	a.rate += w
@@ -62,36 +64,40 @@ func (a *angles) Discard(k int) { a.tentative[k] = 0 }
 
 var errAngles = errors.New("no connection")
 
-func (a *angles) Err() error {
-	if a.fails > 0 && a.rounds >= a.fails {
-		return errAngles
-	}
-	return nil
-}
-
-func (a *angles) End() float64 {
+func (a *angles) End() (float64, error) {
 	a.rounds++
 	if a.rate > 0 {
 		a.x += a.sum / a.rate
 	}
-	return 2
+	if a.fails > 0 && a.rounds >= a.fails {
+		return 0, errAngles
+	}
+	return 2, nil
 }
 
-func (a *angles) Loss(k int) float64 { return 1 - math.Cos(a.x-a.of[k]) }
+func (a *angles) Model() algorithms.Model  { return algorithms.Model{} }
+func (a *angles) SetCoupling(mtl.Coupling) {}
 
-func (a *angles) Metrics() algorithms.Metrics {
+func (a *angles) loss(k int) float64 { return 1 - math.Cos(a.x-a.of[k]) }
+
+func (a *angles) Losses(clients []int32, into []float64) error {
+	for i, k := range clients {
+		into[i] = a.loss(int(k))
+	}
+	return nil
+}
+
+func (a *angles) Evaluate() (algorithms.Evaluation, error) {
 	m := algorithms.Unknown()
 	m.Primal, m.TestError = 0, 0.25
 	total := 0.0
 	for k, rows := range a.rows {
-		m.Primal += float64(float64(rows) * a.Loss(k))
+		m.Primal += float64(float64(rows) * a.loss(k))
 		total += float64(rows)
 	}
 	m.Primal /= total
-	return m
+	return algorithms.Evaluation{Metrics: m, Hash: math.Float64bits(a.x)}, nil
 }
-
-func (a *angles) Hash() uint64 { return math.Float64bits(a.x) }
 
 func (a *angles) State(c *algorithms.Coder) {
 	c.Float64(&a.x)
@@ -107,9 +113,15 @@ func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 		s.Size.Rows = append(s.Size.Rows, int32(n))
 	}
 	s.Problem, s.Coupling = nil, nil
-	s.Factory = algorithms.Factory{Name: "angles", OwnMetrics: true,
+	s.Factory = algorithms.Factory{Name: "angles",
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+			return algorithms.Description{
+				Name: "angles", Evaluated: algorithms.ByMethod, Own: true, State: algorithms.Yes, Losses: algorithms.Yes,
+				Work: algorithms.Workload{StepFLOPs: 20},
+			}
+		},
 		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
-			a := &angles{rows: s.Rows, of: make([]float64, len(s.Rows)), tentative: make([]float64, len(s.Rows))}
+			a := &angles{Described: algorithms.Described{About: s.Description}, rows: s.Rows, of: make([]float64, len(s.Rows)), tentative: make([]float64, len(s.Rows))}
 			for k := range a.of {
 				a.of[k] = 1 + 0.3*float64(k-3)
 			}
@@ -158,19 +170,25 @@ func TestALearnerOfItsOwn(t *testing.T) {
 	}
 }
 
-// mute is a method that is neither Linear nor a Reporter.
+// mute has none of the abilities of its method but in its description.
 type mute struct{ algorithms.Algorithm }
 
-func TestAMethodMustBeEvaluated(t *testing.T) {
+// An instance must be what its description says.
+func TestAMethodMustBeAsDescribed(t *testing.T) {
 	s := ownLearner(t, WaitForAll, nil)
-	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return mute{}, nil }
-	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "must be algorithms.Linear, with a problem, or algorithms.Reporter") {
-		t.Errorf("neither: %v", err)
+	whole := s.Factory.New
+	s.Factory.New = func(a algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+		method, err := whole(a, o)
+		return mute{method}, err
+	}
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "starting angles: its description needs algorithms.Reporter, which federation.mute is not") {
+		t.Errorf("not a Reporter: %v", err)
 	}
 	factory, _ := algorithms.Lookup("mocha")
 	s.Factory.New = func(a algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 		a.Problem = randomProblem(t, features, sizes...)
 		a.Coupling, _ = a.Problem.Regularizer.Start(nil, a.Problem.Tasks())
+		a.Description = factory.Describe(factory.Options(), a.Problem.Shape())
 		return factory.New(a, factory.Options())
 	}
 	if _, err := New(s); err == nil {
@@ -198,11 +216,10 @@ func TestALearnerFails(t *testing.T) {
 // A selector that asks for losses is refused where there are none.
 func TestLossesNeedALearner(t *testing.T) {
 	s := ownLearner(t, WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5 })
-	s.Factory.New = func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(algorithms.Factory{Workload: func(algorithms.Options, mtl.Shape) algorithms.Workload {
-			return algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
-		}}, s, nil, mtl.Shape{Features: s.Features, Outputs: 1})
-	}
+	described(&s, func(d *algorithms.Description) {
+		d.Work = algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
+	})
+	s.Factory = s.Factory.Timed()
 	var problem config.Problem
 	if _, err := New(s); !errors.As(err, &problem) || problem.Key != "federation.selection" {
 		t.Errorf("losses without learning: %v", err)

@@ -178,10 +178,10 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 							}
 							answers++
 							twin.Solve(algorithms.Request{Device: k, Steps: int(f.budget(k)), Stream: rng.New(s.Seed, rng.Solve, k, h)})
-							twin.Commit(k)
+							twin.Commit(k, 1)
 						}
 						twin.End()
-						if err := sameModel(f.linearModel(), twin.(algorithms.Linear).Model()); err != nil {
+						if err := sameModel(f.method.Model(), twin.Model()); err != nil {
 							t.Fatalf("round %d: after %d answers: %v", h, answers, err)
 						}
 						if r.Participants != answers || r.Participants+r.Dropped+r.Late != len(f.devices) {

@@ -116,7 +116,7 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 			if _, isDense := f.coupling.(*mtl.Dense); isDense != dense {
 				t.Fatalf("%s: the run ends under a %T", test.name, f.coupling)
 			}
-			return out, *f.linearModel().W
+			return out, *f.method.Model().W
 		}
 		thin, w := end(false)
 		dense, twin := end(true)

@@ -13,32 +13,32 @@ func (f *Federation) Metrics() []results.NamedMetric { return f.named }
 
 // named returns the metrics by client that the plan asks for, and those that a method
 // declares.
-func (s *Setup) named(method algorithms.Algorithm) ([]results.NamedMetric, error) {
-	declared := s.clientMetrics(method)
-	r, ok := method.(algorithms.Named)
-	if !ok {
-		return declared, nil
-	}
-	for _, m := range r.Named() {
-		declared = append(declared, results.NamedMetric(m))
-	}
+func (s *Setup) named(about *algorithms.Description) ([]results.NamedMetric, error) {
+	declared := append(s.clientMetrics(about), named(about.Metrics)...)
 	if err := results.CheckNamed(declared); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
 	return declared, nil
 }
 
-// evaluateNamed adds the named values of the present model to a round.
-func (f *Federation) evaluateNamed(r *results.Round) error {
-	method, ok := f.method.(algorithms.Named)
-	if !ok {
+// evaluateNamed adds the named values of an evaluation to a round.
+func (f *Federation) evaluateNamed(r *results.Round, said *algorithms.Evaluation) error {
+	if f.method.Reporter == nil {
 		return r.SetNamed(f.named, f.private.measured())
 	}
-	values, byClient := method.Values()
-	if err := setNamed(r, f.named, values); err != nil {
+	if err := setNamed(r, f.named, said.Values); err != nil {
 		return err
 	}
-	return f.setClients(r, clientMetrics(byClient))
+	return f.setClients(r, clientMetrics(said.Clients))
+}
+
+// named returns metrics that a method declares.
+func named(metrics []algorithms.NamedMetric) []results.NamedMetric {
+	declared := make([]results.NamedMetric, len(metrics))
+	for i, m := range metrics {
+		declared[i] = results.NamedMetric(m)
+	}
+	return declared
 }
 
 // metric returns the metric of a target.
@@ -50,10 +50,7 @@ func (f *Federation) metric(t results.Target) results.Metric {
 // CheckNamed reports what is wrong with metrics that a method declares, and with values for
 // a model of so many clients. A run stores none of them then.
 func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
-	metrics := make([]results.NamedMetric, len(declared))
-	for i := range declared {
-		metrics[i] = results.NamedMetric(declared[i])
-	}
+	metrics := named(declared)
 	if err := results.CheckNamed(metrics); err != nil {
 		return err
 	}

@@ -23,16 +23,33 @@ type nonfinite struct {
 	some atomic.Bool // of is not empty, or was not
 	mu   sync.Mutex  // devices solve at once
 	of   map[int]string
+
+	err    error // of the work of a device, the lowest that has one
+	device int
 }
 
-// set notes the array of device t that is not finite; empty: all are.
-func (n *nonfinite) set(t int, array string) {
-	if array == "" && !n.some.Load() {
+// examine notes the error of the work of device t, and whether its update is finite.
+func (f *Federation) examine(t int, err error) {
+	array := ""
+	if of := f.method.Inspected; of != nil && err == nil {
+		if update := of.Update(t); !update.Finite() {
+			array = update.Array
+		}
+	}
+	f.nonfinite.set(t, array, err)
+}
+
+// set notes the error of device t and its array that is not finite; empty: all are.
+func (n *nonfinite) set(t int, array string, err error) {
+	if array == "" && err == nil && !n.some.Load() {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.some.Store(true)
+	if err != nil && (n.err == nil || t < n.device) {
+		n.err, n.device = err, t
+	}
 	if array == "" {
 		delete(n.of, t)
 		return

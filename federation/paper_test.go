@@ -54,7 +54,7 @@ func TestSystemsHeterogeneityOfThePaper(t *testing.T) {
 				}
 				f := start(t, s)
 				f.clients.Begin()
-				each := 2*transferS + least*f.method.StepFLOPs()/rate
+				each := 2*transferS + least*f.workload.StepFLOPs/rate
 				sum, fewest, most := 0.0, math.MaxInt, 0
 				for h := range rounds {
 					if r := f.runRound(); math.Abs(r.TimeS-each*float64(h+1)) > 3*nanosecond*float64(h+1) {

@@ -24,18 +24,18 @@ type partialWork struct {
 
 // validatePartial reports methods without epochs that could be fewer, and servers without
 // rounds.
-func (f *Config) validatePartial(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
+func (f *Config) validatePartial(c *config.Checker, method *algorithms.Description) {
 	if f.PartialShare == 0 {
 		return
 	}
 	must := func(ok bool, why string) { c.Require(ok, "partial_share", f.PartialShare, "must be 0 "+why) }
 	must(!f.Traits().Continuous, fmt.Sprintf("under protocol %q: partial work is drawn for every round", f.Protocol))
 	must(f.Cost != Authors, fmt.Sprintf("with cost %q, which gives every device the same time", Authors))
-	if method.Epochs == nil {
-		must(false, fmt.Sprintf("for %s, which has no option \"epochs\"", method.Name))
+	epochs := method.Work.Epochs
+	if epochs == 0 {
+		must(false, fmt.Sprintf("for %s, whose option \"epochs\" is 0 or missing", method.Name))
 		return
 	}
-	epochs := method.Epochs(o)
 	must(epochs >= 2 && epochs == math.Trunc(epochs), fmt.Sprintf(
 		"or the option \"epochs\" of %s a whole number of at least 2, not %g: a part of them is at least one", method.Name, epochs))
 }
@@ -44,7 +44,7 @@ func newPartialWork(f *Federation) *partialWork {
 	s := &f.setup
 	n := s.Size.Devices
 	p := &partialWork{
-		all: int(s.Factory.Epochs(s.Options)), epochs: make([]int32, n), round: -1,
+		all: int(f.workload.Epochs), epochs: make([]int32, n), round: -1,
 		refused: s.Config.Partial == Drop, lowest: newSelection(f, s.Seed, 0, n),
 	}
 	p.load, p.full = &f.workload, func(rows, allowed int) int { return int(min(int64(allowed), int64(rows)*int64(p.all))) }

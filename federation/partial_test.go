@@ -62,7 +62,7 @@ func epochsOf(t *testing.T, s Setup) (epochs []map[int]int, out *Outcome) {
 func TestPartialWork(t *testing.T) {
 	setup := stragglers(t, "fedavg", WaitForAll, 0, Keep, nil)
 	_, plain := epochsOf(t, setup)
-	load, pass := setup.Factory.Workload(setup.Options, setup.Problem.Shape()), 0.0
+	load, pass := setup.Factory.Describe(setup.Options, setup.Problem.Shape()).Work, 0.0
 	for _, n := range sizes {
 		pass += load.Of(n, n)
 	}
@@ -260,7 +260,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 		want := recordRun(t, s)
 		ses := sessionOf(t, s, nil)
 		bytes := ses.f.clients.MessageBytes(s.Size.Shape.Values())
-		load := s.Factory.Workload(s.Options, s.Size.Shape)
+		load := s.Factory.Describe(s.Options, s.Size.Shape).Work
 		for h := range s.Plan.Rounds {
 			early := []Message{{ID: 1 << 40, Device: 0}}
 			if _, err := ses.Send(h+1, Train, early); err == nil {

@@ -134,7 +134,7 @@ func TestTooFewReportsAreForgotten(t *testing.T) {
 	for least, changes := range map[int]bool{len(sizes): true, len(sizes) + 1: false} {
 		s := world(t, "mocha", Deadline, func(s *Setup) { s.Config.MinReports, s.Plan.Rounds = least, 3 })
 		f := start(t, s)
-		before := f.hash()
+		before := f.modelHash()
 		out, err := f.Run(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestPowerOfChoice(t *testing.T) {
 	}))
 	f.clients.Begin()
 	for range 5 {
-		w := f.linearModel().W
+		w := f.method.Model().W
 		losses := make([]float64, len(sizes))
 		for k := range losses {
 			losses[k] = f.setup.Problem.LocalLoss(k, w.Row(k))

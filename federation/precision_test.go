@@ -60,7 +60,7 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out, f.linearModel()
+		return out, f.method.Model()
 	}
 	for _, method := range withoutHubs() {
 		want, model := end(method, wide)

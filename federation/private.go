@@ -155,9 +155,9 @@ func (f *Federation) closePrivate() (flops float64) {
 
 // ValidatePrivacy reports what of the table [privacy] a method, or other tables, cannot live
 // with. The places are those of a scenario's tables.
-func ValidatePrivacy(c *config.Checker, p *privacy.Config, f *Config, hubs int, method *algorithms.Factory, o algorithms.Options) {
-	method.CheckPrivacy(c, p, o)
-	if !p.On() || !method.Private {
+func ValidatePrivacy(c *config.Checker, p *privacy.Config, f *Config, hubs int, method *algorithms.Description) {
+	method.CheckPrivacy(c, p)
+	if !p.On() || !method.Messages.Private {
 		return
 	}
 	traits := f.Traits()

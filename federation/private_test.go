@@ -125,7 +125,7 @@ func TestLostRounds(t *testing.T) {
 	var epsilon, lost float64
 	count := 0
 	out, err := f.Run(t.Context(), func(r results.Round) {
-		model := f.linearModel().W.Row(0)
+		model := f.method.Model().W.Row(0)
 		value := map[string]float64{}
 		for _, v := range r.Metrics {
 			value[v.Name] = v.Value

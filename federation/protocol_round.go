@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 
+	"fedsim/algorithms"
 	"fedsim/engine"
 	"fedsim/internal/rng"
 )
@@ -22,6 +23,7 @@ type Round struct {
 	timed       bool    // EndAt was called
 	enough      bool    // the server takes the responses of the round that closes
 	bytes       float64 // of the message of the method
+	sent        algorithms.Sent
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
@@ -97,10 +99,7 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 		short := f.clients.State(client).Downlink.Seconds() + float64(f.clients.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
 	}
-	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Size.Shape.Values())
-	if link := f.link(); link != nil {
-		flops -= link.FLOPs()
-	}
+	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Size.Shape.Values()) - f.method.About.Messages.FLOPs
 	return f.workload.Within(int(f.setup.Size.Rows[client]), flops)
 }
 

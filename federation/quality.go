@@ -15,8 +15,8 @@ var clientSplits = [...]string{"train", "validation", "test"}
 
 // clientMetrics returns the metrics by client that the plan asks for of a linear method, and
 // on held-out rows only if there are any.
-func (s *Setup) clientMetrics(method algorithms.Algorithm) (declared []results.NamedMetric) {
-	if _, linear := method.(algorithms.Linear); !linear {
+func (s *Setup) clientMetrics(about *algorithms.Description) (declared []results.NamedMetric) {
+	if about.Evaluated != algorithms.ByRun {
 		return nil
 	}
 	p := s.Problem
@@ -41,10 +41,10 @@ func (f *Federation) clientsDue() bool {
 // evaluateClients adds the metrics by client of the present model to an evaluated round. It
 // costs no virtual time.
 func (f *Federation) evaluateClients(r *results.Round) error {
-	if _, linear := f.method.(algorithms.Linear); !linear {
+	if !f.evaluates() {
 		return nil
 	}
-	return f.measureClients(r, f.linearModel().W)
+	return f.measureClients(r, f.model())
 }
 
 // measureClients adds the metrics by client of weights to a round.

@@ -26,7 +26,10 @@ func TestRefusals(t *testing.T) {
 			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mb-sgd has no setting for the amount of local work`},
 		{"authors with a deadline", "mocha", Deadline, func(s *Setup) { s.Config.Cost = Authors },
 			`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
-		{"a method that the authors do not have", "mocha", WaitForAll, func(s *Setup) { s.Config.Cost, s.Factory.AuthorUnits = Authors, 0 },
+		{"a method that the authors do not have", "mocha", WaitForAll, func(s *Setup) {
+			s.Config.Cost = Authors
+			described(s, func(d *algorithms.Description) { d.Work.AuthorUnits = 0 })
+		},
 			`federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for mocha`},
 		{"never", "mocha", WaitForAll, func(s *Setup) { s.Faults.Never = []int{4, 2} },
 			`faults.never = 2: must be empty under protocol "wait-for-all", which would wait forever`},
@@ -43,7 +46,7 @@ func TestRefusals(t *testing.T) {
 		{"another number of devices", "mocha", Deadline, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0.5} },
 			`faults.drop_probability_per_device = [0.0, 0.5]: must have one value for each of the 7 devices, has 2`},
 		{"partial work without epochs", "mb-sgd", WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
-			`federation.partial_share = 0.5: must be 0 for mb-sgd, which has no option "epochs"`},
+			`federation.partial_share = 0.5: must be 0 for mb-sgd, whose option "epochs" is 0 or missing`},
 		{"a part of one epoch", "fedavg", WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
 			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least 2, not 1: a part of them is at least one`},
 		{"partial work without rounds", "fedbuff", Asynchronous, func(s *Setup) { s.Config.PartialShare = 0.5; setEpochs(s, 3) },

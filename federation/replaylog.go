@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 
-	"fedsim/algorithms"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -83,12 +82,21 @@ func (f *Federation) Replaying() bool { return f.replaying() }
 
 // beginRound opens a round of the method and returns how many numbers it sends.
 func (f *Federation) beginRound() int {
-	return f.recordedCount(f.method.Begin)
+	return f.recordedCount(func() int {
+		var err error
+		f.open.sent, err = f.method.Begin()
+		f.fail(err)
+		return f.open.sent.Size
+	})
 }
 
 // endRound closes a round of the method and returns the server's work.
 func (f *Federation) endRound() float64 {
-	return f.recordedFloat(f.method.End)
+	return f.recordedFloat(func() float64 {
+		flops, err := f.method.End()
+		f.fail(err)
+		return flops
+	})
 }
 
 // commit makes the work of device t final.
@@ -97,11 +105,7 @@ func (f *Federation) commit(t int) {
 		return
 	}
 	f.refuseNonFinite(t)
-	if weight := f.weight(t); weight == 1 {
-		f.method.Commit(t)
-	} else {
-		f.method.(algorithms.Weighted).CommitWeighted(t, weight)
-	}
+	f.method.Commit(t, f.weight(t))
 	f.countCapped(t)
 }
 
@@ -130,13 +134,19 @@ func (f *Federation) discard(t int) {
 
 // sendModel sends device t the present model and returns how many numbers that is.
 func (f *Federation) sendModel(t int) int {
-	return f.recordedCount(func() int { return f.async.method.Send(t) })
+	return f.recordedCount(func() int {
+		size, err := f.method.Asynchronous.Send(t)
+		f.fail(err)
+		return size
+	})
 }
 
 // receive gives the response of device t to the method.
 func (f *Federation) receive(t int) (taken bool, flops float64) {
 	took := f.recorded(func() uint64 {
-		taken, flops = f.async.method.Receive(t)
+		var err error
+		taken, flops, err = f.method.Asynchronous.Receive(t)
+		f.fail(err)
 		if taken {
 			f.refuseNonFinite(t)
 			f.countCapped(t)
@@ -167,19 +177,18 @@ func (f *Federation) recordWork(listed []int32) {
 
 // Save saves a checkpoint: the rounds so far, the replay log, which work was capped, the
 // coupling if it was updated, and the state of the method. It is for the end of a round
-// of a run with Setup.Checkpoint, whose method is an algorithms.Stateful.
+// of a run with Setup.Checkpoint, whose method has Description.State.
 func (f *Federation) Save(c *state.Coder) {
-	stateful, ok := algorithms.As[algorithms.Stateful](f.method)
-	if !ok {
-		c.Fail(fmt.Errorf("method %s has no checkpoints: it is not an algorithms.Stateful", f.methodName()))
+	if f.method.Stateful == nil {
+		c.Fail(fmt.Errorf("method %s has no checkpoints: its description has no state", f.methodName()))
 		return
 	}
-	f.codeState(c, stateful)
+	f.codeState(c)
 }
 
 // resume reads a checkpoint. The run replays its log first.
 func (f *Federation) resume(c *state.Coder) error {
-	f.codeState(c, nil)
+	f.codeState(c)
 	if err := c.Err(); err != nil {
 		return fmt.Errorf("resuming a run: %w", err)
 	}
@@ -191,7 +200,7 @@ func (f *Federation) resume(c *state.Coder) error {
 }
 
 // codeState writes or reads a checkpoint. Reading builds a new method.
-func (f *Federation) codeState(c *state.Coder, method algorithms.Stateful) {
+func (f *Federation) codeState(c *state.Coder) {
 	rounds := len(f.log.rounds)
 	c.Int(&rounds)
 	if c.Reads() {
@@ -209,18 +218,18 @@ func (f *Federation) codeState(c *state.Coder, method algorithms.Stateful) {
 	f.log.words.state(c)
 	c.Int(&f.count.taken)
 	c.Bools(f.count.capped)
+	c.Uint64(&f.hash)
 	f.codeCoupling(c)
 	if c.Err() != nil {
 		return
 	}
 	if c.Reads() {
-		var err error
-		if method, err = f.restart(); err != nil {
+		if err := f.restart(); err != nil {
 			c.Fail(err)
 			return
 		}
 	}
-	method.State(c)
+	f.method.Stateful.State(c)
 }
 
 // codeCoupling writes or reads the coupling, if it was updated.
@@ -240,17 +249,16 @@ func (f *Federation) codeCoupling(c *state.Coder) {
 }
 
 // restart builds a new method under the present coupling.
-func (f *Federation) restart() (algorithms.Stateful, error) {
+func (f *Federation) restart() error {
 	method, err := f.setup.newMethod(f.coupling)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	stateful, ok := algorithms.As[algorithms.Stateful](method)
-	if !ok {
-		return nil, ErrMismatch
+	if method.Stateful == nil {
+		return ErrMismatch
 	}
 	f.method = method
-	return stateful, nil
+	return nil
 }
 
 // checkReplayed returns the round of the checkpoint that was just replayed, if the replay

@@ -60,9 +60,10 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 			selection = ""
 		}
 		var codes *compress.Config
-		if factory, _ := algorithms.Lookup(method); factory.Compresses && rapid.Bool().Draw(rt, "compress") {
+		factory, _ := algorithms.Lookup(method)
+		if about := factory.Describe(factory.Options(), mtl.Shape{}); about.Messages.Coded && rapid.Bool().Draw(rt, "compress") {
 			codes = coded(compress.TopK, rapid.SampledFrom([]string{compress.None, compress.Float16}).Draw(rt, "down"))
-			if !factory.NeedsOf(factory.Options()).Dual && method != "mb-sgd" && rapid.Bool().Draw(rt, "increments") {
+			if !about.Needs.Dual && method != "mb-sgd" && rapid.Bool().Draw(rt, "increments") {
 				codes.Down = compress.Sign
 			}
 			if method == "async-mocha" {

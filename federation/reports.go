@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"fedsim/algorithms"
-	"fedsim/data"
 	"fedsim/engine"
 	"fedsim/mtl"
 )
@@ -77,7 +76,7 @@ func (f *Federation) reportLosses(listed []int32) {
 			}
 		}
 		if r.rows {
-			problem, w := f.setup.Problem, f.sentModel()
+			problem, w := f.setup.Problem, f.method.Model().W
 			f.setup.Pool.For(len(solved), func(i, _ int) {
 				t := int(solved[i])
 				c := &r.clients[t]
@@ -111,24 +110,13 @@ func (f *Federation) losses(clients []int32, into []float64) {
 	if len(clients) == 0 {
 		return
 	}
-	if batched, ok := f.method.(algorithms.Batched); ok {
-		batched.Losses(clients, into)
+	if f.method.About.Losses == algorithms.Yes {
+		f.fail(f.method.Batched.Losses(clients, into))
 		return
 	}
-	var loss func(t int) float64
-	if l, ok := f.method.(algorithms.LossReporter); ok {
-		loss = l.Loss
-	} else {
-		problem, w := f.setup.Problem, f.sentModel()
-		loss = func(t int) float64 { return problem.LocalLoss(t, mtl.ModelRow(w, problem.TaskOf(t))) }
-	}
-	f.setup.Pool.For(len(clients), func(i, _ int) { into[i] = loss(int(clients[i])) })
-}
-
-// sentModel returns the present model that a Linear method sends.
-func (f *Federation) sentModel() *data.Matrix {
-	if p, ok := f.method.(algorithms.Personal); ok {
-		return p.SentModel()
-	}
-	return f.linearModel().W
+	problem, w := f.setup.Problem, f.method.Model().W
+	f.setup.Pool.For(len(clients), func(i, _ int) {
+		t := int(clients[i])
+		into[i] = problem.LocalLoss(t, mtl.ModelRow(w, problem.TaskOf(t)))
+	})
 }

@@ -57,7 +57,7 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 					if f.stalled != "" {
 						t.Fatalf("round %d: stalled: %s", h, f.stalled)
 					}
-					if err := sameModel(f.linearModel(), calm.linearModel()); err != nil {
+					if err := sameModel(f.method.Model(), calm.method.Model()); err != nil {
 						t.Fatalf("round %d: with faults and without: %v", h, err)
 					}
 					if n := len(f.devices); r.Participants != n || c.Participants != n || r.Late != 0 || c.Late != 0 || c.Dropped != 0 {

@@ -180,7 +180,7 @@ func (f *Federation) mustSolve(t int) bool {
 // solve does the local work of those devices listed that must, on all cores. The work
 // depends only on their messages, so it can be done before its virtual time.
 func (f *Federation) solve(listed []int32) {
-	batched, together := f.method.(algorithms.Batched)
+	together := f.method.About.Batched
 	f.setup.Pool.For(len(listed), func(i, worker int) {
 		t := int(listed[i])
 		if !f.mustSolve(t) {
@@ -188,12 +188,13 @@ func (f *Federation) solve(listed []int32) {
 		}
 		f.devices[t].solved = true
 		if !together && !f.replaying() {
-			f.setWork(t, algorithms.Inspect(f.method, f.request(t, worker)))
+			f.setWork(t, f.method.Solve(f.request(t, worker)))
 		}
 	})
 	if together && !f.replaying() {
-		f.solveTogether(batched, listed)
+		f.solveTogether(listed)
 	}
+	f.fail(f.nonfinite.err)
 	if f.watchdog.halt.Halted() {
 		f.watchdog.discarded.Store(true)
 		f.clients.Stop()
@@ -209,7 +210,7 @@ func (f *Federation) solve(listed []int32) {
 }
 
 // solveTogether does the local work of those devices listed that must, in one call.
-func (f *Federation) solveTogether(method algorithms.Batched, listed []int32) {
+func (f *Federation) solveTogether(listed []int32) {
 	var requests []algorithms.Request
 	for _, t := range listed {
 		if f.devices[t].solved {
@@ -220,7 +221,7 @@ func (f *Federation) solveTogether(method algorithms.Batched, listed []int32) {
 		return
 	}
 	works := make([]algorithms.Work, len(requests))
-	method.SolveAll(requests, works)
+	f.method.Batched.SolveAll(requests, works)
 	for i := range works {
 		f.setWork(requests[i].Device, works[i])
 	}
@@ -239,7 +240,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 // setWork notes the local work of device t.
 func (f *Federation) setWork(t int, work algorithms.Work) {
 	f.devices[t].steps = int32(min(work.Steps, math.MaxInt32))
-	f.nonfinite.set(t, work.NonFinite)
+	f.examine(t, work.Err)
 	f.clients.SetWork(t, work.FLOPs+f.exchangeFLOPs(work.Values), f.responseBytes(work.Values))
 	if s := f.setup.session; s != nil {
 		s.setWork(t)
@@ -252,7 +253,7 @@ func (f *Federation) setWork(t int, work algorithms.Work) {
 // messageBytes returns the size of a message of so many numbers, or bytes of a method that
 // counts in them.
 func (f *Federation) messageBytes(amount int) float64 {
-	if _, ok := f.method.(algorithms.Sized); ok || f.link() != nil {
+	if f.method.About.Messages.Bytes {
 		return f.clients.MessageBytes(0) + float64(amount)
 	}
 	return f.clients.MessageBytes(amount)
@@ -261,16 +262,11 @@ func (f *Federation) messageBytes(amount int) float64 {
 // address sets the size of the message to each device of the round of a method whose
 // messages differ.
 func (f *Federation) address() {
-	var size func(device int) int
-	if method, ok := algorithms.As[algorithms.Addressed](f.method); ok {
-		size = method.Sent
-	} else if link := f.link(); link != nil {
-		size = link.Sent
-	} else {
+	if !f.method.About.Messages.Differ {
 		return
 	}
 	for _, t := range f.open.asked {
-		sent := f.recordedCount(func() int { return size(int(t)) })
+		sent := f.recordedCount(func() int { return f.open.sent.To(int(t)) })
 		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent)+f.exchangedDown())
 	}
 }
@@ -278,16 +274,8 @@ func (f *Federation) address() {
 // usualBytes returns the usual sizes of the server's message to device t and of its
 // response.
 func (f *Federation) usualBytes(t int) (down, up float64) {
-	if link := f.link(); link != nil {
-		down, up := link.Usual()
-		return f.messageBytes(down), f.messageBytes(up)
-	}
-	switch method := f.method.(type) {
-	case algorithms.Sized:
-		down, up := method.UsualBytes()
-		return f.messageBytes(down), f.messageBytes(up)
-	case algorithms.Planned:
-		down, up := method.Usual(t)
+	if usual := f.method.About.Messages.Usual; usual != nil {
+		down, up := usual(t)
 		return f.messageBytes(down), f.messageBytes(up)
 	}
 	return f.clients.MessageBytes(f.usual) + f.exchangedDown(), f.responseBytes(f.usual)

@@ -168,7 +168,7 @@ func TestLossesOfRows(t *testing.T) {
 			if part[i] == all[i] && s.Round > 0 {
 				t.Errorf("round %d, client %d: a row has the mean loss %g", s.Round, i, all[i])
 			}
-			p, w := s.f.setup.Problem, s.f.linearModel().W
+			p, w := s.f.setup.Problem, s.f.method.Model().W
 			sum, rows := 0.0, p.Train.Tasks[i].X.Rows
 			for row := range rows {
 				x := p.Loss.Value(p.Train.Tasks[i].X.Dot(row, w.Row(min(i, w.Rows-1))), p.Train.Tasks[i].Y[row])

@@ -125,7 +125,7 @@ func TestPowerOfChoiceDrawsTheSameCandidates(t *testing.T) {
 func TestMiniBatchesAreIndependentOfCandidates(t *testing.T) {
 	f := start(t, world(t, "fedavg", WaitForAll, func(s *Setup) { selectBy(s, "cpow-d", 3, 3) }))
 	s := &f.selection
-	w := f.sentModel().Row(0)
+	w := f.method.Model().W.Row(0)
 	for i := range w {
 		w[i] = float64(i + 1) // so that rows have different losses
 	}

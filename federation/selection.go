@@ -151,7 +151,7 @@ func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
 		s.undeclared("SampledLosses", "RowLosses")
 	}
 	return s.evaluate(clients, func() {
-		p, w := s.f.setup.Problem, s.f.sentModel()
+		p, w := s.f.setup.Problem, s.f.method.Model().W
 		s.f.setup.Pool.For(len(clients), func(i, _ int) {
 			t := int(clients[i])
 			// Not the numbers of Client, by which Weighted may have drawn the client.

@@ -122,12 +122,12 @@ func (f *Federation) checkSelection(c *config.Checker) {
 		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
 	}
-	_, reports := algorithms.As[algorithms.LossReporter](f.method)
+	reports := f.method.About.Losses == algorithms.Yes
 	want := "must be another in a run without learning, which has no losses"
-	if f.setup.Factory.OwnMetrics {
+	if f.method.About.Own {
 		want = fmt.Sprintf("must be another: %s cannot report the losses of clients", f.methodName())
 	}
-	rows := f.setup.Problem != nil && !f.setup.Factory.OwnMetrics
+	rows := f.setup.Problem != nil && !f.method.About.Own
 	c.Require(!factory.Losses || reports || rows, "federation.selection", cfg.Selection, want)
 	if !factory.Losses || reports || rows {
 		c.Require(!factory.RowLosses || rows, "federation.selection", cfg.Selection, fmt.Sprintf(
@@ -156,10 +156,7 @@ func (f *Federation) usualWork() func(t int32) float64 {
 	if f.workload.Steps != nil {
 		steps = f.workload.Steps
 	}
-	beside := f.exchangeFLOPs(f.usual)
-	if link := f.link(); link != nil {
-		beside += link.FLOPs()
-	}
+	beside := f.exchangeFLOPs(f.usual) + f.method.About.Messages.FLOPs
 	return func(t int32) float64 {
 		rows := int(f.setup.Size.Rows[t])
 		n := steps(rows, algorithms.NoLimit)

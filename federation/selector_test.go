@@ -85,7 +85,7 @@ func TestASelectorSeesThePast(t *testing.T) {
 			chosen := s.Uniform(s.Size, nil)
 			for i, loss := range s.Losses(chosen) {
 				k := chosen[i]
-				w := f.linearModel().W
+				w := f.method.Model().W
 				if exact := f.setup.Problem.LocalLoss(int(k), w.Row(int(k))); loss != exact {
 					t.Errorf("%s: client %d has a loss of %g, want %g", protocol, k, loss, exact)
 				}

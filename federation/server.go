@@ -22,13 +22,12 @@ func (f *Federation) budget(t int) int32 {
 	return f.budgets[t]
 }
 
-// model returns which of the models that the server sends is for device t.
-func (f *Federation) model(t int) int {
-	shared, says := f.method.(algorithms.Shared)
-	switch {
-	case says && !shared.OneModel():
+// sentAs returns which of the models that the server sends is for device t.
+func (f *Federation) sentAs(t int) int {
+	switch kind := f.method.About.Model; {
+	case kind == algorithms.DeviceModels:
 		return t
-	case says, f.setup.Factory.OneModel:
+	case kind == algorithms.OneModel, kind == algorithms.PersonalModels:
 		return 0
 	case f.setup.Problem != nil:
 		return f.setup.Problem.TaskOf(t)

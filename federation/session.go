@@ -9,6 +9,7 @@ import (
 	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -230,11 +231,16 @@ func NewSession(s SessionSetup) (*Session, error) {
 	s.Plan = Plan{Outer: 1, EvalEvery: 1, Optimum: math.NaN()}
 	s.Problem, s.Coupling, s.Checkpoint, s.Resume, s.Options = nil, nil, nil, nil, nil
 	s.Factory = algorithms.Factory{
-		Name: "the driver", OneModel: true, OwnMetrics: true,
-		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return driven{s: ses, stepFLOPs: s.StepFLOPs}, nil
+		Name: "the driver",
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+			return algorithms.Description{
+				Name: "the driver", Model: algorithms.OneModel, Own: true, Evaluated: algorithms.ByMethod,
+				Work: algorithms.Workload{StepFLOPs: s.StepFLOPs, Epochs: 2}, // the driver says them: see SelectEpochs
+			}
 		},
-		Epochs: func(algorithms.Options) float64 { return 2 }, // the driver says them: see SelectEpochs
+		New: func(about algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
+			return driven{&algorithms.Described{About: about.Description}, ses}, nil
+		},
 	}
 	f, err := New(s.Setup)
 	if err != nil {
@@ -371,17 +377,19 @@ func (s *Session) Finish() *Outcome {
 
 // driven is the method of a session: the driver knows it.
 type driven struct {
-	s         *Session
-	stepFLOPs float64
+	*algorithms.Described
+	s *Session
 }
 
 var _ algorithms.Reporter = driven{}
 
-func (d driven) StepFLOPs() float64                       { return d.stepFLOPs }
-func (d driven) Begin() int                               { return 0 }
+func (d driven) Begin() (algorithms.Sent, error)          { return algorithms.Sent{}, nil }
 func (d driven) Solve(algorithms.Request) algorithms.Work { return algorithms.Work{} }
-func (d driven) Commit(t int)                             { d.s.take(t) }
+func (d driven) Commit(t int, _ float64)                  { d.s.take(t) }
 func (d driven) Discard(int)                              {}
-func (d driven) End() float64                             { return 0 }
-func (d driven) Metrics() algorithms.Metrics              { return algorithms.Unknown() }
-func (d driven) Hash() uint64                             { return 0 }
+func (d driven) End() (float64, error)                    { return 0, nil }
+func (d driven) Model() algorithms.Model                  { return algorithms.Model{} }
+func (d driven) SetCoupling(mtl.Coupling)                 {}
+func (d driven) Evaluate() (algorithms.Evaluation, error) {
+	return algorithms.Evaluation{Metrics: algorithms.Unknown()}, nil
+}

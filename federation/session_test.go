@@ -30,7 +30,7 @@ func recordRun(t testing.TB, s Setup) recorded {
 	build := s.Factory.New
 	s.Factory.New = func(a algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 		inner, err := build(a, o)
-		return recorder{inner.(algorithms.Reporter), &r}, err
+		return recorder{inner, &r}, err
 	}
 	s.Pool = nil
 	r.Outcome = run(t, s)
@@ -38,17 +38,17 @@ func recordRun(t testing.TB, s Setup) recorded {
 }
 
 type recorder struct {
-	algorithms.Reporter
+	algorithms.Algorithm
 	r *recorded
 }
 
-func (r recorder) Begin() int {
+func (r recorder) Begin() (algorithms.Sent, error) {
 	r.r.flops = append(r.r.flops, map[int]float64{})
-	return r.Reporter.Begin()
+	return r.Algorithm.Begin()
 }
 
 func (r recorder) Solve(q algorithms.Request) algorithms.Work {
-	w := r.Reporter.Solve(q)
+	w := r.Algorithm.Solve(q)
 	r.r.flops[len(r.r.flops)-1][q.Device] = w.FLOPs
 	return w
 }
@@ -56,7 +56,7 @@ func (r recorder) Solve(q algorithms.Request) algorithms.Work {
 // sessionOf returns a session in the world of a setup.
 func sessionOf(t testing.TB, s Setup, events *[]engine.Event) *Session {
 	t.Helper()
-	step := s.Factory.Workload(s.Options, s.Size.Shape).StepFLOPs
+	step := s.Factory.Describe(s.Options, s.Size.Shape).Work.StepFLOPs
 	if events != nil {
 		s.Hooks = &engine.Hooks{Fired: func(e engine.Event) { *events = append(*events, e) }}
 	}

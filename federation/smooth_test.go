@@ -20,10 +20,10 @@ func smoothPlugin() algorithms.Factory {
 	mocha, _ := algorithms.Lookup("mocha")
 	plugin := mocha
 	plugin.Name = "smooth-only"
-	plugin.Needs = func(o algorithms.Options) algorithms.Needs {
-		needs := mocha.NeedsOf(o)
-		needs.Smooth = true
-		return needs
+	plugin.Describe = func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+		d := mocha.Describe(o, shape)
+		d.Name, d.Needs.Smooth = plugin.Name, true
+		return d
 	}
 	return plugin
 }

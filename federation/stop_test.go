@@ -205,11 +205,11 @@ func TestOuterIterations(t *testing.T) {
 	h := 0
 	for outer := range 3 {
 		if outer > 0 {
-			c, err := s.Problem.Regularizer.Update(s.Pool, s.Problem.TaskModels(twin.(algorithms.Linear).Model().W), s.Problem.Config.OmegaFloor)
+			c, err := s.Problem.Regularizer.Update(s.Pool, s.Problem.TaskModels(twin.Model().W), s.Problem.Config.OmegaFloor)
 			if err != nil {
 				t.Fatal(err)
 			}
-			twin.(algorithms.Linear).SetCoupling(c)
+			twin.SetCoupling(c)
 		}
 		for range 4 {
 			replay(twin, s, h)
@@ -218,13 +218,13 @@ func TestOuterIterations(t *testing.T) {
 			if r.Round != h || r.Outer != outer {
 				t.Errorf("row %d is round %d of outer iteration %d, want %d", h, r.Round, r.Outer, outer)
 			}
-			m := twin.(algorithms.Linear).Model()
+			m := twin.Model()
 			if want := s.Problem.Evaluate(s.Pool, s.Coupling, m.W, m.V, m.Duals).Primal; r.Primal != want {
 				t.Errorf("round %d: P = %v, want %v", h, r.Primal, want)
 			}
 		}
 	}
-	if err := sameModel(f.linearModel(), twin.(algorithms.Linear).Model()); err != nil {
+	if err := sameModel(f.method.Model(), twin.Model()); err != nil {
 		t.Error(err)
 	}
 

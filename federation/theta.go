@@ -3,7 +3,6 @@ package federation
 import (
 	"math"
 
-	"fedsim/algorithms"
 	"fedsim/results"
 )
 
@@ -17,8 +16,7 @@ func (f *Federation) thetas() []results.Theta {
 		return f.log.rounds[f.round+1].Thetas
 	}
 	every := f.setup.Plan.ThetaEvery
-	measurer, ok := f.method.(algorithms.Measurer)
-	if !ok || every == 0 || (f.round+1)%every != 0 {
+	if !f.method.About.Theta || every == 0 || (f.round+1)%every != 0 {
 		return nil
 	}
 	thetas := make([]results.Theta, len(f.devices))
@@ -28,7 +26,8 @@ func (f *Federation) thetas() []results.Theta {
 			return
 		}
 		if thetas[t].Value = math.NaN(); f.clients.Number(t) == f.round {
-			thetas[t].Value = measurer.Theta(t)
+			update := f.method.Inspected.Update(t)
+			thetas[t].Value = update.Theta(f.setup.Problem, t)
 		}
 	})
 	return thetas

@@ -8,7 +8,7 @@ import (
 	"fedsim/config"
 )
 
-// tiers are the rounds of hubs under a method that is algorithms.Tiered. A round of the server
+// tiers are the rounds of hubs under a method with Description.HubRounds. A round of the server
 // is, for a hub, a message from the server, several rounds of its own with its devices, and a
 // report. Hubs do not wait for each other. A round of a hub ends when none of its devices may
 // still respond to it; protocols see reports alone. A device that failed in one round of
@@ -26,20 +26,21 @@ type tiers struct {
 // newTiers returns the rounds of hubs; nil for another method.
 func (f *Federation) newTiers() *tiers {
 	s := &f.setup
-	if s.Factory.HubRounds == nil || s.Network.HubSize == 0 {
+	rounds := f.method.About.HubRounds
+	if rounds == 0 || s.Network.HubSize == 0 {
 		return nil
 	}
 	n := s.Size.Devices
 	return &tiers{
-		rounds: s.Factory.HubRounds(s.Options),
+		rounds: rounds,
 		done:   make([]int32, s.Network.Hubs(n)), work: make([]bool, n), gave: make([]bool, n),
 		steps: make([]int64, n),
 	}
 }
 
 // ValidateHubs reports a method whose hubs average by themselves where there are no hubs.
-func ValidateHubs(c *config.Checker, hubSize int, method *algorithms.Factory) {
-	c.Require(method.HubRounds == nil || hubSize > 0, "network.hub_size", hubSize, fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
+func ValidateHubs(c *config.Checker, hubSize int, method *algorithms.Description) {
+	c.Require(method.HubRounds == 0 || hubSize > 0, "network.hub_size", hubSize, fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
 }
 
 // perRound returns how many numbers of attempts a round has.
@@ -127,7 +128,7 @@ func (f *Federation) gathered(g int) (again bool) {
 		f.closeAttempt(int(t), true)
 	}
 	if !f.replaying() {
-		f.method.(algorithms.Tiered).Gather(g)
+		f.method.Tiered.Gather(g)
 	}
 	f.repeatHub(g)
 	return true
@@ -195,7 +196,7 @@ func (f *Federation) closeTiers() {
 			reported = reported || f.takes(int(t))
 		}
 		if !reported && len(asked) > 0 {
-			f.method.(algorithms.Tiered).Withdraw(g)
+			f.method.Tiered.Withdraw(g)
 		}
 	}
 }

@@ -240,7 +240,7 @@ func TestRoundsOfHubsFitIntoTheRound(t *testing.T) {
 			if protocol == Deadline { // one step more would not fit
 				for k := range sizes {
 					rate := f.clients.Fleet().Rate(k)
-					one := f.method.StepFLOPs() / rate
+					one := f.workload.StepFLOPs / rate
 					if used := 2*transferS + rounds*(2*shortS(message)+f.work(k).FLOPs/rate); used > 2+nanosecond || used+rounds*one < 2-nanosecond {
 						t.Errorf("round %d: device %d uses %.9f s of 2, a step takes %.9f", h, k, used, one)
 					}

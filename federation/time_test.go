@@ -86,7 +86,7 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 					s.Config.DeadlineS, s.Config.Margin = 2, margin
 				}))
 				f.clients.Begin()
-				flops := f.method.StepFLOPs()
+				flops := f.workload.StepFLOPs
 				for h := range 5 {
 					r := f.runRound()
 					if r.Participants != len(f.devices) || r.Late != 0 {

@@ -26,10 +26,7 @@ func timed(t testing.TB, s Setup) Setup {
 
 func timedOn(s Setup) Setup {
 	s.Problem, s.Coupling = nil, nil
-	factory := s.Factory
-	s.Factory.New = func(setup algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(factory, setup, o, s.Size.Shape)
-	}
+	s.Factory = s.Factory.Timed()
 	return s
 }
 
@@ -39,9 +36,10 @@ func timedOn(s Setup) Setup {
 func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 	for _, method := range []string{"mb-sgd", "mb-sdca", "fedavg", "fedprox", "fedbuff", "fedasync", "fednova", "fedadam", "scaffold", "feddyn", "ditto", "apfl", "per-fedavg", "gossip"} {
 		factory, _ := algorithms.Lookup(method)
+		about := factory.Describe(factory.Options(), mtl.Shape{})
 		for _, protocol := range []string{WaitForAll, Deadline, Charged, Asynchronous} {
 			for _, cost := range []string{Physical, Relative, Authors} {
-				if cost == Authors && (protocol == Deadline || factory.AuthorUnits == 0) || protocol == Asynchronous && !factory.Asynchronous {
+				if cost == Authors && (protocol == Deadline || about.Work.AuthorUnits == 0) || protocol == Asynchronous && about.Asynchronous == algorithms.No {
 					continue
 				}
 				s := world(t, method, protocol, func(s *Setup) {

@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // Driven is the algorithm of a method that another program computes and drives, through
@@ -130,8 +131,12 @@ func (s *Settings) checkDriven(c *config.Checker) {
 // drivenFactory stands for the method of a driver where settings are checked against
 // the needs of methods. Asynchrony is up to the driver.
 var drivenFactory = algorithms.Factory{
-	Name: Driven, Asynchronous: true, OwnMetrics: true,
-	Epochs:  func(algorithms.Options) float64 { return 2 }, // the driver says them for every round
+	Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+		return algorithms.Description{
+			Name: Driven, Model: algorithms.UnknownModel, Asynchronous: algorithms.NotKnown, Own: true, Evaluated: algorithms.ByMethod,
+			Work: algorithms.Workload{Epochs: 2}, // the driver says them for every round
+		}
+	},
 	Options: func() algorithms.Options { return &noOptions{} },
 }
 

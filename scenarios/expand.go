@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/mtl"
@@ -188,21 +189,22 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	if method.Algorithm != Driven { // a driver need not wait for all
 		settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
 	}
-	if factory, ok := lookup(method.Algorithm); ok {
-		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
+	if _, ok := lookup(method.Algorithm); ok {
+		about := method.describe()
+		settings.Federation.ValidateMethod(check.In("federation"), &about)
 		if method.Algorithm == Driven {
 			settings.checkDriven(check)
 		} else {
-			settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &factory, method.options())
-			federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
+			settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &about)
+			federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &about)
 		}
-		federation.ValidateHubs(check, settings.Network.HubSize, &factory)
-		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
+		federation.ValidateHubs(check, settings.Network.HubSize, &about)
+		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
 		if settings.Run.Mode == Learning {
-			federation.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &factory, method.options())
+			federation.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &about)
 		}
-		if factory.IsPersonal(method.options()) && settings.Run.Mode == Learning {
-			settings.checkPersonal(check.In("data"), factory.Name)
+		if about.Model == algorithms.PersonalModels && settings.Run.Mode == Learning {
+			settings.checkPersonal(check.In("data"), about.Name)
 		}
 	}
 	if p.tuning.Refit {

@@ -9,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/external"
+	"fedsim/mtl"
 )
 
 // Method is a table [methods.<label>] of a scenario: an algorithm with its options.
@@ -135,8 +136,21 @@ func declares(methods *config.Node, labels []string) bool {
 			name, _ = given.Value().(string)
 		}
 		factory, ok := lookup(name)
-		return ok && (factory.OwnMetrics || factory.Declares)
+		if !ok {
+			return false
+		}
+		about := factory.Describe(factory.Options(), mtl.Shape{})
+		return about.Own || len(about.Metrics) > 0
 	})
+}
+
+// describe returns what is known of the method before its runs; nothing of an algorithm that is
+// not registered.
+func (m *Method) describe() (d algorithms.Description) {
+	if factory, ok := lookup(m.Algorithm); ok {
+		d = factory.Describe(m.options(), mtl.Shape{})
+	}
+	return d
 }
 
 // options returns the decoded options.

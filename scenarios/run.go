@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -48,6 +49,15 @@ type Run struct {
 	Seed       uint64             // of the repetition
 	System     uint64             // seed of what devices, links, faults and methods draw
 	Settings   Settings           // those of this seed
+}
+
+// Describe returns what is known of the method of the run before it starts, for models of a
+// shape; nothing of an algorithm that is not registered.
+func (r *Run) Describe(shape mtl.Shape) (d algorithms.Description) {
+	if factory, ok := lookup(r.Algorithm); ok {
+		d = factory.Describe(r.Options, shape)
+	}
+	return d
 }
 
 // firstSeed is the seed under which data.seed and data.split have their own values.

@@ -116,8 +116,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkScales(c)
 	s.checkExternal(c)
 	for _, label := range s.labels() {
-		factory, _ := lookup(s.Methods[label].Algorithm)
-		c.Require(s.Run.EvalTasks == 0 || !factory.OwnMetrics, "run.eval_tasks", s.Run.EvalTasks, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
+		m := s.Methods[label]
+		c.Require(s.Run.EvalTasks == 0 || !m.describe().Own, "run.eval_tasks", s.Run.EvalTasks, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
 	}
 	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.DevicesPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
@@ -188,10 +188,10 @@ func (s *Settings) checkExternal(c *config.Checker) {
 	features := s.Data.External.Features > 0
 	for _, label := range s.labels() {
 		m := s.Methods[label]
-		factory, _ := lookup(m.Algorithm)
-		c.Require(factory.OwnMetrics || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
+		own := m.describe().Own
+		c.Require(own || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
 			"must be \"external\", or run.mode \"timing\": with data.source = \"external\" only learners have rows to learn from")
-		c.Require(features || factory.OwnMetrics, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+		c.Require(features || own, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
 	}
 	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0, "must be positive with federation.cost = \"relative\", which is relative to the work on a row")
 }

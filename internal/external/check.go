@@ -178,7 +178,7 @@ func (k *checking) greet(l *Learners) {
 		return
 	}
 	hello := a.process.hello
-	if err := k.Store(a.Named(), k.Clients, nil, nil); err != nil {
+	if err := k.Store(a.About.Metrics, k.Clients, nil, nil); err != nil {
 		k.request, k.response = "", ""
 		k.wrong("hello: metrics: %v", err)
 	}

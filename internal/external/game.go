@@ -88,7 +88,7 @@ func (k *checking) play(l *Learners, g game) (answers []answer, ok bool) {
 
 // round plays a round, whose number the learner counts.
 func (k *checking) round(a *Learner, g *game, place string) []answer {
-	a.Begin()
+	_, _ = a.Begin() // a.err
 	round := a.round
 	lost, last := round%k.Clients, k.Clients-1
 	late := g.late != no && round%2 == 1  // the last client's work of this round is late
@@ -119,12 +119,12 @@ func (k *checking) round(a *Learner, g *game, place string) []answer {
 		case client == last && after && g.late == discard, client == lost && !(client == last && after):
 			a.Discard(client)
 		case g.weighted:
-			a.CommitWeighted(client, 1/float64(1+client))
+			a.Commit(client, 1/float64(1+client))
 		default:
-			a.Commit(client)
+			a.Commit(client, 1)
 		}
 	}
-	flops := a.End()
+	flops, _ := a.End()
 	return append(answers, answer{place + ", FLOPs of end", number(flops)})
 }
 
@@ -166,7 +166,7 @@ func (k *checking) losses(a *Learner) {
 	for i := range clients {
 		clients[i] = int32(i)
 	}
-	a.Losses(clients, into)
+	_ = a.Losses(clients, into) // a.err
 }
 
 // evaluate returns the answers of an evaluation.
@@ -174,25 +174,24 @@ func (k *checking) evaluate(a *Learner, place string) []answer {
 	if a.err != nil {
 		return nil
 	}
-	a.Metrics()
-	if a.err != nil {
+	said, err := a.Evaluate()
+	if err != nil {
 		return nil
 	}
-	values, byClient := a.Values()
-	if err := k.Store(a.Named(), k.Clients, values, byClient); err != nil {
+	if err := k.Store(a.About.Metrics, k.Clients, said.Values, said.Clients); err != nil {
 		k.wrong("evaluate: %v", err)
 	}
 	var answers []answer
-	for _, v := range values {
+	for _, v := range said.Values {
 		answers = append(answers, answer{place + ", " + fullName(v.Split, v.Name), number(v.Value)})
 	}
-	for _, c := range byClient {
+	for _, c := range said.Clients {
 		for i, client := range c.Clients {
 			answers = append(answers, answer{fmt.Sprintf("%s, %s of client %d", place, fullName(c.Split, c.Name), client), number(c.Values[i])})
 		}
 	}
-	if a.hash != 0 {
-		answers = append(answers, answer{place + ", model_hash", fmt.Sprintf("%016x", a.hash)})
+	if said.Hash != 0 {
+		answers = append(answers, answer{place + ", model_hash", fmt.Sprintf("%016x", said.Hash)})
 	}
 	return answers
 }
@@ -265,7 +264,7 @@ func (k *checking) playAsynchronous(l *Learners, save, load *bytes.Buffer) []ans
 	} else {
 		for client := range k.Clients {
 			if a.err == nil {
-				a.Send(client)
+				_, _ = a.Send(client)
 			}
 		}
 	}
@@ -286,11 +285,11 @@ func (k *checking) playAsynchronous(l *Learners, save, load *bytes.Buffer) []ans
 			case i == 1:
 				k.discardSent(a, place, client)
 			default:
-				taken, flops := a.Receive(client)
+				taken, flops, _ := a.Receive(client)
 				answers = append(answers, answer{fmt.Sprintf("%s, response of client %d", place, client), fmt.Sprintf("taken %t, %s FLOPs", taken, number(flops))})
 			}
 			if a.err == nil {
-				a.Send(client)
+				_, _ = a.Send(client)
 			}
 		}
 		answers = append(answers, k.evaluate(a, place)...)

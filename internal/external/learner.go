@@ -9,11 +9,13 @@ import (
 	"strconv"
 
 	"fedsim/algorithms"
+	"fedsim/mtl"
 )
 
-// Learner is one run of a learner in another process. After an error it does nothing; Err
-// returns the first.
+// Learner is one run of a learner in another process. After an error it does nothing, and each
+// call returns the first error.
 type Learner struct {
+	algorithms.Described
 	of      *Learners
 	process *process
 	options *Options
@@ -31,25 +33,16 @@ type Learner struct {
 	weighted bool // a weight is not 1
 	discards []int32
 
-	values   []algorithms.NamedValue
-	byClient []algorithms.ClientMetric
-	hash     uint64
-	file     int // the name of the last saved state
-	closed   bool
-	err      error
+	file   int // the name of the last saved state
+	closed bool
+	err    error
 }
 
 var (
-	_ algorithms.NamedReporter = (*Learner)(nil)
-	_ algorithms.Fallible      = (*Learner)(nil)
-	_ algorithms.Partial       = (*Learner)(nil)
-	_ algorithms.Batched       = (*Learner)(nil)
-	_ algorithms.Sized         = (*Learner)(nil)
-	_ algorithms.Shared        = (*Learner)(nil)
-	_ algorithms.Weighted      = (*Learner)(nil)
-	_ algorithms.LossReporter  = (*Learner)(nil)
-	_ algorithms.Asynchronous  = (*Learner)(nil)
-	_ algorithms.Stateful      = (*Learner)(nil)
+	_ algorithms.Reporter     = (*Learner)(nil)
+	_ algorithms.Batched      = (*Learner)(nil)
+	_ algorithms.Asynchronous = (*Learner)(nil)
+	_ algorithms.Stateful     = (*Learner)(nil)
 )
 
 // most bounds counts of bytes and steps: they are exact as floats.
@@ -58,32 +51,8 @@ const most = 1 << 53
 // solveAtOnce is the most clients of a request for local work.
 const solveAtOnce = 100_000
 
-// Name names the learner in errors.
-func (a *Learner) Name() string { return "learner " + a.process.name() }
-
-// Supports reports whether the learner has said that it supports an interface.
-func (a *Learner) Supports(extension any) bool {
-	switch extension.(type) {
-	case *algorithms.Weighted:
-		return a.can(canWeights)
-	case *algorithms.LossReporter:
-		return a.can(canLoss)
-	case *algorithms.Asynchronous:
-		return a.can(canReceive)
-	case *algorithms.Stateful:
-		return a.can(canSave) && a.about.File != nil
-	default:
-		return true
-	}
-}
-
-func (a *Learner) can(what string) bool { return slices.Contains(a.process.hello.Can, what) }
-
-// Err returns the first error.
-func (a *Learner) Err() error { return a.err }
-
-// Close ends the run. The process is used again for another run, unless this one failed. A
-// failure is reported once, here or by Err.
+// Close ends the run. The process is used again for another run, unless this one failed. It does
+// not report the failure of an earlier call.
 func (a *Learner) Close() error {
 	if a.closed {
 		return nil
@@ -91,7 +60,7 @@ func (a *Learner) Close() error {
 	a.closed = true
 	failed := a.err
 	if a.ask(request{Op: "finish", Run: a.run}, &emptyResponse{}); failed == nil && a.err != nil {
-		failed = fmt.Errorf("%s: %w", a.Name(), a.err)
+		failed = fmt.Errorf("%s: %w", a.About.Name, a.err)
 	}
 	a.of.release(a.process, a.err != nil)
 	return failed
@@ -104,7 +73,7 @@ func (a *Learner) start(s algorithms.Setup) error {
 		return err
 	}
 	start := request{
-		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Clients: a.clients, Rows: s.Rows, Feature: &s.Features,
+		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Clients: a.clients, Rows: s.Rows, Feature: &s.Shape.Features,
 		Data: a.about.Data, Options: options,
 	}
 	if s.Problem != nil {
@@ -123,7 +92,34 @@ func (a *Learner) start(s algorithms.Setup) error {
 	if err := checkBytes("down_bytes", u.DownBytes); err != nil {
 		return err
 	}
-	return checkBytes("up_bytes", u.UpBytes)
+	if err := checkBytes("up_bytes", u.UpBytes); err != nil {
+		return err
+	}
+	a.describe(s.Description)
+	return nil
+}
+
+// describe completes what was known of the method before the learner has answered.
+func (a *Learner) describe(d algorithms.Description) {
+	u := &a.usual
+	d.Name = a.About.Name
+	d.Work.StepFLOPs = *u.StepFLOPs
+	d.Messages.Usual = func(int) (down, up int) { return int(*u.DownBytes), int(*u.UpBytes) }
+	d.Model = algorithms.DeviceModels
+	if u.OneModel {
+		d.Model = algorithms.OneModel
+	}
+	for _, m := range a.process.hello.Metrics {
+		d.Metrics = append(d.Metrics, algorithms.NamedMetric(m))
+	}
+	can := func(what string) algorithms.Ability {
+		return algorithms.Can(slices.Contains(a.process.hello.Can, what))
+	}
+	d.Weights, d.Losses, d.Asynchronous = can(canWeights), can(canLoss), can(canReceive)
+	if d.State = can(canSave); a.about.File == nil {
+		d.State = algorithms.No
+	}
+	a.About = d
 }
 
 // ask sends pending requests and a new one, and reads the answer. It reports whether all
@@ -175,35 +171,29 @@ func (a *Learner) flush() bool {
 	return true
 }
 
-// StepFLOPs returns the most FLOPs of a step.
-func (a *Learner) StepFLOPs() float64 { return *a.usual.StepFLOPs }
-
-// UsualBytes returns the usual sizes of messages.
-func (a *Learner) UsualBytes() (down, up int) { return int(*a.usual.DownBytes), int(*a.usual.UpBytes) }
-
-// OneModel reports whether the learner has said that clients share one model.
-func (a *Learner) OneModel() bool { return a.usual.OneModel }
-
 // Begin opens a round and returns the bytes of the server's message.
-func (a *Learner) Begin() int {
+func (a *Learner) Begin() (algorithms.Sent, error) {
 	if !a.flush() { // discards since the last round belong to it
-		return 0
+		return algorithms.Sent{}, a.err
 	}
 	a.round++
 	var answer messageResponse
-	if !a.send(request{Op: "begin", Run: a.run, Round: &a.round}, &answer) {
-		return 0
-	}
-	return a.bytes("begin", answer.DownBytes)
+	a.send(request{Op: "begin", Run: a.run, Round: &a.round}, &answer)
+	size, err := a.bytes("begin", answer.DownBytes)
+	return algorithms.Sent{Size: size}, err
 }
 
-// bytes returns the size of a message.
-func (a *Learner) bytes(op string, n *int64) int {
-	if err := checkBytes("down_bytes", n); err != nil {
-		a.fail(op, err)
-		return 0
+// bytes returns the size of a message, or the first error.
+func (a *Learner) bytes(op string, n *int64) (int, error) {
+	if a.err == nil {
+		if err := checkBytes("down_bytes", n); err != nil {
+			a.fail(op, err)
+		}
 	}
-	return int(*n)
+	if a.err != nil {
+		return 0, a.err
+	}
+	return int(*n), nil
 }
 
 func checkBytes(name string, n *int64) error {
@@ -237,7 +227,10 @@ func (a *Learner) Solve(r algorithms.Request) algorithms.Work {
 func (a *Learner) SolveAll(requests []algorithms.Request, into []algorithms.Work) {
 	for len(requests) > 0 {
 		n := min(len(requests), solveAtOnce)
-		a.solve(requests[:n], into[:n])
+		if a.solve(requests[:n], into[:n]); a.err != nil {
+			into[0].Err = a.err
+			return
+		}
 		requests, into = requests[n:], into[n:]
 	}
 }
@@ -305,11 +298,8 @@ func (w *work) check(i int, requests []algorithms.Request, seen map[int]bool) er
 	return nil
 }
 
-// Commit makes the work of a client final.
-func (a *Learner) Commit(client int) { a.CommitWeighted(client, 1) }
-
-// CommitWeighted is Commit with a weight.
-func (a *Learner) CommitWeighted(client int, weight float64) {
+// Commit makes the work of a client final, with a weight.
+func (a *Learner) Commit(client int, weight float64) {
 	a.solved[client] = false
 	a.commits, a.weights = append(a.commits, int32(client)), append(a.weights, weight)
 	a.weighted = a.weighted || weight != 1
@@ -324,114 +314,93 @@ func (a *Learner) Discard(client int) {
 }
 
 // End closes the round and returns the FLOPs of the server.
-func (a *Learner) End() float64 {
+func (a *Learner) End() (float64, error) {
 	var answer endResponse
-	if !a.ask(request{Op: "end", Run: a.run, Round: &a.round}, &answer) {
-		return 0
-	}
-	if err := checkFLOPs(answer.FLOPs); err != nil {
-		a.fail("end", err)
-		return 0
-	}
-	return *answer.FLOPs
+	a.ask(request{Op: "end", Run: a.run, Round: &a.round}, &answer)
+	return a.flops("end", answer.FLOPs)
 }
 
-// Send fixes the message to a client and returns its bytes.
-func (a *Learner) Send(client int) int {
-	var answer messageResponse
-	if !a.ask(request{Op: "send", Run: a.run, Client: &client}, &answer) {
-		return 0
+// flops returns FLOPs of an answer, or the first error.
+func (a *Learner) flops(op string, x *float64) (float64, error) {
+	if a.err == nil {
+		if err := checkFLOPs(x); err != nil {
+			a.fail(op, err)
+		}
 	}
+	if a.err != nil {
+		return 0, a.err
+	}
+	return *x, nil
+}
+
+// Model returns none: the learner has it.
+func (a *Learner) Model() algorithms.Model { return algorithms.Model{} }
+
+// SetCoupling does nothing: learners have no problem.
+func (a *Learner) SetCoupling(mtl.Coupling) {}
+
+// Send fixes the message to a client and returns its bytes.
+func (a *Learner) Send(client int) (int, error) {
+	var answer messageResponse
+	a.ask(request{Op: "send", Run: a.run, Client: &client}, &answer)
 	return a.bytes("send", answer.DownBytes)
 }
 
 // Receive hands the response of a client to the server.
-func (a *Learner) Receive(client int) (taken bool, flops float64) {
+func (a *Learner) Receive(client int) (taken bool, flops float64, err error) {
 	a.solved[client] = false
 	var answer receiveResponse
-	if !a.ask(request{Op: "receive", Run: a.run, Client: &client}, &answer) {
-		return false, 0
-	}
-	if answer.Taken == nil {
+	if a.ask(request{Op: "receive", Run: a.run, Client: &client}, &answer) && answer.Taken == nil {
 		a.fail("receive", errors.New("taken is missing: must be true or false"))
-		return false, 0
 	}
-	if err := checkFLOPs(answer.FLOPs); err != nil {
-		a.fail("receive", err)
-		return false, 0
+	if flops, err = a.flops("receive", answer.FLOPs); err != nil {
+		return false, 0, err
 	}
-	return *answer.Taken, *answer.FLOPs
+	return *answer.Taken, flops, nil
 }
 
-// Loss returns the mean loss of the global model on the rows of a client.
-func (a *Learner) Loss(client int) float64 {
-	var one [1]float64
-	a.Losses([]int32{int32(client)}, one[:])
-	return one[0]
-}
-
-// Losses returns the losses of clients.
-func (a *Learner) Losses(clients []int32, into []float64) {
+// Losses returns the mean losses of the global model on the rows of clients.
+func (a *Learner) Losses(clients []int32, into []float64) error {
 	var answer lossResponse
-	if !a.ask(request{Op: "loss", Run: a.run, Clients: clients}, &answer) {
-		return
-	}
-	if len(answer.Losses) != len(clients) {
+	if a.ask(request{Op: "loss", Run: a.run, Clients: clients}, &answer) && len(answer.Losses) != len(clients) {
 		a.fail("loss", fmt.Errorf("answers with %d losses: must be %d, one for each client", len(answer.Losses), len(clients)))
-		return
 	}
-	copy(into, answer.Losses)
+	if a.err == nil {
+		copy(into, answer.Losses)
+	}
+	return a.err
 }
 
-// Metrics evaluates the model. All figures are under names; see Values.
-func (a *Learner) Metrics() algorithms.Metrics {
-	a.values, a.byClient = nil, nil
+// Evaluate evaluates the model. All figures are under names.
+func (a *Learner) Evaluate() (algorithms.Evaluation, error) {
 	var answer evaluateResponse
-	if !a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, &answer) {
-		return algorithms.Unknown()
+	said := algorithms.Evaluation{Metrics: algorithms.Unknown()}
+	if a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, &answer) {
+		if err := answer.read(&said); err != nil {
+			a.fail("evaluate", err)
+		}
 	}
-	if err := a.note(&answer); err != nil {
-		a.fail("evaluate", err)
-	}
-	return algorithms.Unknown()
+	return said, a.err
 }
 
-// note checks and keeps an evaluation.
-func (a *Learner) note(e *evaluateResponse) error {
-	a.hash = 0
+// read checks an evaluation and adds it.
+func (e *evaluateResponse) read(into *algorithms.Evaluation) error {
 	if e.ModelHash != "" {
 		hash, err := strconv.ParseUint(e.ModelHash, 16, 64)
 		if err != nil || len(e.ModelHash) != 16 {
 			return fmt.Errorf("model_hash = %q: must be 16 hexadecimal digits", e.ModelHash)
 		}
-		a.hash = hash
+		into.Hash = hash
 	}
 	for _, v := range e.Metrics {
 		value := math.NaN()
 		if v.Value != nil {
 			value = *v.Value
 		}
-		a.values = append(a.values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: value})
+		into.Values = append(into.Values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: value})
 	}
 	for _, c := range e.Clients {
-		a.byClient = append(a.byClient, algorithms.ClientMetric{Split: c.Split, Name: c.Name, Clients: c.Devices, Values: c.Values})
+		into.Clients = append(into.Clients, algorithms.ClientMetric{Split: c.Split, Name: c.Name, Clients: c.Devices, Values: c.Values})
 	}
 	return nil
 }
-
-// Named returns the metrics that the learner has announced.
-func (a *Learner) Named() []algorithms.NamedMetric {
-	var all []algorithms.NamedMetric
-	for _, m := range a.process.hello.Metrics {
-		all = append(all, algorithms.NamedMetric(m))
-	}
-	return all
-}
-
-// Values returns the figures of the last evaluation.
-func (a *Learner) Values() ([]algorithms.NamedValue, []algorithms.ClientMetric) {
-	return a.values, a.byClient
-}
-
-// Hash returns the hash that the learner gave the model in the last evaluation; 0: none.
-func (a *Learner) Hash() uint64 { return a.hash }

@@ -13,6 +13,7 @@ import (
 	"fedsim/internal/external"
 	"fedsim/internal/external/externaltest"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 const greeting = `> {"op":"hello","v":[1]}
@@ -31,7 +32,7 @@ func learner(t *testing.T, transcript string) (*external.Learner, string) {
 	}
 	l := external.NewLearners(t.Context(), nil)
 	about := external.Run{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
-	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Features: 2}, &external.Options{Command: externaltest.Scripted(file)})
+	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: externaltest.Scripted(file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +56,12 @@ func TestOneModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := external.NewLearners(t.Context(), nil)
-		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Features: 2}, &external.Options{Command: externaltest.Scripted(file)})
+		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: externaltest.Scripted(file)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.OneModel() != one {
-			t.Errorf("one_model = %t: says %t", one, a.OneModel())
+		if kind := a.About.Model; (kind == algorithms.OneModel) != one {
+			t.Errorf("one_model = %t: says %d", one, kind)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -88,27 +89,27 @@ func TestCommitsAreSentTogether(t *testing.T) {
 	works := make([]algorithms.Work, 3)
 	a.SolveAll([]algorithms.Request{{Device: 0, Steps: algorithms.NoLimit}, {Device: 1, Steps: 9}, {Device: 3, Steps: algorithms.NoLimit}}, works)
 	if works[2] != (algorithms.Work{Steps: 1, FLOPs: 2, Values: 3}) {
-		t.Errorf("%+v: %v", works, a.Err())
+		t.Errorf("%+v", works)
 	}
-	a.Commit(0)
-	a.CommitWeighted(1, 0.5)
+	a.Commit(0, 1)
+	a.Commit(1, 0.5)
 	a.Discard(2) // it has not worked
 	a.Discard(3)
-	if flops := a.End(); flops != 5 {
-		t.Errorf("%g FLOPs: %v", flops, a.Err())
+	if flops, err := a.End(); flops != 5 {
+		t.Errorf("%g FLOPs: %v", flops, err)
 	}
 	losses := make([]float64, 2)
-	if a.Losses([]int32{2, 1}, losses); losses[0] != 0.5 || losses[1] != 0.25 {
-		t.Errorf("losses %v: %v", losses, a.Err())
+	if err := a.Losses([]int32{2, 1}, losses); losses[0] != 0.5 || losses[1] != 0.25 {
+		t.Errorf("losses %v: %v", losses, err)
 	}
-	down, up := a.UsualBytes()
-	if down != 16 || up != 24 || a.StepFLOPs() != 1 {
-		t.Errorf("usual bytes %d and %d, %g FLOPs a step", down, up, a.StepFLOPs())
+	down, up := a.About.Messages.Usual(0)
+	if flops := a.About.Work.StepFLOPs; down != 16 || up != 24 || flops != 1 {
+		t.Errorf("usual bytes %d and %d, %g FLOPs a step", down, up, flops)
 	}
-	if _, ok := algorithms.As[algorithms.Asynchronous](a); ok {
+	if a.About.Asynchronous != algorithms.No {
 		t.Error("it cannot receive")
 	}
-	if _, ok := algorithms.As[algorithms.Weighted](a); !ok {
+	if a.About.Weights != algorithms.Yes {
 		t.Error("it can weigh")
 	}
 	if err := a.Close(); err != nil {
@@ -154,9 +155,8 @@ func TestNullIsNoNumber(t *testing.T) {
 > {"op":"finish","run":1}
 < {}
 `)
-	a.Metrics()
-	if values, _ := a.Values(); a.Err() != nil || len(values) != 2 || !math.IsNaN(values[0].Value) || values[1].Value != 2 {
-		t.Errorf("%v %v", values, a.Err())
+	if said, err := a.Evaluate(); err != nil || len(said.Values) != 2 || !math.IsNaN(said.Values[0].Value) || said.Values[1].Value != 2 {
+		t.Errorf("%v %v", said.Values, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -168,13 +168,14 @@ func TestNullIsNoNumber(t *testing.T) {
 		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0,1e10],"values":[1]}]}`, "evaluate: answers with clients.devices of type number 1e10: must be a whole number"},
 	} {
 		a, dir := learner(t, "> "+c.request+"\n< "+c.answer+"\n")
-		if strings.Contains(c.request, "loss") {
-			a.Losses([]int32{0, 1}, make([]float64, 2))
+		var err error
+		if strings.HasPrefix(c.request, `{"op":"loss"`) {
+			err = a.Losses([]int32{0, 1}, make([]float64, 2))
 		} else {
-			a.Metrics()
+			_, err = a.Evaluate()
 		}
-		if a.Err() == nil || a.Err().Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.answer, a.Err(), c.want)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.answer, err, c.want)
 		}
 		_ = a.Close() // reports the error again, and kills the process
 		if err := os.RemoveAll(filepath.Join(dir, "transcript")); err != nil {

@@ -204,9 +204,10 @@ func (l *Learners) Start(run Run, s algorithms.Setup, o *Options) (*Learner, err
 		of: l, process: p, options: o, about: run, run: number, clients: len(s.Rows),
 		solved: make([]bool, len(s.Rows)),
 	}
+	a.About.Name = "learner " + p.name()
 	if err := a.start(s); err != nil {
 		l.release(p, true)
-		return nil, fmt.Errorf("%s: start: %w", a.Name(), err)
+		return nil, fmt.Errorf("%s: start: %w", a.About.Name, err)
 	}
 	return a, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // Name is the name of the method in scenarios.
@@ -138,12 +139,17 @@ func plain(v any) any {
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name:         Name,
-		Summary:      "a learner of your own in another process, such as a Python program: command starts it, and its options are passed on",
-		Reference:    "docs/learner-protocol.md",
-		OwnMetrics:   true,
-		Asynchronous: true, // whether the learner is, it says when it starts
-		Options:      func() algorithms.Options { return &Options{Learner: map[string]any{}} },
+		Name:      Name,
+		Summary:   "a learner of your own in another process, such as a Python program: command starts it, and its options are passed on",
+		Reference: "docs/learner-protocol.md",
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description { // a learner says the rest when it starts
+			const notKnown = algorithms.NotKnown
+			return algorithms.Description{
+				Model: algorithms.UnknownModel, Evaluated: algorithms.ByMethod, Own: true, Messages: algorithms.Messages{Bytes: true},
+				Asynchronous: notKnown, Weights: notKnown, State: notKnown, Losses: notKnown, Batched: true,
+			}
+		},
+		Options: func() algorithms.Options { return &Options{Learner: map[string]any{}} },
 		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return nil, errors.New("its processes belong to an experiment: use external.Learners.Start")
 		},

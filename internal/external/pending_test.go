@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/internal/external"
 	"fedsim/internal/external/externaltest"
+	"fedsim/mtl"
 )
 
 // lines receives what is written, a line at a time.
@@ -36,7 +37,7 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
 	l := external.NewLearners(t.Context(), notices)
 	start := func() *external.Learner {
-		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Features: 2}, &external.Options{Command: externaltest.Scripted(file)})
+		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: externaltest.Scripted(file)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,10 +46,9 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Hour, Every: time.Hour})
 	a := start()
 	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Millisecond, Every: time.Millisecond})
-	over := make(chan struct{})
+	works, over := make([]algorithms.Work, 2), make(chan struct{})
 	go func() {
 		defer close(over)
-		works := make([]algorithms.Work, 2)
 		a.SolveAll([]algorithms.Request{{Device: 3, Steps: algorithms.NoLimit}, {Device: 1, Steps: algorithms.NoLimit}}, works)
 	}()
 	const about = "learner n: solve of run i, round 0, clients 3, 1, since 14:03:05 (0s; timeout_s = 0: no limit)"
@@ -68,8 +68,8 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-over
-	if got := l.Pending(); got != "" || a.Err() != nil {
-		t.Errorf("after the answer: %q, %v", got, a.Err())
+	if got := l.Pending(); got != "" || works[0].Err != nil {
+		t.Errorf("after the answer: %q, %v", got, works[0].Err)
 	}
 	l.Remind(nil, external.Reminders{})
 	if err := a.Close(); err != nil {

@@ -22,14 +22,13 @@ func (a *Learner) State(c *algorithms.Coder) {
 			digest = a.save(a.about.File(a.file))
 		}
 		if a.err != nil {
-			c.Fail(fmt.Errorf("%s: %w", a.Name(), a.err))
+			c.Fail(fmt.Errorf("%s: %w", a.About.Name, a.err))
 			return
 		}
 	}
 	c.Int(&a.round)
 	c.Int(&a.file)
 	c.String(&digest)
-	c.Uint64(&a.hash)
 	c.Bools(a.solved)
 	if !c.Reads() || c.Err() != nil {
 		return
@@ -72,13 +71,13 @@ func (a *Learner) load(path, digest string) error {
 	}
 	now, err := digestOf(path)
 	if err != nil {
-		return fmt.Errorf("the state of %s: %w", a.Name(), err)
+		return fmt.Errorf("the state of %s: %w", a.About.Name, err)
 	}
 	if now != digest {
-		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", a.Name(), path)
+		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", a.About.Name, path)
 	}
 	if !a.ask(request{Op: "load", Run: a.run, Path: path}, &emptyResponse{}) {
-		return fmt.Errorf("%s: %w", a.Name(), a.err)
+		return fmt.Errorf("%s: %w", a.About.Name, a.err)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func diagonal(t testing.TB, m ...float64) mtl.Coupling {
 
 // update is a W update under drops.
 type update struct {
-	method algorithms.Linear
+	method *algorithms.Method
 	p      *mtl.Problem
 	c      mtl.Coupling
 	seed   uint64
@@ -101,11 +101,11 @@ func newUpdate(t testing.TB, p *mtl.Problem, seed uint64, epochs float64, drop f
 	options := factory.Options().(*algorithms.MOCHAOptions)
 	options.Epochs = epochs
 	c := start(t, p)
-	method, err := factory.New(algorithms.Setup{Problem: p, Coupling: c, Workers: 1}, options)
+	method, err := factory.Start(algorithms.Setup{Problem: p, Shape: p.Shape(), Coupling: c, Workers: 1}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &update{method: method.(algorithms.Linear), p: p, c: c, seed: seed, drop: drop, epochs: epochs}
+	return &update{method: method, p: p, c: c, seed: seed, drop: drop, epochs: epochs}
 }
 
 // next runs a round and returns its thetas.
@@ -122,8 +122,9 @@ func (u *update) next() []float64 {
 			u.method.Discard(k)
 			continue
 		}
-		thetas[k] = u.method.(algorithms.Measurer).Theta(k)
-		u.method.Commit(k)
+		work := u.method.Inspected.Update(k)
+		thetas[k] = work.Theta(u.p, k)
+		u.method.Commit(k, 1)
 	}
 	u.method.End()
 	u.round++

@@ -41,10 +41,9 @@ func init() {
 		Name:      "fedavg-prox",
 		Summary:   "federated averaging with a proximal term, from another module",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
-		OneModel:  true,
 		Options:   func() algorithms.Options { return &Options{Epochs: 1, Batch: 32, Step: 0.1, Mu: 0.1} },
-		Workload: func(o algorithms.Options, shape mtl.Shape) algorithms.Workload {
-			return o.(*Options).workload(shape)
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			return algorithms.Description{Model: algorithms.OneModel, Work: o.(*Options).workload(shape), State: algorithms.Yes}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			return newMethod(s, *o.(*Options)), nil
@@ -71,8 +70,8 @@ func (o *Options) workload(shape mtl.Shape) algorithms.Workload {
 
 // method is one run: the server's model w, and the work of its devices.
 type method struct {
+	algorithms.Described
 	opts    Options
-	load    algorithms.Workload
 	problem *mtl.Problem
 	w       []float64
 	model   data.Matrix // w for every task: the model that the run evaluates
@@ -89,17 +88,14 @@ type local struct {
 	u, g     []float64
 }
 
-// The method is Linear: the run evaluates its weights. It is Stateful: an interrupted run
-// can be resumed, where one of another method starts over.
-var (
-	_ algorithms.Linear   = (*method)(nil)
-	_ algorithms.Stateful = (*method)(nil)
-)
+// The method is Stateful: an interrupted run can be resumed, where one of another method starts
+// over.
+var _ algorithms.Stateful = (*method)(nil)
 
 func newMethod(s algorithms.Setup, o Options) *method {
 	d := s.Problem.Values()
 	m := &method{
-		opts: o, load: o.workload(s.Problem.Shape()), problem: s.Problem, w: make([]float64, d), model: s.Problem.NewWeights(),
+		Described: algorithms.Described{About: s.Description}, opts: o, problem: s.Problem, w: make([]float64, d), model: s.Problem.NewWeights(),
 		change: data.NewMatrix(s.Problem.Devices(), d), sum: data.NewMatrix(1, d), local: make([]local, s.Workers),
 	}
 	for i := range m.local {
@@ -109,14 +105,11 @@ func newMethod(s algorithms.Setup, o Options) *method {
 	return m
 }
 
-// StepFLOPs is the cost of a row of a whole mini-batch.
-func (m *method) StepFLOPs() float64 { return m.load.StepFLOPs }
-
 // Begin opens a round: each device is sent w.
-func (m *method) Begin() (values int) {
+func (m *method) Begin() (algorithms.Sent, error) {
 	clear(m.sum.Row(0))
 	m.rows, m.taken = 0, 0
-	return len(m.w)
+	return algorithms.Sent{Size: len(m.w)}, nil
 }
 
 // Solve makes a device's steps and leaves its change of w. Other devices solve at the
@@ -124,7 +117,7 @@ func (m *method) Begin() (values int) {
 func (m *method) Solve(r algorithms.Request) algorithms.Work {
 	task := m.problem.Train.Open(r.Device)
 	defer task.Close()
-	steps := m.load.Steps(task.X.Rows, r.Steps)
+	steps := m.About.Work.Steps(task.X.Rows, r.Steps)
 	l := &m.local[r.Worker]
 	l.order.Reset(task.X.Rows, r.Stream)
 	copy(l.u, m.w)
@@ -139,7 +132,7 @@ func (m *method) Solve(r algorithms.Request) algorithms.Work {
 	for j := range change {
 		change[j] = l.u[j] - m.w[j]
 	}
-	return algorithms.Work{Steps: steps, FLOPs: m.load.Of(task.X.Rows, steps), Values: len(change)}
+	return algorithms.Work{Steps: steps, FLOPs: m.About.Work.Of(task.X.Rows, steps), Values: len(change)}
 }
 
 // step takes u -= step (g/rows + mu (u - w)). Products are converted before they are
@@ -153,7 +146,7 @@ func (m *method) step(u, g []float64, rows int) {
 }
 
 // Commit adds a device's change to the mean.
-func (m *method) Commit(device int) {
+func (m *method) Commit(device int, _ float64) {
 	rows := float64(m.problem.Train.Tasks[device].X.Rows)
 	m.change.Axpy(rows, device, m.sum.Row(0))
 	m.rows += rows
@@ -164,12 +157,12 @@ func (m *method) Commit(device int) {
 func (m *method) Discard(int) {}
 
 // End adds the mean to w: an axpy for each device and one for w.
-func (m *method) End() (flops float64) {
+func (m *method) End() (flops float64, err error) {
 	if m.taken == 0 {
-		return 0
+		return 0, nil
 	}
 	m.sum.Axpy(1/m.rows, 0, m.w)
-	return 2 * float64(m.taken+1) * float64(len(m.w))
+	return 2 * float64(m.taken+1) * float64(len(m.w)), nil
 }
 
 // Model returns w as the weights of every task.

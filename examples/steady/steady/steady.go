@@ -38,7 +38,9 @@ func init() {
 		Summary:   "coordinate ascent with the same number of steps on every device",
 		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, with H_t the same for all t",
 		Options:   func() algorithms.Options { return &Options{Steps: 50} },
-		Needs:     func(algorithms.Options) algorithms.Needs { return algorithms.Needs{Dual: true} },
+		Describe: func(_ algorithms.Options, shape mtl.Shape) algorithms.Description {
+			return algorithms.OfDual(algorithms.Description{Work: algorithms.Workload{StepFLOPs: shape.StepFLOPs()}})
+		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			m := &steady{Dual: algorithms.NewDual(s), steps: o.(*Options).Steps, local: make([]local, s.Workers)}
 			for i := range m.local {
@@ -49,9 +51,6 @@ func init() {
 	})
 }
 
-// StepFLOPs is the most that a coordinate step takes.
-func (m *steady) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
-
 // Solve leaves its tentative result in Next and Delta of its device.
 func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	l, w, next := &m.local[r.Worker], m.W.Row(r.Device), m.Next[r.Device]
@@ -61,5 +60,5 @@ func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
 	m.Problem.SDCA(r.Device, next, l.u, curvature, &l.order, steps)
 	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)
-	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: m.Problem.Values()}
+	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.Problem.StepFLOPs(), Values: m.Problem.Values()}
 }

@@ -86,7 +86,7 @@ type run struct {
 	options
 	seed    uint64
 	problem *mtl.Problem
-	method  algorithms.Linear
+	method  *algorithms.Method
 	coupled mtl.Coupling
 	sent    []int // by client, models sent without rounds
 }
@@ -138,8 +138,8 @@ func answer(runs map[int]*run, q *request) any {
 		}
 		runs[q.Run] = r
 		d := 8 * r.problem.Features()
-		factory, _ := algorithms.Lookup(r.Method)
-		return object{"step_flops": r.method.StepFLOPs(), "down_bytes": d, "up_bytes": d, "one_model": factory.OneModel}
+		about := &r.method.About
+		return object{"step_flops": about.Work.StepFLOPs, "down_bytes": d, "up_bytes": d, "one_model": about.Model == algorithms.OneModel}
 	}
 	r := runs[q.Run]
 	if r == nil {
@@ -197,14 +197,11 @@ func start(q *request) (*run, error) {
 			return nil, err
 		}
 	}
-	method, err := factory.New(algorithms.Setup{
-		Rows: r.problem.RowCounts(), Features: r.problem.Features(), Problem: r.problem, Coupling: r.coupled, Workers: 1,
+	r.sent = make([]int, len(q.Rows))
+	r.method, err = factory.Start(algorithms.Setup{
+		Rows: r.problem.RowCounts(), Shape: r.problem.Shape(), Problem: r.problem, Coupling: r.coupled, Workers: 1,
 	}, o)
-	if err != nil {
-		return nil, err
-	}
-	r.method, r.sent = method.(algorithms.Linear), make([]int, len(q.Rows))
-	return r, nil
+	return r, err
 }
 
 func (r *run) answer(q *request) any {
@@ -216,7 +213,8 @@ func (r *run) answer(q *request) any {
 	}
 	switch q.Op {
 	case "begin":
-		return object{"down_bytes": 8 * r.method.Begin()}
+		sent, _ := r.method.Begin() // no method here fails
+		return object{"down_bytes": 8 * sent.Size}
 	case "solve":
 		var done []object
 		for _, w := range q.Work {
@@ -234,11 +232,11 @@ func (r *run) answer(q *request) any {
 		return object{"work": done}
 	case "commit":
 		for i, t := range clients {
-			if q.Weights != nil && q.Weights[i] != 1 {
-				r.method.(algorithms.Weighted).CommitWeighted(t, q.Weights[i])
-			} else {
-				r.method.Commit(t)
+			weight := 1.0
+			if q.Weights != nil {
+				weight = q.Weights[i]
 			}
+			r.method.Commit(t, weight)
 		}
 		return object{}
 	case "discard":
@@ -247,7 +245,8 @@ func (r *run) answer(q *request) any {
 		}
 		return object{}
 	case "end":
-		return object{"flops": r.method.End()}
+		flops, _ := r.method.End()
+		return object{"flops": flops}
 	case "evaluate":
 		m := r.method.Model()
 		o := r.problem.Evaluate(nil, r.coupled, m.W, m.V, m.Duals)
@@ -272,9 +271,10 @@ func (r *run) answer(q *request) any {
 		return object{"losses": losses}
 	case "send":
 		r.sent[q.Client]++
-		return object{"down_bytes": 8 * r.method.(algorithms.Asynchronous).Send(q.Client)}
+		size, _ := r.method.Asynchronous.Send(q.Client)
+		return object{"down_bytes": 8 * size}
 	case "receive":
-		taken, flops := r.method.(algorithms.Asynchronous).Receive(q.Client)
+		taken, flops, _ := r.method.Asynchronous.Receive(q.Client)
 		return object{"taken": taken, "flops": flops}
 	case "save":
 		var b bytes.Buffer
@@ -307,7 +307,7 @@ func (r *run) loss(t int) float64 {
 }
 
 func (r *run) code(c *state.Coder) error {
-	r.method.(algorithms.Stateful).State(c)
+	r.method.Stateful.State(c)
 	c.Ints(r.sent)
 	return c.Err()
 }

@@ -1,0 +1,169 @@
+package algorithms
+
+import "fmt"
+
+// Description is what a method does and needs. Factory.Describe returns it before a run, where
+// something may be unknown; Describe of an instance says it all. Everybody reads the abilities of
+// a method here, and none from its type: that of a decorator, or of a learner in another process,
+// has methods that the instance may not support.
+type Description struct {
+	Name  string    // of the method, in errors
+	Model ModelKind // what devices are sent
+	Needs Needs     // demands on the problem and on the round protocol
+
+	// MinimizesP is true when the method minimizes the objective P of its problem, whose optimum
+	// the reference solver computes.
+	MinimizesP bool
+	Evaluated  Evaluator
+	// Own is true when the learner has a model of its own, not one of Setup.Problem. Its
+	// sub-optimality is not known: the reference optimum is that of the linear problem.
+	Own     bool
+	Metrics []NamedMetric // of a Reporter, beside those of the run; before a run nil with Own: not known
+
+	Messages  Messages
+	Work      Workload
+	HubRounds int // how often hubs average before they report, as those of a Tiered; 0: the method knows no hubs
+
+	Asynchronous Ability // it works without rounds, too
+	Weights      Ability // Commit takes weights that are not 1
+	State        Ability // it is Stateful: it can be checkpointed
+	Losses       Ability // a Batched reports losses; those of a model of the problem, the run evaluates
+	Batched      bool    // the work of several devices is done in one call
+	Inspected    bool    // it shows the tentative updates of devices
+	Theta        bool    // Update.Theta is known
+	Compared     bool    // Deviations may compare its updates
+}
+
+// Ability is whether a method can do something. The zero value is No.
+type Ability int8
+
+// The values of an Ability.
+const (
+	No Ability = iota
+	Yes
+	NotKnown // before the start of a run: a learner in another process says it then
+)
+
+// Can returns Yes or No.
+func Can(able bool) Ability {
+	if able {
+		return Yes
+	}
+	return No
+}
+
+// ModelKind is what model a device is sent.
+type ModelKind int8
+
+// The kinds of models.
+const (
+	TaskModels     ModelKind = iota // each task has its own
+	OneModel                        // one for all tasks, the same for every device of a round, so that hubs add up responses
+	Versions                        // one for all tasks, of which devices hold different versions
+	PersonalModels                  // as OneModel, but a model of each device is evaluated
+	DeviceModels                    // each device has its own
+	UnknownModel                    // before the start of a run: a learner in another process says it then
+)
+
+// Count returns how many models the method has at least, for so many tasks.
+func (k ModelKind) Count(tasks int) int {
+	if k == OneModel || k == Versions || k == UnknownModel {
+		return 1
+	}
+	return tasks
+}
+
+// Evaluator is who evaluates the model of a method.
+type Evaluator int8
+
+// The evaluators.
+const (
+	ByRun    Evaluator = iota // the run evaluates Algorithm.Model on the problem
+	ByMethod                  // the method does, as a Reporter
+	ByNobody                  // the run takes time alone: nothing is learned
+)
+
+// Needs are the demands of a method on the problem and on the round protocol.
+type Needs struct {
+	AllClients bool // every client must respond in every round: the method does not tolerate drops
+	Budget     bool // the protocol must limit the steps: the method does not
+	Smooth     bool // the loss must be smooth
+	Alone      bool // tasks must not be coupled, and each have its own device
+	Optimum    bool // the problem must have a reference optimum
+	Dual       bool // the loss must be of one score, with a conjugate
+}
+
+// Messages describes the messages between devices and the server.
+type Messages struct {
+	None   bool // there are none
+	Bytes  bool // sizes are bytes, without the header of a message; false: numbers
+	Differ bool // those to the devices of a round differ in size: see Sent.To
+	// Usual returns the usual sizes of the messages to and from a device, with which device
+	// controllers and selectors plan; nil: those of Workload.MessageValues.
+	Usual func(device int) (down, up int)
+	FLOPs float64 // work of a device on the codes of its messages, beside Workload
+	Coded bool    // Setup.Compression applies to them
+	// Private is true when updates may be protected as Setup.Privacy says: the server needs only
+	// their sum. Unequal is true when updates have different weights in it, which privacy
+	// refuses.
+	Private, Unequal bool
+}
+
+// Described is the Describe method of an Algorithm, to be embedded.
+type Described struct{ About Description }
+
+// Describe returns the description.
+func (d *Described) Describe() Description { return d.About }
+
+// Method is an Algorithm with its description, and with those of its other interfaces that the
+// description says may be used; the others are nil.
+type Method struct {
+	Algorithm
+	About        Description
+	Asynchronous Asynchronous
+	Tiered       Tiered
+	Reporter     Reporter
+	Stateful     Stateful
+	Batched      Batched
+	Inspected    Inspected
+}
+
+// Start starts a run of the method.
+func (f Factory) Start(s Setup, o Options) (*Method, error) {
+	s.Description = f.Describe(o, s.Shape)
+	a, err := f.New(s, o)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", f.Name, err)
+	}
+	m := &Method{Algorithm: a, About: a.Describe()}
+	d := &m.About
+	if d.Evaluated == ByRun && s.Problem == nil {
+		return nil, fmt.Errorf("starting %s: a run without a problem has no model to evaluate: Description.Evaluated must be another", f.Name)
+	}
+	for _, x := range []struct {
+		used bool
+		name string
+		as   func() bool
+	}{
+		{d.Asynchronous == Yes, "Asynchronous", as(a, &m.Asynchronous)},
+		{d.HubRounds > 0, "Tiered", as(a, &m.Tiered)},
+		{d.Evaluated == ByMethod || len(d.Metrics) > 0, "Reporter", as(a, &m.Reporter)},
+		{d.State == Yes, "Stateful", as(a, &m.Stateful)},
+		{d.Batched || d.Losses == Yes, "Batched", as(a, &m.Batched)},
+		{d.Inspected, "Inspected", as(a, &m.Inspected)},
+	} {
+		if x.used && !x.as() {
+			return nil, fmt.Errorf("starting %s: its description needs algorithms.%s, which %T is not", f.Name, x.name, a)
+		}
+	}
+	return m, nil
+}
+
+// as returns a function that sets into to a method with the methods of another interface, if it
+// has them.
+func as[I any](a Algorithm, into *I) func() (ok bool) {
+	return func() (ok bool) {
+		*into, ok = a.(I)
+		return ok
+	}
+}
