@@ -10,7 +10,7 @@ import (
 // of the last message whose response was taken, by the driver or by a policy.
 func TestWhatIsKnownOfClients(t *testing.T) {
 	const accuracy = `"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.25,0.75],"better":"higher"}]`
-	p := place{scenario: strings.Replace(small, "[run]", "[fleet]\nname = \"mixed\"\n[run]", 1)}
+	p := place{clients: 4, scenario: strings.Replace(small, "[run]", "[fleet]\nname = \"mixed\"\n[run]", 1)}
 	answers, err := p.serve(t, strings.Replace(hello, `"seed"`, `"step_flops":1e9,"seed"`, 1), `{"op":"close","round":0}`,
 		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":2000000,"flops":2e6,"up_bytes":3000000}]}`,
 		`{"op":"close","round":1,"taken":[2],`+accuracy+`}`,

@@ -24,6 +24,7 @@ type place struct {
 	store    checkpointtest.Store
 	every    time.Duration // between checkpoints; 0: after every line
 	rounds   []results.Round
+	clients  int                     // whose facts are kept
 	facts    [][]results.ClientFacts // by round, of each client
 	hello    Hello
 	finished *results.Run
@@ -70,7 +71,7 @@ func (p *place) take(r results.Round) {
 		return // it is repeated with metrics that were declared late
 	}
 	var all []results.ClientFacts
-	for k := range 4 {
+	for k := range p.clients {
 		all = append(all, r.Client(k))
 	}
 	p.facts = append(p.facts, all)
