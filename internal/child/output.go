@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
 )
 
@@ -15,7 +16,7 @@ func (p *Process) listen() {
 	defer close(p.read)
 	r := bufio.NewReaderSize(p.stdout, 64<<10)
 	for {
-		line, err := readLine(r, p.maxLine)
+		line, err := pipe.ReadLine(r, nil, p.maxLine)
 		if err != nil {
 			p.ends(line, err)
 			_, _ = io.Copy(io.Discard, r) // after a line that is too long
@@ -46,8 +47,8 @@ func (p *Process) deliver(line []byte, more bool) {
 // ends makes the end of standard output, with the half line before it, the error of the
 // process.
 func (p *Process) ends(half []byte, err error) {
-	if _, ok := errors.AsType[*LineError](err); ok {
-		p.fail(err)
+	if err == pipe.ErrTooLong {
+		p.fail(&LineError{Most: p.maxLine, Start: start(half)})
 		return
 	}
 	if !p.within(p.exited, drain) {
@@ -56,24 +57,6 @@ func (p *Process) ends(half []byte, err error) {
 	}
 	<-p.heard // it is closed soon after exited
 	p.fail(exitError(p.cmd.ProcessState, start(half), p.tail.lines()))
-}
-
-// readLine reads a line of at most so many bytes, and returns it without its line break.
-// Before an error it returns what it has read.
-func readLine(r *bufio.Reader, most int) (line []byte, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if err == nil {
-			part = part[:len(part)-1]
-		}
-		if len(line)+len(part) > most {
-			return nil, &LineError{Most: most, Start: start(append(line, part...))}
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }
 
 // start returns the first characters of a line for a message.

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"fedsim/engine"
@@ -22,9 +21,13 @@ import (
 	"fedsim/federation"
 	"fedsim/internal/analysis/ledger"
 	"fedsim/internal/checkpoint"
+	"fedsim/internal/pipe"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
+
+// MaxLine is the most bytes of a line of a driver, without its end.
+const MaxLine = 256 << 20
 
 // Version is the version of the protocol.
 const Version = 1
@@ -80,14 +83,14 @@ var ErrFailed = errors.New("the driver has failed")
 // ctx. An error has been reported to the driver where possible; a *Error ended the run.
 func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
 	s := &server{ctx: ctx, options: o, out: to, started: o.Clock()}
-	in := readLines(ctx, from, MaxLine)
+	in := pipe.ReadLines(ctx, from, MaxLine)
 	for !s.finished {
-		x, err := in.read(ctx)
-		if err == nil {
-			err = x.err
+		x, err := in.Next(ctx)
+		if err == nil && x.Err != pipe.ErrTooLong {
+			err = x.Err
 		}
 		switch {
-		case err == io.EOF && x.half:
+		case err == io.ErrUnexpectedEOF:
 			return s.interrupt("the input ended within a line")
 		case err == io.EOF:
 			return s.interrupt("the input ended before the op finish")
@@ -97,7 +100,7 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
 			return s.interrupt(fmt.Sprintf("the input cannot be read (%v)", err))
 		}
 		answer, failed := s.answer(x)
-		in.release(x)
+		in.Release(x)
 		if _, err := to.Write(answer); err != nil && !s.finished {
 			return s.interrupt(fmt.Sprintf("the output cannot be written (%v)", err))
 		}
@@ -124,7 +127,7 @@ type server struct {
 	out     io.Writer
 	started time.Time
 
-	cursor   cursor
+	decoder  pipe.Decoder
 	request  request
 	response response
 
@@ -144,7 +147,7 @@ type server struct {
 }
 
 // answer returns the response to a line.
-func (s *server) answer(x line) ([]byte, *Error) {
+func (s *server) answer(x pipe.Line) ([]byte, *Error) {
 	failed := s.do(x)
 	if failed != nil {
 		return s.response.fail(failed), failed
@@ -153,18 +156,18 @@ func (s *server) answer(x line) ([]byte, *Error) {
 }
 
 // do executes a line, and writes the response except its end.
-func (s *server) do(x line) *Error {
-	if x.long {
+func (s *server) do(x pipe.Line) *Error {
+	if x.Err != nil {
 		return &Error{Code: CodeTooLong, Message: fmt.Sprintf("the line has more than %d MiB: send fewer messages in a line", MaxLine>>20)}
 	}
 	r := &s.request
-	failed := r.parse(&s.cursor, x.text)
+	failed := r.parse(&s.decoder, x.Text)
 	if s.digests != nil && r.op != "nodes" {
 		compare := s.digests.add
 		if r.op == "finish" { // a driver that failed may do more next time
 			compare = s.digests.end
 		}
-		if err := compare(x.text); err != nil && r.state != stateFailed {
+		if err := compare(x.Text); err != nil && r.state != stateFailed {
 			return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
 		}
 	}
@@ -179,7 +182,7 @@ func (s *server) do(x line) *Error {
 		return &Error{Code: CodeOrder, Field: "op", Message: message, op: r.op}
 	}
 	if r.op == "hello" {
-		return s.hello(x.text)
+		return s.hello(x.Text)
 	}
 	if failed := s.perform(r); failed != nil {
 		failed.op = r.op
@@ -332,7 +335,7 @@ func (s *server) waited(all []federation.Notice, end federation.WaitEnd, err err
 func (s *server) exchange(r *request) *Error {
 	if r.policy {
 		if r.seen&(hasCount|hasUntil) != 0 {
-			name, _, _ := strings.Cut(listed(r.seen&(hasCount|hasUntil)), ",")
+			name := fields.Names(r.seen & (hasCount | hasUntil))[0]
 			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
 		}
 		all, taken, refused, err := s.session.Round(r.round, r.kind, r.messages, s.notices[:0])

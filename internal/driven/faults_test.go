@@ -1,26 +1,19 @@
 package driven
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"fedsim/internal/pipe"
 )
 
-// A line that is too long is skipped and answered; the next one is read.
+// A line that is too long is answered.
 func TestLongLines(t *testing.T) {
-	text := strings.Repeat("x", 11) + "\n" + strings.Repeat("y", 10) + "\r\n" + strings.Repeat("z", 5000) + "\n\nend"
-	in := bufio.NewReaderSize(strings.NewReader(text), 16)
-	for i, want := range []line{{long: true}, {text: []byte("yyyyyyyyyy")}, {long: true}, {}, {text: []byte("end"), half: true}} {
-		got := readLine(in, nil, 10)
-		if got.long != want.long || got.half != want.half || !got.long && string(got.text) != string(want.text) || cap(got.text) > 1000 {
-			t.Errorf("line %d: %+v, capacity %d", i, got, cap(got.text))
-		}
-	}
 	s := server{}
-	if failed := s.do(line{long: true}); failed == nil || failed.Code != CodeTooLong || failed.Error() != "the line has more than 256 MiB: send fewer messages in a line" {
+	if failed := s.do(pipe.Line{Err: pipe.ErrTooLong}); failed == nil || failed.Code != CodeTooLong || failed.Error() != "the line has more than 256 MiB: send fewer messages in a line" {
 		t.Error(failed)
 	}
 }
@@ -36,7 +29,7 @@ func TestHugeLines(t *testing.T) {
 	if err != nil || len(answers) != 4 {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
-	if !strings.HasPrefix(answers[1], `{"now_ns":0,"available"`) || answers[2] != `{"error":{"code":"syntax","message":"byte 100000001: \"n\" where a JSON object is expected","field":null,"fatal":false}}` {
+	if !strings.HasPrefix(answers[1], `{"now_ns":0,"available"`) || answers[2] != `{"error":{"code":"syntax","message":"byte 100000002: invalid character 'o' in literal null (expecting 'u'): must be a JSON object","field":null,"fatal":false}}` {
 		t.Errorf("%q", answers[1:3])
 	}
 }

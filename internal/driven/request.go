@@ -7,13 +7,14 @@ import (
 
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/internal/pipe"
 	"fedsim/results"
 )
 
 // request is a line of the driver.
 type request struct {
 	op   string
-	seen uint32 // names that are there, as bits of fields
+	seen uint64 // the fields that are there, as bits of fields
 
 	versions []int64
 	driver   string
@@ -52,59 +53,118 @@ type metric struct {
 	hasValue bool
 }
 
-// The names of a request, as bits in the order of fieldNames.
+// clientMetric is a metric by client of close.
+type clientMetric struct {
+	of     results.NamedMetric
+	values results.ClientMetric
+}
+
+// Texts of errors, and bounds.
 const (
-	hasOp = 1 << iota
-	hasV
-	hasDriver
-	hasMethod
-	hasSeed
-	hasStep
-	hasNotes
-	hasMetrics
-	hasRound
-	hasKind
-	hasPolicy
-	hasMsgs
-	hasIDs
-	hasCount
-	hasUntil
-	hasID
-	hasFLOPs
-	hasUpBytes
-	hasTaken
-	hasClients
-	hasState
-	hasModel
-	hasEpochs
-	hasReport
+	positive   = "a positive integer"
+	wholeBytes = "an integer of bytes in [0, 2^53]"
+	nonNegFLOP = "a finite number of FLOPs, not negative"
+	nanosecond = "an integer of nanoseconds, not negative"
+	aDevice    = "the number of a device, an integer from 0 on"
+	mostBytes  = 1 << 53
 )
 
-var fieldNames = [...]string{
-	"op", "v", "driver", "method", "seed", "step_flops", "notes", "metrics", "round", "kind", "policy", "msgs", "ids", "count", "until_ns",
-	"id", "flops", "up_bytes", "taken", "clients", "state", "model_sha256", "epochs", "report_bytes",
+// fields are the fields of all operations.
+var fields = pipe.Object[request]{
+	pipe.Optional("op", func(d *pipe.Decoder, r *request) { r.op = d.Text() }),
+	pipe.Optional("v", func(d *pipe.Decoder, r *request) { r.versions = integers(d, r.versions, "a version") }),
+	pipe.Optional("driver", func(d *pipe.Decoder, r *request) { r.driver = d.Text() }),
+	pipe.Optional("method", func(d *pipe.Decoder, r *request) { r.method = d.Text() }),
+	pipe.Optional("seed", func(d *pipe.Decoder, r *request) {
+		r.seed = uint64(d.Integer(0, math.MaxInt64, "an integer in [0, 2^63)"))
+	}),
+	pipe.Optional("step_flops", func(d *pipe.Decoder, r *request) { r.step = d.Float(0, nonNegFLOP) }),
+	pipe.Optional("notes", func(d *pipe.Decoder, r *request) { r.notes = d.Texts() }),
+	pipe.Optional("metrics", func(d *pipe.Decoder, r *request) {
+		r.metrics = pipe.List(d, r.metrics, "a list of metrics", metricFields.Read)
+	}),
+	pipe.Optional("round", func(d *pipe.Decoder, r *request) {
+		r.round = int(d.Integer(0, math.MaxInt32, "an integer in [0, 2^31)"))
+	}),
+	pipe.Optional("kind", func(d *pipe.Decoder, r *request) {
+		if r.kind = d.Text(); r.kind == "" {
+			d.Fail("must not be empty")
+		}
+	}),
+	pipe.Optional("policy", func(d *pipe.Decoder, r *request) { r.policy = d.Bool() }),
+	pipe.Optional("msgs", func(d *pipe.Decoder, r *request) {
+		r.messages = pipe.List(d, r.messages, "a list of messages", readMessage)
+	}),
+	pipe.Optional("ids", func(d *pipe.Decoder, r *request) { r.ids = integers(d, r.ids, "an id") }),
+	pipe.Optional("count", func(d *pipe.Decoder, r *request) { r.count = int(d.Integer(1, math.MaxInt32, positive)) }),
+	pipe.Optional("until_ns", func(d *pipe.Decoder, r *request) {
+		if !d.Null() {
+			r.until = engine.Time(d.Integer(0, math.MaxInt64-1, nanosecond))
+		}
+	}),
+	pipe.Optional("id", func(d *pipe.Decoder, r *request) { r.id = d.Integer(1, math.MaxInt64, positive) }),
+	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.flops = d.Float(0, nonNegFLOP) }),
+	pipe.Optional("up_bytes", func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
+	pipe.Optional("taken", func(d *pipe.Decoder, r *request) { r.taken = integers(d, r.taken, "an id") }),
+	pipe.Optional("clients", func(d *pipe.Decoder, r *request) {
+		for _, m := range pipe.List(d, []clientMetric(nil), "a list of metrics by client", clientFields.Read) {
+			m.values.Split, m.values.Name = m.of.Split, m.of.Name
+			r.clients, r.named = append(r.clients, m.values), append(r.named, m.of)
+		}
+	}),
+	pipe.Optional("state", func(d *pipe.Decoder, r *request) {
+		if r.state = d.Text(); r.state != stateDone && r.state != stateFailed {
+			d.Fail("must be \"done\" or \"failed\"")
+		}
+	}),
+	pipe.Optional("model_sha256", func(d *pipe.Decoder, r *request) {
+		if r.model = d.Text(); !isSHA256(r.model) {
+			d.Fail("must be 64 hexadecimal digits")
+		}
+	}),
+	pipe.Optional("epochs", func(d *pipe.Decoder, r *request) { r.epochs = int(d.Integer(1, math.MaxInt32, positive)) }),
+	pipe.Optional("report_bytes", func(d *pipe.Decoder, r *request) {
+		r.report = float64(d.Integer(0, 1e9, "an integer in [0, 1e9]"))
+	}),
 }
 
-// operation is an op with the names that its request must and may have.
+// Fields that the engine asks for.
+var (
+	hasOp     = fields.Bits("op")
+	hasSeed   = fields.Bits("seed")
+	hasIDs    = fields.Bits("ids")
+	hasCount  = fields.Bits("count")
+	hasUntil  = fields.Bits("until_ns")
+	hasReport = fields.Bits("report_bytes")
+)
+
+// operation is an op with the fields that its request must and may have.
 type operation struct {
 	name      string
-	must, may uint32
+	must, may uint64
 }
 
-const untilFields = hasIDs | hasCount | hasUntil
-
 var operations = []operation{
-	{"hello", hasV | hasDriver | hasMethod, hasSeed | hasStep | hasNotes | hasMetrics},
+	{"hello", fields.Bits("v", "driver", "method"), fields.Bits("seed", "step_flops", "notes", "metrics")},
 	{"nodes", 0, 0},
-	{"select", hasRound, hasEpochs | hasReport},
-	{"send", hasRound | hasKind | hasMsgs, 0},
-	{"wait", 0, untilFields},
-	{"exchange", hasRound | hasKind | hasMsgs, hasPolicy | hasCount | hasUntil},
-	{"work", hasID | hasFLOPs | hasUpBytes, 0},
-	{"advance", hasUntil, 0},
-	{"cancel", hasIDs, 0},
-	{"close", hasRound, hasTaken | hasFLOPs | hasMetrics | hasClients},
-	{"finish", hasState, hasModel},
+	{"select", fields.Bits("round"), fields.Bits("epochs", "report_bytes")},
+	{"send", fields.Bits("round", "kind", "msgs"), 0},
+	{"wait", 0, fields.Bits("ids", "count", "until_ns")},
+	{"exchange", fields.Bits("round", "kind", "msgs"), fields.Bits("policy", "count", "until_ns")},
+	{"work", fields.Bits("id", "flops", "up_bytes"), 0},
+	{"advance", fields.Bits("until_ns"), 0},
+	{"cancel", fields.Bits("ids"), 0},
+	{"close", fields.Bits("round"), fields.Bits("taken", "flops", "metrics", "clients")},
+	{"finish", fields.Bits("state"), fields.Bits("model_sha256")},
+}
+
+// operationOf returns the operation of a name.
+func operationOf(name string) (operation, bool) {
+	i := slices.IndexFunc(operations, func(o operation) bool { return o.name == name })
+	if i < 0 {
+		return operation{}, false
+	}
+	return operations[i], true
 }
 
 // operationNames lists the operations for errors.
@@ -116,149 +176,40 @@ func operationNames() string {
 	return strings.Join(names, ", ")
 }
 
-// listed returns the names of bits.
-func listed(bits uint32) string {
-	var names []string
-	for i, name := range fieldNames {
-		if bits&(1<<i) != 0 {
-			names = append(names, name)
+// parse reads a line into r. Slices of r are reused.
+func (r *request) parse(d *pipe.Decoder, line []byte) *Error {
+	*r = request{messages: r.messages[:0], ids: r.ids[:0], taken: r.taken[:0], versions: r.versions[:0], until: engine.Never}
+	seen, failed := fields.Decode(d, line, r)
+	r.seen = seen
+	op, known := operationOf(r.op)
+	if failed == nil {
+		if failed = r.check(op, known); failed == nil {
+			return nil
 		}
+	} else if known && failed.Kind == pipe.UnknownField && !strings.ContainsAny(failed.Field, ".[") {
+		failed.Message = op.unknown()
 	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return &Error{Code: Code(failed.Kind), Field: failed.Field, Message: failed.Message, op: r.op}
 }
 
-// Texts of errors, and bounds.
-const (
-	positive   = "a positive integer"
-	wholeBytes = "an integer of bytes in [0, 2^53]"
-	nonNegFLOP = "a finite number of FLOPs, not negative"
-	nanosecond = "an integer of nanoseconds, not negative"
-	mostBytes  = 1 << 53
-)
-
-// parse reads a line into r. Slices of r are reused.
-func (r *request) parse(c *cursor, line []byte) *Error {
-	*r = request{messages: r.messages[:0], ids: r.ids[:0], taken: r.taken[:0], versions: r.versions[:0], until: engine.Never}
-	c.reset(line)
-	if c.peek() == 0 && c.err == nil {
-		c.fail(CodeSyntax, "the line is empty: must be a JSON object")
-	}
-	if c.open('{', "a JSON object") {
-		for c.more('}') {
-			r.field(c, c.key())
-		}
-	}
-	if c.err == nil && c.peek() != 0 {
-		c.syntax("the end of the line")
-	}
-	if c.err == nil {
-		r.check(c)
-	}
-	if c.err != nil {
-		c.err.op = r.op
-		return c.err
+// check requires the fields that the operation needs, and no others.
+func (r *request) check(op operation, known bool) *pipe.Error {
+	missing, more := op.must&^r.seen, r.seen&^(op.must|op.may|hasOp)
+	switch {
+	case r.seen&hasOp == 0:
+		return &pipe.Error{Kind: pipe.Type, Field: "op", Message: "is missing: must be one of " + operationNames()}
+	case !known:
+		return &pipe.Error{Kind: pipe.Kind(CodeUnknownOp), Field: "op", Message: "is unknown: must be one of " + operationNames()}
+	case more != 0:
+		return &pipe.Error{Kind: pipe.UnknownField, Field: fields.Names(more)[0], Message: op.unknown()}
+	case missing != 0:
+		return &pipe.Error{Kind: pipe.Type, Field: fields.Names(missing)[0], Message: "is missing"}
 	}
 	return nil
 }
 
-// check requires the names that the operation needs, and no others.
-func (r *request) check(c *cursor) {
-	if r.seen&hasOp == 0 {
-		c.err = &Error{Code: CodeType, Field: "op", Message: "is missing: must be one of " + operationNames()}
-		return
-	}
-	for _, op := range operations {
-		if op.name != r.op {
-			continue
-		}
-		if missing := op.must &^ r.seen; missing != 0 {
-			name, _, _ := strings.Cut(listed(missing), ",")
-			c.err = &Error{Code: CodeType, Field: name, Message: "is missing"}
-		}
-		if more := r.seen &^ (op.must | op.may | hasOp); more != 0 {
-			name, _, _ := strings.Cut(listed(more), ",")
-			c.err = &Error{Code: CodeUnknownField, Field: name, Message: "is not a field here: known are " + listed(op.must|op.may)}
-		}
-		return
-	}
-	c.err = &Error{Code: CodeUnknownOp, Field: "op", Message: "is unknown: must be one of " + operationNames()}
-}
-
-// field reads the value of a name.
-func (r *request) field(c *cursor, name []byte) {
-	i := slices.Index(fieldNames[:], string(name))
-	if i < 0 {
-		known := ^uint32(0)
-		if i := slices.IndexFunc(operations, func(o operation) bool { return o.name == r.op }); i >= 0 {
-			known = operations[i].must | operations[i].may
-		}
-		c.unknown(name, listed(known))
-		return
-	}
-	bit := uint32(1) << i
-	c.enter(fieldNames[i], &r.seen, bit)
-	switch bit {
-	case hasOp:
-		r.op = c.text()
-	case hasV:
-		r.versions = c.integers(r.versions, "a version")
-	case hasDriver:
-		r.driver = c.text()
-	case hasMethod:
-		r.method = c.text()
-	case hasSeed:
-		r.seed = uint64(c.integer(0, math.MaxInt64, "an integer in [0, 2^63)"))
-	case hasStep:
-		r.step = c.float(0, nonNegFLOP)
-	case hasNotes:
-		r.notes = c.texts()
-	case hasMetrics:
-		r.readMetrics(c)
-	case hasRound:
-		r.round = int(c.integer(0, math.MaxInt32, "an integer in [0, 2^31)"))
-	case hasEpochs:
-		r.epochs = int(c.integer(1, math.MaxInt32, positive))
-	case hasReport:
-		r.report = float64(c.integer(0, 1e9, "an integer in [0, 1e9]"))
-	case hasKind:
-		if r.kind = c.text(); r.kind == "" {
-			c.fail(CodeType, "must not be empty")
-		}
-	case hasPolicy:
-		r.policy = c.bool()
-	case hasMsgs:
-		r.readMessages(c)
-	case hasIDs:
-		r.ids = c.integers(r.ids, "an id")
-	case hasCount:
-		r.count = int(c.integer(1, math.MaxInt32, positive))
-	case hasUntil:
-		if !c.null() {
-			r.until = engine.Time(c.integer(0, math.MaxInt64-1, nanosecond))
-		}
-	case hasID:
-		r.id = c.integer(1, math.MaxInt64, positive)
-	case hasFLOPs:
-		r.flops = c.float(0, nonNegFLOP)
-	case hasUpBytes:
-		r.up = float64(c.integer(0, mostBytes, wholeBytes))
-	case hasTaken:
-		r.taken = c.integers(r.taken, "an id")
-	case hasClients:
-		r.readClients(c)
-	case hasState:
-		if r.state = c.text(); r.state != stateDone && r.state != stateFailed {
-			c.fail(CodeType, "must be \"done\" or \"failed\"")
-		}
-	case hasModel:
-		if r.model = c.text(); !isSHA256(r.model) {
-			c.fail(CodeType, "must be 64 hexadecimal digits")
-		}
-	}
-}
+// unknown is the message of an error about a field that the operation does not have.
+func (o operation) unknown() string { return pipe.Unknown(fields.Names(o.must | o.may)) }
 
 // The states of finish.
 const (
@@ -271,200 +222,76 @@ func isSHA256(s string) bool {
 }
 
 // integers appends the positive integers of a list.
-func (c *cursor) integers(to []int64, what string) []int64 {
-	if c.open('[', "a list") {
-		for c.more(']') {
-			to = append(to, c.integer(1, math.MaxInt64, what+", a positive integer"))
-		}
-	}
-	return to
+func integers(d *pipe.Decoder, to []int64, what string) []int64 {
+	return pipe.List(d, to, "a list", func(d *pipe.Decoder, n *int64) {
+		*n = d.Integer(1, math.MaxInt64, what+", a positive integer")
+	})
 }
 
-// texts reads an object of strings.
-func (c *cursor) texts() map[string]string {
-	m := map[string]string{}
-	if c.open('{', "an object of strings") {
-		for c.more('}') {
-			name := string(c.key())
-			var seen uint32
-			c.enter(name, &seen, 1)
-			if _, twice := m[name]; twice {
-				c.fail(CodeSyntax, "must be there once")
-			}
-			m[name] = c.text()
+// messageFields are the fields of a message. A size that is null is NaN.
+var messageFields = pipe.Object[federation.Message]{
+	pipe.Required("id", func(d *pipe.Decoder, m *federation.Message) { m.ID = d.Integer(1, math.MaxInt64, positive) }),
+	pipe.Required("device", func(d *pipe.Decoder, m *federation.Message) {
+		m.Device = int(d.Integer(0, math.MaxInt32, aDevice))
+	}),
+	pipe.Required("down_bytes", func(d *pipe.Decoder, m *federation.Message) {
+		m.BytesDown = float64(d.Integer(0, mostBytes, wholeBytes))
+	}),
+	pipe.Required("flops", func(d *pipe.Decoder, m *federation.Message) {
+		if m.FLOPs = math.NaN(); !d.Null() {
+			m.FLOPs = d.Float(0, nonNegFLOP)
 		}
-	}
-	return m
+	}),
+	pipe.Required("up_bytes", func(d *pipe.Decoder, m *federation.Message) {
+		if m.BytesUp = math.NaN(); !d.Null() {
+			m.BytesUp = float64(d.Integer(0, mostBytes, wholeBytes))
+		}
+	}),
+	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *federation.Message) {
+		if !d.Null() {
+			m.Expires = engine.Time(d.Integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))
+		}
+	}),
 }
 
-// The names of a message, as bits.
-const (
-	msgID = 1 << iota
-	msgDevice
-	msgDown
-	msgFLOPs
-	msgUp
-	msgExpires
-)
-
-const messageNames = "id, device, down_bytes, flops, up_bytes, expires_ns"
-
-// readMessages reads the messages of a send.
-func (r *request) readMessages(c *cursor) {
-	if !c.open('[', "a list of messages") {
-		return
+// readMessage reads a message of a send.
+func readMessage(d *pipe.Decoder, m *federation.Message) {
+	messageFields.Read(d, m)
+	if m.Undecided = math.IsNaN(m.FLOPs); m.Undecided != math.IsNaN(m.BytesUp) {
+		d.Fail("flops and up_bytes must both be null, or neither")
 	}
-	for c.more(']') {
-		var m federation.Message
-		var seen, null uint32
-		if !c.open('{', "a message (an object)") {
-			continue
-		}
-		for c.more('}') {
-			switch name := c.key(); string(name) {
-			case "id":
-				c.enter("id", &seen, msgID)
-				m.ID = c.integer(1, math.MaxInt64, positive)
-			case "device":
-				c.enter("device", &seen, msgDevice)
-				m.Device = int(c.integer(0, math.MaxInt32, "the number of a device, an integer from 0 on"))
-			case "down_bytes":
-				c.enter("down_bytes", &seen, msgDown)
-				m.BytesDown = float64(c.integer(0, mostBytes, wholeBytes))
-			case "flops":
-				c.enter("flops", &seen, msgFLOPs)
-				if c.null() {
-					null |= msgFLOPs
-				} else {
-					m.FLOPs = c.float(0, nonNegFLOP)
-				}
-			case "up_bytes":
-				c.enter("up_bytes", &seen, msgUp)
-				if c.null() {
-					null |= msgUp
-				} else {
-					m.BytesUp = float64(c.integer(0, mostBytes, wholeBytes))
-				}
-			case "expires_ns":
-				c.enter("expires_ns", &seen, msgExpires)
-				if !c.null() {
-					m.Expires = engine.Time(c.integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))
-				}
-			default:
-				c.unknown(name, messageNames)
-			}
-		}
-		c.require(seen, msgExpires-1, messageNames)
-		if null != 0 && null != msgFLOPs|msgUp {
-			c.fail(CodeType, "flops and up_bytes must both be null, or neither")
-		}
-		m.Undecided = null != 0
-		r.messages = append(r.messages, m)
+	if m.Undecided {
+		m.FLOPs, m.BytesUp = 0, 0
 	}
 }
 
-// require reports the first name of an object that is missing. The bits are in the order
-// of the names.
-func (c *cursor) require(seen, must uint32, names string) {
-	if missing := must &^ seen; missing != 0 && c.err == nil {
-		for i, name := range strings.Split(names, ", ") {
-			if missing&(1<<i) != 0 {
-				c.fail(CodeType, "%s is missing", name)
-				return
-			}
+// metricFields are the fields of a metric of hello and close. A value that is null is NaN.
+var metricFields = pipe.Object[metric]{
+	pipe.Required("split", func(d *pipe.Decoder, m *metric) { m.Split = d.Text() }),
+	pipe.Required("name", func(d *pipe.Decoder, m *metric) { m.Name = d.Text() }),
+	pipe.Optional("value", func(d *pipe.Decoder, m *metric) {
+		if m.value, m.hasValue = math.NaN(), true; !d.Null() {
+			m.value = d.Float(-math.MaxFloat64, "a finite number or null")
 		}
-	}
+	}),
+	pipe.Optional("better", func(d *pipe.Decoder, m *metric) { m.Better = d.Text() }),
+	pipe.Optional("unit", func(d *pipe.Decoder, m *metric) { m.Unit = d.Text() }),
 }
 
-const metricNames = "split, name, value, better, unit"
-
-// readMetrics reads the metrics of hello and close.
-func (r *request) readMetrics(c *cursor) {
-	if !c.open('[', "a list of metrics") {
-		return
-	}
-	for c.more(']') {
-		var m metric
-		var seen uint32
-		if !c.open('{', "a metric (an object)") {
-			continue
-		}
-		for c.more('}') {
-			switch name := c.key(); string(name) {
-			case "split":
-				c.enter("split", &seen, 1)
-				m.Split = c.text()
-			case "name":
-				c.enter("name", &seen, 2)
-				m.Name = c.text()
-			case "value":
-				c.enter("value", &seen, 4)
-				if m.value, m.hasValue = math.NaN(), true; !c.null() {
-					m.value = c.float(-math.MaxFloat64, "a finite number or null")
-				}
-			case "better":
-				c.enter("better", &seen, 8)
-				m.Better = c.text()
-			case "unit":
-				c.enter("unit", &seen, 16)
-				m.Unit = c.text()
-			default:
-				c.unknown(name, metricNames)
-			}
-		}
-		c.require(seen, 3, metricNames)
-		r.metrics = append(r.metrics, m)
-	}
-}
-
-const clientNames = "split, name, devices, values, better, unit"
-
-// readClients reads the metrics by client of close.
-func (r *request) readClients(c *cursor) {
-	if !c.open('[', "a list of metrics by client") {
-		return
-	}
-	for c.more(']') {
-		var m results.ClientMetric
-		var of results.NamedMetric
-		var seen uint32
-		if !c.open('{', "a metric by client (an object)") {
-			continue
-		}
-		for c.more('}') {
-			switch name := c.key(); string(name) {
-			case "split":
-				c.enter("split", &seen, 1)
-				of.Split = c.text()
-			case "name":
-				c.enter("name", &seen, 2)
-				of.Name = c.text()
-			case "devices":
-				c.enter("devices", &seen, 4)
-				if c.open('[', "a list of devices") {
-					for c.more(']') {
-						m.Clients = append(m.Clients, int32(c.integer(0, math.MaxInt32, "the number of a device, an integer from 0 on")))
-					}
-				}
-			case "values":
-				c.enter("values", &seen, 8)
-				if c.open('[', "a list of numbers") {
-					for c.more(']') {
-						m.Values = append(m.Values, c.float(-math.MaxFloat64, "a finite number"))
-					}
-				}
-			case "better":
-				c.enter("better", &seen, 16)
-				of.Better = c.text()
-			case "unit":
-				c.enter("unit", &seen, 32)
-				of.Unit = c.text()
-			default:
-				c.unknown(name, clientNames)
-			}
-		}
-		c.require(seen, 15, clientNames)
-		m.Split, m.Name = of.Split, of.Name
-		r.clients, r.named = append(r.clients, m), append(r.named, of)
-	}
+// clientFields are the fields of a metric by client.
+var clientFields = pipe.Object[clientMetric]{
+	pipe.Required("split", func(d *pipe.Decoder, m *clientMetric) { m.of.Split = d.Text() }),
+	pipe.Required("name", func(d *pipe.Decoder, m *clientMetric) { m.of.Name = d.Text() }),
+	pipe.Required("devices", func(d *pipe.Decoder, m *clientMetric) {
+		m.values.Clients = pipe.List(d, m.values.Clients, "a list of devices", func(d *pipe.Decoder, k *int32) {
+			*k = int32(d.Integer(0, math.MaxInt32, aDevice))
+		})
+	}),
+	pipe.Required("values", func(d *pipe.Decoder, m *clientMetric) {
+		m.values.Values = pipe.List(d, m.values.Values, "a list of numbers", func(d *pipe.Decoder, x *float64) {
+			*x = d.Float(-math.MaxFloat64, "a finite number")
+		})
+	}),
+	pipe.Optional("better", func(d *pipe.Decoder, m *clientMetric) { m.of.Better = d.Text() }),
+	pipe.Optional("unit", func(d *pipe.Decoder, m *clientMetric) { m.of.Unit = d.Text() }),
 }

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/federation"
+	"fedsim/internal/pipe"
 	"fedsim/results"
 )
 
@@ -22,15 +24,15 @@ func TestWrongLines(t *testing.T) {
 		{``, "syntax", "", "the line is empty: must be a JSON object"},
 		{"  \t", "syntax", "", "the line is empty: must be a JSON object"},
 		{`[]`, "type", "", "must be a JSON object, not a list"},
-		{`nonsense`, "syntax", "", `byte 1: "n" where a JSON object is expected`},
-		{`{"op":"nodes"`, "syntax", "", "nodes: the line ends where ',' or '}' is expected"},
-		{`{"op":"nodes",}`, "syntax", "", `nodes: byte 15: "}" where a string is expected`},
-		{`{"op":"nodes"} {}`, "syntax", "", `nodes: byte 16: "{" where the end of the line is expected`},
-		{`{"op" "nodes"}`, "syntax", "", `byte 7: "\"" where ':' is expected`},
-		{"{\"op\":\"\xff\"}", "syntax", "", "byte 8 is not UTF-8"},
-		{`{"op":"no` + "\x01" + `des"}`, "syntax", "op", "op: byte 10: a string with a control character"},
-		{`{"op":"\x"}`, "syntax", "op", "op: byte 7: a string with a wrong escape"},
-		{`{"op":"nodes`, "syntax", "op", "op: the line ends within a string"},
+		{`nonsense`, "syntax", "", "byte 2: invalid character 'o' in literal null (expecting 'u'): must be a JSON object"},
+		{`{"op":"nodes"`, "syntax", "", "nodes: the line ends within the JSON object"},
+		{`{"op":"nodes",}`, "syntax", "", `nodes: byte 15: invalid character '}' at start of string (expecting '"')`},
+		{`{"op":"nodes"} {}`, "syntax", "", "nodes: must be one JSON object in a line"},
+		{`{"op" "nodes"}`, "syntax", "op", "op: byte 7: invalid character '\"' after object name (expecting ':'): must be a string"},
+		{"{\"op\":\"\xff\"}", "syntax", "op", "op: byte 8: invalid UTF-8: must be a string"},
+		{`{"op":"no` + "\x01" + `des"}`, "syntax", "op", `op: byte 10: invalid character '\x01' in string (expecting non-control character): must be a string`},
+		{`{"op":"\x"}`, "syntax", "op", "op: byte 8: invalid escape sequence `\\x` in string: must be a string"},
+		{`{"op":"nodes`, "syntax", "op", "op: the line ends within the JSON object"},
 		{`{}`, "type", "op", "op: is missing: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
 		{`{"op":"jump"}`, "unknown-op", "op", "jump: op: is unknown: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
 		{`{"op":7}`, "type", "op", "op: must be a string, not 7"},
@@ -45,7 +47,7 @@ func TestWrongLines(t *testing.T) {
 		{`{"op":"wait","count":0}`, "type", "count", "wait: count: must be a positive integer, not 0"},
 		{`{"op":"wait","count":1.5}`, "type", "count", "wait: count: must be a positive integer, not 1.5"},
 		{`{"op":"wait","ids":[1,"2"]}`, "type", "ids[1]", "wait: ids[1]: must be an id, a positive integer, not a string"},
-		{`{"op":"wait","ids":[1 2]}`, "syntax", "ids", `wait: ids: byte 23: "2" where ',' or ']' is expected`},
+		{`{"op":"wait","ids":[1 2]}`, "syntax", "ids", "wait: ids: byte 23: invalid character '2' after array element (expecting ',' or ']'): must be an id, a positive integer"},
 		{`{"op":"wait","ids":{}}`, "type", "ids", "wait: ids: must be a list, not an object"},
 		{`{"op":"select","round":-1}`, "type", "round", "select: round: must be an integer in [0, 2^31), not -1"},
 		{`{"op":"work","id":0,"flops":1,"up_bytes":1}`, "type", "id", "work: id: must be a positive integer, not 0"},
@@ -54,7 +56,10 @@ func TestWrongLines(t *testing.T) {
 		{`{"op":"work","id":1,"flops":-Infinity,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not -Infinity"},
 		{`{"op":"work","id":1,"flops":1e999,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not 1e999"},
 		{`{"op":"work","id":1,"flops":-1e-9,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not -1e-9"},
-		{`{"op":"work","id":1,"flops":01,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not 01"},
+		{`{"op":"work","id":1,"flops":01,"up_bytes":1}`, "syntax", "", "work: byte 30: invalid character '1' after object value (expecting ',' or '}'): must be a finite number of FLOPs, not negative"},
+		{`{"op":"work","id":1,"flops": NaN,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not NaN"},
+		{`null`, "type", "", "must be a JSON object, not null"},
+		{`{"op":"nodes"` + " \x80}", "syntax", "", `nodes: byte 15: invalid character '\x80' after object value (expecting ',' or '}')`},
 		{`{"op":"work","id":1,"flops":null,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not null"},
 		{`{"op":"work","id":1,"flops":1,"up_bytes":1000.0}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 1000.0"},
 		{`{"op":"work","id":1,"flops":1,"up_bytes":9007199254740993}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 9007199254740993"},
@@ -79,7 +84,7 @@ func TestWrongLines(t *testing.T) {
 		{`{"op":"hello","v":1,"driver":"x","method":"y"}`, "type", "v", "hello: v: must be a list, not 1"},
 	} {
 		var r request
-		err := r.parse(new(cursor), []byte(c.line))
+		err := r.parse(new(pipe.Decoder), []byte(c.line))
 		if err == nil {
 			t.Errorf("%s: no error", c.line)
 			continue
@@ -95,7 +100,7 @@ func TestRequests(t *testing.T) {
 	var r request
 	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"device":2,"down_bytes":9007199254740992,"expires_ns":5} ,
 		{"id":8,"device":0,"down_bytes":0,"flops":null,"up_bytes":null,"expires_ns":null}], "kind":"tr\u0061in",` + "\t" + `"until_ns":null,"count":2,"round":1,"op":"exchange","policy":false}`
-	if err := r.parse(new(cursor), []byte(line)); err != nil {
+	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
 	want := []federation.Message{
@@ -107,7 +112,7 @@ func TestRequests(t *testing.T) {
 	}
 	line = `{"op":"close","round":4,"taken":[1,2],"flops":3,"metrics":[{"split":"train","name":"loss","value":-0.5,"better":"lower","unit":"nat"}],
 		"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.9,1]}]}`
-	if err := r.parse(new(cursor), []byte(line)); err != nil {
+	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]results.ClientMetric{{Split: "test", Name: "accuracy", Clients: []int32{0, 3}, Values: []float64{0.9, 1}}}, r.clients); diff != "" {
@@ -122,7 +127,7 @@ func TestRequests(t *testing.T) {
 // Parsing the messages of a batch allocates nothing for a message.
 func TestParsingAllocatesLittle(t *testing.T) {
 	var r request
-	c := new(cursor)
+	c := new(pipe.Decoder)
 	line := batch(1, 100)
 	allocated := testing.AllocsPerRun(20, func() {
 		if err := r.parse(c, line); err != nil {
@@ -170,7 +175,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	var r request
-	c := new(cursor)
+	c := new(pipe.Decoder)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if bytes.ContainsRune(line, '\n') {
 			return
@@ -180,6 +185,9 @@ func FuzzRequest(f *testing.F) {
 				t.Fatalf("%q gives %q", line, answer)
 			}
 			return
+		}
+		if !jsontext.Value(line).IsValid() {
+			t.Fatalf("%q: accepted, but not by the JSON library", line)
 		}
 		var want struct {
 			Op    string

@@ -1,9 +1,10 @@
 package driven
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fedsim/clients"
 	"fedsim/engine"
@@ -69,11 +70,8 @@ func (r *response) text(name, s string) {
 }
 
 func appendText(b []byte, s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings can be marshalled
-	}
-	return append(b, text...)
+	b, _ = jsontext.AppendQuote(b, s) // of what is not UTF-8 it writes U+FFFD
+	return b
 }
 
 // list writes n elements.

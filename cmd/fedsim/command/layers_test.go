@@ -16,12 +16,13 @@ import (
 var layers = map[string]string{
 	"internal/atomicfile":        "",
 	"internal/checkpoint":        "internal/state",
-	"internal/child":             "internal/quote",
+	"internal/child":             "internal/pipe internal/quote",
 	"internal/invariants":        "",
 	"internal/npy":               "",
 	"internal/elementary":        "",
 	"internal/hugepage":          "",
 	"internal/input":             "",
+	"internal/pipe":              "internal/quote",
 	"internal/quote":             "",
 	"internal/kernel":            "internal/rng",
 	"internal/lognormal":         "internal/elementary",
@@ -64,7 +65,7 @@ var layers = map[string]string{
 	"internal/clusters/submit":   "config internal/clusters/plan internal/clusters/work internal/child internal/input internal/quote",
 	"internal/clusters/plan":     "config experiment internal/atomicfile internal/input internal/crossval results/rundir scenarios",
 	"internal/clusters/work":     "experiment internal/clusters/plan internal/atomicfile internal/input internal/quote internal/crossval results results/rundir scenarios",
-	"internal/driven":            "internal/analysis/ledger clients engine experiment federation internal/checkpoint internal/quote internal/state results scenarios",
+	"internal/driven":            "internal/analysis/ledger clients engine experiment federation internal/checkpoint internal/pipe internal/quote internal/state results scenarios",
 }
 
 func TestImportsRunDownwards(t *testing.T) {
