@@ -40,9 +40,7 @@ func (r *runner) begin(rec *record, metrics []results.NamedMetric) (err error) {
 		return nil
 	}
 	rec.about.Metrics = metrics
-	if rec.rows, err = r.options.Recorder.Begin(rec.index, rec.about); err == nil && rec.book != nil {
-		err = rec.rows.Devices(nil)
-	}
+	rec.rows, err = r.options.Recorder.Begin(rec.index, rec.about)
 	return err
 }
 

@@ -22,14 +22,14 @@ type Rows interface {
 	// Round records a round, with its thetas and its values by client. Rounds that are replayed
 	// from a checkpoint have no values by client: State has set where those continue.
 	Round(*Round) error
-	// Devices records the rows by device of a round. A call without rows precedes the first round
-	// of a run with run.devices; runs without it have no calls.
+	// Devices records the rows by device of a round. Those of rounds before the state that was read
+	// are there.
 	Devices([]DeviceRow) error
 	// Model records the final model of a run with run.model before its End: a vector of weights
 	// for each task.
 	Model(tasks, features int, weights func(task int) []float64) error
-	// State codes how far the values by client are, for a checkpoint of the run. Reading precedes
-	// the first round.
+	// State codes how far the rows by device and by client are, for a checkpoint of the run. Reading
+	// precedes the first round.
 	State(*state.Coder)
 	// End completes the record of a run that is finished or interrupted.
 	End(Run) error

@@ -24,13 +24,6 @@ type file interface {
 	Close() error
 }
 
-// File is an open file for [Update].
-type File interface {
-	io.WriterAt
-	Truncate(size int64) error
-	Sync() error
-}
-
 // create opens a file in a directory that must not exist yet. The mode is cut by the umask.
 var create = func(dir *os.Root, name string) (file, error) {
 	return dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -60,22 +53,6 @@ func WriteIn(dir, name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return SyncDir(dir)
-}
-
-// Update edits the file at path in place by change, and syncs it. Unlike Write it is not
-// atomic: when change fails, its edits stay.
-func Update(path string, change func(File) error) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err = change(f); err == nil {
-		err = f.Sync()
-	}
-	if err = first(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
-	}
-	return nil
 }
 
 // writeIn replaces the file. Its errors name temporary files.

@@ -456,9 +456,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
 		return err
 	}
-	if s.rows, err = s.directory.Recorder.Begin(0, about); err == nil && s.book != nil {
-		err = s.rows.Devices(nil)
-	}
+	s.rows, err = s.directory.Recorder.Begin(0, about)
 	return err
 }
 

@@ -6,12 +6,12 @@ import (
 	"fedsim/results"
 )
 
-// AddClients sets ByClient of the runs that the clients.parquet of a run directory has. A
-// directory without the file has none.
+// AddClients sets ByClient of those runs that have values by client in a run directory or in the
+// stage of an unfinished one.
 func AddClients(dir string, runs []results.Run) error {
 	last := newLastClients(runs)
-	err := clientsTable.each(dir, "", func(run string, row *results.ClientRow) error {
-		if i, ok := last.index[run]; ok {
+	err := clientsTable.each(dir, "", func(run *results.Run, row *results.ClientRow) error {
+		if i, ok := last.index[run.ID]; ok {
 			last.add(i, row)
 		}
 		return nil
@@ -21,26 +21,6 @@ func AddClients(dir string, runs []results.Run) error {
 	}
 	last.set()
 	return err
-}
-
-// AddClients sets ByClient of the runs, which are some of Runs, before clients.parquet exists.
-func (w *Writer) AddClients(runs []results.Run) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := newLastClients(runs)
-	for _, place := range w.placesOfSpools() {
-		if i, ok := last.index[w.runs[place].ID]; ok {
-			err := w.eachSpool(place, func(row *results.ClientRow) error {
-				last.add(i, row)
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	last.set()
-	return nil
 }
 
 // lastClients collects the values by client of the last round that has any, metric by

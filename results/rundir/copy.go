@@ -40,12 +40,11 @@ func CopyUnfinished(from, to string) (err error) {
 			err = errors.Join(err, os.RemoveAll(to))
 		}
 	}()
-	// The values by client of a run only grow, so those of its state are in the copy that
-	// comes later.
+	// A store only grows, so the rows of its state are in the copy that comes later.
 	if err := copyStates(filepath.Join(source, checkpointDir), filepath.Join(target, checkpointDir)); err != nil {
 		return err
 	}
-	for _, dir := range []string{partsDir, spoolsDir, modelsDir} {
+	for _, dir := range []string{rowsDir, modelsDir} {
 		names, err := list(filepath.Join(source, dir))
 		if err != nil {
 			return err

@@ -18,10 +18,10 @@ var (
 )
 
 // Locate returns the directory with the results of dir: dir itself, or its stage when the
-// run is unfinished. The stage has the runs that were finished at the last checkpoint.
+// run is unfinished. The stage has the runs that have ended.
 func Locate(dir string) string {
 	stage := filepath.Join(dir, stageDir)
-	if exists(filepath.Join(dir, manifestFile)) || !exists(filepath.Join(stage, manifestFile)) {
+	if exists(filepath.Join(dir, manifestFile)) || !isStage(stage) {
 		return dir
 	}
 	return stage
@@ -38,9 +38,20 @@ type File struct {
 	Size int64  // bytes
 }
 
-// Files lists the files of a run directory that its manifest names, the manifest first.
+// Files lists the files of a run directory that its manifest names, the manifest first, or those
+// of a stage that have its results.
 func (m *Manifest) Files(dir string) ([]File, error) {
 	names := m.fileNames()
+	if isStage(dir) {
+		stores, err := list(filepath.Join(dir, rowsDir))
+		if err != nil {
+			return nil, err
+		}
+		names = []string{progressFile}
+		for _, name := range stores {
+			names = append(names, filepath.Join(rowsDir, name))
+		}
+	}
 	files := make([]File, len(names))
 	for i, name := range names {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -121,13 +132,6 @@ func (t table) write(w io.Writer, format, version string) error {
 		return fmt.Errorf("there is no format %q", format)
 	}
 }
-
-// ErrNoDevices is wrapped by the errors of Devices and Export for a directory
-// without rows by device, ErrNoClients by those of Export for one without values by client.
-var (
-	ErrNoDevices = errors.New("has no rows by device")
-	ErrNoClients = errors.New("has no values by client")
-)
 
 // HasDevices reports whether there are rows by device.
 func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func cells(t *testing.T, path string, columns []column) [][]string {
 			err := eachRow(group, func(values []parquet.Value) error {
 				row := make([]string, len(columns))
 				for i := range columns {
-					row[i] = columns[i].cell(values[i])
+					row[i] = cellOf(columns[i], values[i])
 				}
 				all = append(all, row)
 				return nil
@@ -56,6 +57,22 @@ func cells(t *testing.T, path string, columns []column) [][]string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// cellOf returns a value of a parquet file as a cell of csv.
+func cellOf(c column, v parquet.Value) string {
+	switch {
+	case v.IsNull():
+		return ""
+	case c.kind == seedCell:
+		return strconv.FormatUint(v.Uint64(), 10)
+	case c.kind == wholeCell:
+		return strconv.FormatInt(v.Int64(), 10)
+	case c.kind == realCell:
+		return formatValue(results.Real(v.Double()), c.unit)
+	default:
+		return string(v.ByteArray())
+	}
 }
 
 func readCSV(t *testing.T, path string) [][]string {
@@ -156,37 +173,62 @@ func TestJSONHasTheCellsOfCSV(t *testing.T) {
 	}
 }
 
-// The results of an unfinished run are those of its last checkpoint, which has no
-// parquet files; the files are those that the manifest knows of.
+// The results of an unfinished run are those of the runs that have ended, with their rows.
 func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if got := Locate(dir); got != dir {
 		t.Errorf("of nothing: %s", got)
 	}
-	runs := syntheticRuns()[:3]
+	runs := append(syntheticRuns()[:3:3], namedRun())
 	w := create(t, dir, false)
-	addDevices(t, w, runs, 2, func(int) bool { return true })
-	stage := Locate(dir)
+	addDevices(t, w, runs[:3], 2, everyOther)
+	addNamed(t, w, 3)
+	begin(t, w, 4, syntheticRuns()[4]) // under way
+	stage, err := w.Stage()
+	if err != nil || stage != Locate(dir) {
+		t.Fatalf("%s, not %s: %v", stage, Locate(dir), err)
+	}
 	r, err := Read(stage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stage != filepath.Join(dir, stageDir) || r.Manifest.State != Running || len(r.Runs) != 2 || r.Manifest.Parquet != nil {
-		t.Errorf("%s: %s, %d runs, %v", stage, r.Manifest.State, len(r.Runs), r.Manifest.Parquet)
+	if r.Manifest.State != Running || r.Manifest.Parquet != nil {
+		t.Errorf("%s, %v", r.Manifest.State, r.Manifest.Parquet)
 	}
-	if err := Export(&bytes.Buffer{}, stage, devicesTable.name, "csv"); err == nil || !strings.Contains(err.Error(), "has no rows by device: they are written when its run ends") {
-		t.Errorf("got %v", err)
+	if d := cmp.Diff(runs, r.Runs, sameBits); d != "" {
+		t.Error(d)
 	}
+	files, err := r.Manifest.Files(stage)
+	if want := []string{progressFile, "rows/000000.rows", "rows/000002.rows", "rows/000003.rows"}; err != nil || !slices.EqualFunc(files, want, func(f File, name string) bool { return f.Name == name && f.Size > 0 }) {
+		t.Errorf("%v, %v", files, err)
+	}
+	exports := func(dir string) (all []string) {
+		for _, name := range Tables {
+			for _, format := range Formats {
+				var b bytes.Buffer
+				if err := Export(&b, dir, name, format); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, name+"."+format, b.String())
+			}
+		}
+		if err := AddClients(dir, runs); err != nil || len(runs[3].ByClient) == 0 {
+			t.Errorf("%d values by client: %v", len(runs[3].ByClient), err)
+		}
+		return all
+	}
+	unfinished := exports(stage)
 	finish(t, w, Incomplete)
 	if got := Locate(dir); got != dir {
 		t.Errorf("at the end: %s", got)
 	}
-	r, err = Read(dir)
-	if err != nil {
+	if d := cmp.Diff(unfinished, exports(dir)); d != "" {
+		t.Errorf("the tables differ: %s", d)
+	}
+	if r, err = Read(dir); err != nil {
 		t.Fatal(err)
 	}
-	files, err := r.Manifest.Files(dir)
-	if err != nil {
+	if files, err = r.Manifest.Files(dir); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -197,7 +239,7 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 		}
 		got = append(got, f.Name)
 	}
-	want := []string{manifestFile, scenarioFile, roundsFile, runsFile, roundsParquet, devicesParquet}
+	want := []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile, roundsParquet, devicesParquet, clientsParquet}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

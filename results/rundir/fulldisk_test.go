@@ -17,7 +17,7 @@ import (
 
 // TestFullDisk writes with a limit on the size of files, in a process of its
 // own: the kernel cuts a write short as it does when the disk is full. Both the
-// checkpoint in Add and the last write in Finish must fail with one line that
+// checkpoint of a run and the last write in Finish must fail with one line that
 // names the file, and must not change the directory.
 func TestFullDisk(t *testing.T) {
 	if at := os.Getenv("RESULTS_TEST_DISK"); at != "" {
@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				line, _, _ := strings.Cut(string(out), "\n")
-				if !strings.HasPrefix(line, at+": write "+filepath.Join(dir, stageDir, roundsFile)+": ") {
+				if !strings.HasPrefix(line, at+": write "+filepath.Join(dir, stageDir, map[string]string{"Add": progressFile, "Finish": roundsFile}[at])+": ") {
 					t.Errorf("got %q", out)
 				}
 				if d := cmp.Diff(before, tree(t, root)); d != "" {
@@ -60,7 +60,7 @@ func writeOnSmallDisk(at string) {
 	const perRun = 41 * 80 // bytes of a run's 41 rounds, at least
 	limit := uint64(perRun)
 	if at == "Finish" {
-		limit, runs = 3*perRun, runs[:3] // room for the checkpoints at 1 and 2, not for the end
+		limit, runs = 3*perRun, runs[:3]
 		for i := range runs {
 			runs[i].Rounds = runs[i].Rounds[:10]
 		}
@@ -71,7 +71,9 @@ func writeOnSmallDisk(at string) {
 		fmt.Println("setrlimit:", err)
 		return
 	}
-	w, err := Create(os.Getenv("RESULTS_TEST_DIR"), true, testAbout())
+	about := testAbout()
+	about.Resumable = at == "Add" // else there are no checkpoints
+	w, err := Create(os.Getenv("RESULTS_TEST_DIR"), true, about)
 	if err != nil {
 		fmt.Println("Create:", err)
 		return
@@ -88,54 +90,4 @@ func writeOnSmallDisk(at string) {
 		return
 	}
 	fmt.Println("nothing failed")
-}
-
-// Rows by device are joined without their room twice: the disk holds at most the
-// largest part more than it did before.
-func TestJoinNeedsLittleSpace(t *testing.T) {
-	w := withDevices(t, filepath.Join(t.TempDir(), "run"))
-	largest := int64(0)
-	for _, path := range w.partsOf(w.placesOfParts()) {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		largest = max(largest, info.Size())
-	}
-	most := int64(0)
-	disk := &failing{left: 1000, then: func() { most = max(most, room(t, w.stage())) }}
-	disk.on(t, largest)
-	before := room(t, w.stage())
-	if err := w.joinDevices(); err != nil {
-		t.Fatal(err)
-	}
-	const rounding = 4 * 4096 // of the plan, the tail and a part to whole blocks
-	if limit := before + largest + rounding; most == 0 || most > limit {
-		t.Errorf("%d bytes at a time, %d before: must be at most %d", most, before, limit)
-	}
-	if left, err := list(filepath.Join(w.stage(), partsDir)); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v is left of the parts", left, err)
-	}
-	if err := w.Discard(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// room returns how many bytes of the disk the files in a folder take.
-func room(t *testing.T, dir string) (bytes int64) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			bytes += info.Sys().(*syscall.Stat_t).Blocks * 512
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes
 }

@@ -84,7 +84,7 @@ func FuzzDevices(f *testing.F) {
 // FuzzClients does so with values by client.
 func FuzzClients(f *testing.F) {
 	fuzzRows(f, clientsParquet, func(dir string) error {
-		return clientsTable.each(dir, "", func(string, *results.ClientRow) error { return nil })
+		return clientsTable.each(dir, "", func(*results.Run, *results.ClientRow) error { return nil })
 	})
 }
 

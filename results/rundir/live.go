@@ -10,6 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"fedsim/internal/input"
+	"fedsim/results"
 )
 
 // Status says whether a run directory has a run, and whether a process writes to it.
@@ -37,19 +38,15 @@ func Stat(dir string) (Info, error) {
 		_, err := inspect(dir)
 		return g, err
 	}
-	stage := filepath.Join(dir, stageDir)
-	for _, name := range []string{filepath.Join(dir, manifestFile), filepath.Join(stage, manifestFile)} {
-		info, err := os.Stat(name)
-		switch {
-		case err == nil && name == filepath.Join(dir, manifestFile):
-			g.Status = Finished
-		case err == nil && g.Status == Absent:
-			g.Status = Stopped
-		case err != nil && !absent(err):
-			return g, err
-		}
-		g.Version += version(info)
+	info, err := os.Stat(filepath.Join(dir, manifestFile))
+	switch {
+	case err == nil:
+		g.Status = Finished
+	case !absent(err):
+		return g, err
 	}
+	g.Version = version(info)
+	stage := filepath.Join(dir, stageDir)
 	f, err := input.OpenOwn(filepath.Join(stage, progressFile), maxTable)
 	switch {
 	case absent(err):
@@ -61,8 +58,7 @@ func Stat(dir string) (Info, error) {
 	case err != nil:
 		return g, err
 	}
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return g, errors.Join(err, f.Close())
 	}
 	switch {
@@ -127,44 +123,32 @@ func ReadLive(dir string) (*Live, error) {
 }
 
 func readLive(dir string, status Status) (*Live, error) {
-	place := dir
-	if status == Writing || status == Stopped {
-		path := filepath.Join(dir, stageDir, progressFile)
-		p, err := readProgress(path)
-		switch {
-		case err == nil:
-			return p.live(status), nil
-		case !absent(err):
-			return nil, fmt.Errorf("%s: %w", path, err)
-		case status == Writing:
-			return nil, fmt.Errorf("%s: its files are being moved to their place", dir)
+	if status != Writing && status != Stopped {
+		r, err := Read(dir)
+		if err != nil {
+			return nil, err
 		}
-		place = filepath.Join(dir, stageDir) // of an older version
+		l := &Live{Results: *r, Status: status}
+		if r.Manifest.State == Complete {
+			l.Total = len(r.Runs)
+		}
+		return l, nil
 	}
-	r, err := Read(place)
+	stage := filepath.Join(dir, stageDir)
+	p, err := readLog(stage)
+	if absent(err) {
+		return nil, fmt.Errorf("%s: its files are being moved to their place", dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{Results: *r, Status: status}
-	switch {
-	case r.Manifest.State == Complete:
-		l.Total = len(r.Runs)
-	case status == Stopped:
+	var runs []results.Run
+	for _, place := range p.places() {
+		runs = append(runs, p.run(place, status == Writing))
+	}
+	l := &Live{Results: p.results(stage, runs), Status: status, Total: p.head.Runs}
+	if status == Stopped {
 		l.Manifest.State = Incomplete
 	}
 	return l, nil
-}
-
-// live returns the content of the log.
-func (p *progress) live(status Status) *Live {
-	l := &Live{Results: Results{Manifest: p.head.Manifest, Scenario: []byte(p.head.Scenario)}, Status: status, Total: p.head.Runs}
-	if status != Writing {
-		l.Manifest.State = Incomplete
-	}
-	for _, place := range p.places() {
-		l.Runs = append(l.Runs, p.run(place, status == Writing))
-	}
-	l.Manifest.setRuns(l.Runs)
-	l.Manifest.Clock = newClock(l.Manifest.Clock.Started, l.Runs, nil)
-	return l
 }

@@ -34,7 +34,7 @@ type State string
 const (
 	Complete   State = "complete"   // every run of the scenario
 	Incomplete State = "incomplete" // the runs that were finished at the interrupt
-	Running    State = "running"    // the runs that were finished at a checkpoint
+	Running    State = "running"    // the runs that have ended so far
 )
 
 // Manifest is the content of manifest.json. Everything that depends on the real clock is
@@ -154,7 +154,6 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
 		Thetas:   measured(runs),
-		Metrics:  hasNamed(runs),
 		Parquet:  extra.parquet,
 		Clock:    newClock(about.Started, runs, end),
 	}
@@ -164,7 +163,7 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 
 // setRuns sets the entries of the runs.
 func (m *Manifest) setRuns(runs []results.Run) {
-	m.Runs, m.DataSets = []RunEntry{}, nil
+	m.Runs, m.DataSets, m.Metrics = []RunEntry{}, nil, hasNamed(runs)
 	for i := range runs {
 		entry := newRunEntry(&runs[i])
 		entry.DataSet, entry.Data = m.indexDataSet(entry.Data), nil

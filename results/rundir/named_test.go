@@ -49,8 +49,8 @@ func clientValues() [][]results.ClientMetric {
 	}
 }
 
-// longClass is a name of more than a row of a spool.
-var longClass = "a class of " + strings.Repeat("very ", spoolRow/4) + "slow phones"
+// longClass is a name that takes more than one byte for its length.
+var longClass = "a class of " + strings.Repeat("very ", 20) + "slow phones"
 
 // clientOf returns what is known of a client after round h.
 func clientOf(h int) func(int) results.ClientFacts {
@@ -327,7 +327,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		}
 	}
 	write(c, 3, 0, 3) // lost by the kill
-	c.clients.sync()
+	c.store.sync()
 	if err := w.Save("x", func(out io.Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -352,12 +352,11 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Fatal(code.Err())
 	}
 	write(c, 3)
-	sum := c.clients.sum
 	if err := errors.Join(c.End(r), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
 	// A finished run is kept with its values, and computed again without them.
-	path := w.spoolPath(0)
+	path := storePath(w.stage(), 0)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -369,7 +368,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true }); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "000000.values") {
+	if _, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true }); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "000000.rows") {
 		t.Error(err)
 	}
 	if err := checkpoint.Close(); err != nil {
@@ -390,9 +389,9 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Errorf("%s\n%v", out.String(), err)
 	}
 	// A checkpoint of values that are not there is refused.
-	other := &ClientWriter{of: w, path: filepath.Join(dir, "none"), sum: sum}
+	other := newRowStore(filepath.Join(dir, "none"))
 	code = state.Reading(bytes.NewReader(saved.Bytes()))
-	if other.State(code); code.Err() == nil {
+	if other.state(code); code.Err() == nil {
 		t.Error("values that are not there are continued")
 	}
 }

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,75 +26,63 @@ const columnsKey = "fedsim.columns"
 // and readers to about 10 MB.
 const mostRows = 1 << 16
 
-// parquetWriter writes rows of values, one for each column.
-type parquetWriter struct {
-	file  *parquet.GenericWriter[any]
+// newParquet starts a parquet file. The caller must close it.
+func newParquet(w io.Writer, name, version string, columns []column) *parquet.GenericWriter[any] {
+	return parquet.NewGenericWriter[any](w, schema(name, columns),
+		parquet.Compression(&parquet.Snappy), // all readers know it
+		parquet.MaxRowsPerRowGroup(mostRows),
+		parquet.CreatedBy("fedsim", version, ""),
+		parquet.KeyValueMetadata(columnsKey, describe(columns)),
+	)
+}
+
+// parquetRows writes rows of values, one for each column, to a parquet file or a row group of it.
+type parquetRows struct {
+	to    parquet.RowWriter
 	rows  [64]parquet.Row          // written together
 	full  int                      // number of rows in use
 	texts map[string]parquet.Value // of the rows so far: they repeat
 }
 
-// newParquetWriter starts a parquet file. The caller must close it.
-func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
-	p := &parquetWriter{texts: map[string]parquet.Value{}, file: parquet.NewGenericWriter[any](w, schema(name, columns),
-		parquet.Compression(&parquet.Snappy), // all readers know it
-		parquet.MaxRowsPerRowGroup(mostRows),
-		parquet.CreatedBy("fedsim", version, ""),
-		parquet.KeyValueMetadata(columnsKey, describe(columns)),
-	)}
+func newParquetRows(to parquet.RowWriter, columns int) *parquetRows {
+	p := &parquetRows{to: to, texts: map[string]parquet.Value{}}
 	for i := range p.rows {
-		p.rows[i] = make(parquet.Row, len(columns))
+		p.rows[i] = make(parquet.Row, columns)
 	}
 	return p
 }
 
 // identify makes all rows begin with the columns that identify a run.
-func (p *parquetWriter) identify(run *results.Run) {
+func (p *parquetRows) identify(run *results.Run) {
 	for _, row := range p.rows {
 		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
-			row[i] = textValue(text)
+			row[i] = leveled(textValue(text), i)
 		}
-		row[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
+		row[len(identityHead)] = leveled(parquet.Int64Value(int64(run.Seed)), len(identityHead))
 	}
 }
 
-// write writes one row. The function set overwrites the values of an older row.
-func (p *parquetWriter) write(set func(row parquet.Row)) error {
-	row := p.rows[p.full]
-	set(row)
-	for i := range row {
-		level := 1
-		if row[i].IsNull() {
-			level = 0
-		}
-		row[i] = row[i].Level(0, level, i)
-	}
+// write writes one row. The function set overwrites the values of an older row by leveled ones.
+func (p *parquetRows) write(set func(row parquet.Row)) error {
+	set(p.rows[p.full])
 	if p.full++; p.full < len(p.rows) {
 		return nil
 	}
 	return p.flush()
 }
 
-func (p *parquetWriter) flush() error {
-	_, err := p.file.WriteRows(p.rows[:p.full])
+func (p *parquetRows) flush() error {
+	_, err := p.to.WriteRows(p.rows[:p.full])
 	p.full = 0
 	return err
 }
 
-// endGroup ends the row group: the rows that follow are of another run.
-func (p *parquetWriter) endGroup() error {
-	if err := p.flush(); err != nil {
-		return err
+// leveled returns a value as that of a column which may be null.
+func leveled(v parquet.Value, column int) parquet.Value {
+	if v.IsNull() {
+		return v.Level(0, 0, column)
 	}
-	return p.file.Flush()
-}
-
-// Close completes the file.
-func (p *parquetWriter) Close() error {
-	if err := p.flush(); err != nil {
-		return err
-	}
-	return p.file.Close()
+	return v.Level(0, 1, column)
 }
 
 // describe returns the metadata of columns.
@@ -154,7 +143,7 @@ func textValue(s string) parquet.Value {
 }
 
 // value returns a value of a record as one of parquet.
-func (p *parquetWriter) value(v results.Value) parquet.Value {
+func (p *parquetRows) value(v results.Value) parquet.Value {
 	switch {
 	case v.IsUnknown():
 		return parquet.NullValue()
@@ -171,7 +160,7 @@ func (p *parquetWriter) value(v results.Value) parquet.Value {
 	return text
 }
 
-// recordValue is the inverse of parquetWriter.value, of the same type as the value before.
+// recordValue is the inverse of parquetRows.value, of the same type as the value before.
 func recordValue(v parquet.Value, before results.Value) results.Value {
 	switch {
 	case v.IsNull():
@@ -207,7 +196,8 @@ func (c *column) value(cell string) (parquet.Value, error) {
 
 // writeParquet writes the table as a parquet file.
 func (t table) writeParquet(w io.Writer, version string) error {
-	out := newParquetWriter(w, t.name, version, t.columns)
+	file := newParquet(w, t.name, version, t.columns)
+	out := newParquetRows(file, len(t.columns))
 	err := t.rows(func(cells []string) (err error) {
 		failed := out.write(func(row parquet.Row) {
 			for i := range cells {
@@ -215,7 +205,7 @@ func (t table) writeParquet(w io.Writer, version string) error {
 				if wrong != nil && err == nil {
 					err = fmt.Errorf("%s = %q: %w", t.columns[i].name, cells[i], wrong)
 				}
-				row[i] = v
+				row[i] = leveled(v, i)
 			}
 		})
 		if err == nil {
@@ -223,10 +213,7 @@ func (t table) writeParquet(w io.Writer, version string) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return out.Close()
+	return cmp.Or(err, out.flush(), file.Close())
 }
 
 // sumOf returns the SHA-256 of a file.

@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ const (
 )
 
 const (
-	progressFormat = 9           // version of the layout of the log and of state files
+	progressFormat = 10          // version of the layout of the log and of state files
 	progressEvery  = time.Second // least time between two writes
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )
@@ -87,22 +86,10 @@ type logLine struct {
 // logEnd is a run without its rounds.
 type logEnd struct {
 	RunEntry
-	Optimum    float `json:"optimum"`
-	OptimumGap float `json:"optimum_gap"`
-	WallS      float `json:"wall_s"`
-	rowSums
-}
-
-// rowSums are the SHA-256, in hexadecimal digits, of the rows by device and of the values by
-// client of a run; empty: it has none.
-type rowSums struct {
-	Devices string `json:"devices,omitempty"`
-	Clients string `json:"clients,omitempty"`
-}
-
-// sumsOf returns the checksums of the run at a place.
-func (w *Writer) sumsOf(place int) rowSums {
-	return rowSums{hex.EncodeToString([]byte(w.sums[place])), hex.EncodeToString([]byte(w.spool[place]))}
+	Optimum    float      `json:"optimum"`
+	OptimumGap float      `json:"optimum_gap"`
+	WallS      float      `json:"wall_s"`
+	Rows       storedRows `json:"rows,omitzero"`
 }
 
 // openRun is a run in the log that has begun.
@@ -159,7 +146,7 @@ func (w *Writer) openLog() (err error) {
 	}
 	l.addLine(logLine{Head: &head})
 	for i := range w.runs {
-		l.addEnd(w.index[i], &w.runs[i], w.sumsOf(w.index[i]))
+		l.addEnd(w.index[i], &w.runs[i], w.stores[w.index[i]])
 	}
 	l.alive = flock.New(filepath.Join(w.stage(), aliveFile))
 	if err := l.alive.Lock(); err != nil { // a reader holds it for a moment at most
@@ -258,16 +245,16 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 }
 
 // end records the end of a run.
-func (l *progressLog) end(place int, run *results.Run, sums rowSums) {
+func (l *progressLog) end(place int, run *results.Run, rows storedRows) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addEnd(place, run, sums)
+	l.addEnd(place, run, rows)
 	l.schedule()
 }
 
 // addEnd puts a run and those of its rounds into the buffer that are not in the log. A run
 // that began with other metrics begins again.
-func (l *progressLog) addEnd(place int, run *results.Run, sums rowSums) {
+func (l *progressLog) addEnd(place int, run *results.Run, rows storedRows) {
 	if of := l.runs[place]; of == nil || !slices.Equal(of.metrics, run.Metrics) {
 		l.addBegin(place, run)
 	}
@@ -276,7 +263,7 @@ func (l *progressLog) addEnd(place int, run *results.Run, sums rowSums) {
 	}
 	delete(l.runs, place)
 	l.addLine(logLine{Place: &place, End: &logEnd{
-		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), sums}})
+		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), rows}})
 }
 
 // schedule makes the buffer be written soon. No timer runs while it is empty.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func checkLine(line []byte) (body []byte, ok bool) {
 // loggedRun is a run in the log.
 type loggedRun struct {
 	results.Run
-	rowSums // empty while it is under way
+	rows storedRows // empty while it is under way
 }
 
 // progress is the content of a log.
@@ -69,6 +70,38 @@ type progress struct {
 
 // places returns the places of the runs in order.
 func (p *progress) places() []int { return slices.Sorted(maps.Keys(p.runs)) }
+
+// isStage reports whether a directory is the stage of an unfinished run: its log of progress says
+// what its runs are.
+func isStage(dir string) bool { return exists(filepath.Join(dir, progressFile)) }
+
+// readLog reads the log of a stage.
+func readLog(stage string) (*progress, error) {
+	path := filepath.Join(stage, progressFile)
+	p, err := readProgress(path)
+	if err != nil && !absent(err) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return p, err
+}
+
+// results returns runs of the log of a stage.
+func (p *progress) results(stage string, runs []results.Run) Results {
+	r := Results{Dir: stage, Manifest: p.head.Manifest, Scenario: []byte(p.head.Scenario), Runs: runs}
+	r.Manifest.setRuns(runs)
+	r.Manifest.Clock = newClock(p.head.Manifest.Clock.Started, runs, nil)
+	return r
+}
+
+// ended returns the runs that have ended, in their order.
+func (p *progress) ended() (runs []results.Run) {
+	for _, place := range p.places() {
+		if run := p.runs[place]; run.Status != results.UnderWay {
+			runs = append(runs, run.Run)
+		}
+	}
+	return runs
+}
 
 // readProgress reads a log up to the first line that is not whole. The error of a file
 // that is not there wraps fs.ErrNotExist, that of a file of another version errFormat.
@@ -140,7 +173,7 @@ func (p *progress) addLine(text []byte, number int) error {
 			return fmt.Errorf("ends run %d, which has not begun", *line.Place)
 		}
 		rounds := run.Rounds
-		*run = loggedRun{line.End.run(), line.End.rowSums}
+		*run = loggedRun{line.End.run(), line.End.Rows}
 		run.Optimum, run.OptimumGap, run.WallS = float64(line.End.Optimum), float64(line.End.OptimumGap), float64(line.End.WallS)
 		run.Rounds = rounds
 	}
@@ -151,14 +184,17 @@ func (p *progress) addLine(text []byte, number int) error {
 func (p *progress) addHead(text []byte) error {
 	var version struct {
 		Head struct {
-			Format int `json:"format"`
+			Format   int `json:"format"`
+			Manifest struct {
+				Version string `json:"fedsim"`
+			} `json:"manifest"`
 		} `json:"head"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
 		return plainJSON(err)
 	}
 	if version.Head.Format != progressFormat {
-		return fmt.Errorf("%w: format = %d, must be %d", errFormat, version.Head.Format, progressFormat)
+		return fmt.Errorf("%w, %s: format = %d, must be %d", errFormat, version.Head.Manifest.Version, version.Head.Format, progressFormat)
 	}
 	line := logLine{Head: &p.head}
 	if err := json.Unmarshal(text, &line); err != nil {

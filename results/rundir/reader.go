@@ -27,10 +27,18 @@ type Results struct {
 	Runs     []results.Run // in the order of the scenario
 }
 
-// Read reads a run directory, bit for bit. It is strict: the files must agree with each
-// other in every cell. Errors begin with file and line. Read ignores parquet files; see
-// [Devices] and [Export].
+// Read reads a run directory, bit for bit, or the ended runs of the stage of an unfinished one; see
+// [Locate]. It is strict: the files must agree with each other in every cell. Errors begin with
+// file and line. Read ignores rows by device and by client; see [Devices] and [Clients].
 func Read(dir string) (*Results, error) {
+	if isStage(dir) {
+		p, err := readLog(dir)
+		if err != nil {
+			return nil, err
+		}
+		r := p.results(dir, p.ended())
+		return &r, nil
+	}
 	m, err := ReadManifest(dir)
 	if err != nil {
 		return nil, err
@@ -70,8 +78,15 @@ func Read(dir string) (*Results, error) {
 	return res, nil
 }
 
-// ReadManifest reads the manifest of a run directory and no other file.
+// ReadManifest reads the manifest of a run directory and no other file, or makes that of a stage.
 func ReadManifest(dir string) (*Manifest, error) {
+	if isStage(dir) {
+		r, err := Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		return &r.Manifest, nil
+	}
 	path := filepath.Join(dir, manifestFile)
 	text, err := input.ReadOwn(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,10 +101,10 @@ func ReadManifest(dir string) (*Manifest, error) {
 // missing explains why dir has no manifest.
 func missing(dir string, err error) error {
 	stage := filepath.Join(dir, stageDir)
-	switch staged := exists(filepath.Join(stage, manifestFile)); {
+	switch {
 	case hasCheckpoint(dir):
 		return fmt.Errorf("%s: its run is unfinished: resume it with fedsim run --resume %s, or read its finished runs in %s: %w", dir, dir, stage, err)
-	case staged:
+	case isStage(stage):
 		return fmt.Errorf("%s: its run is unfinished: read its finished runs in %s: %w", dir, stage, err)
 	}
 	why := "there is no " + manifestFile + " in it"

@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,32 +13,18 @@ import (
 
 var _ results.Recorder = (*Writer)(nil)
 
-// rows records one run in the stage of a [Writer]: its rounds in the log of progress, its values
-// by client and its rows by device in files of their own.
+// rows records one run in the stage of a [Writer]: its rounds in the log of progress, its rows in
+// a store.
 type rows struct {
-	of      *Writer
-	index   int
-	run     results.Run   // of Begin
-	clients *ClientWriter // nil: no metrics are declared
-	devices *DeviceWriter // nil: there are no rows by device
+	of    *Writer
+	index int
+	store *rowStore
 }
 
 // Begin begins the record of the run at a place of the scenario.
 func (w *Writer) Begin(index int, run results.Run) (results.Rows, error) {
-	r := w.rowsOf(index)
-	r.run = run
 	w.log.begin(index, &run)
-	switch {
-	case len(run.Metrics) == 0:
-	case r.clients != nil:
-		r.clients.Declare(run.Metrics)
-	default:
-		var err error
-		if r.clients, err = w.newClients(index, run); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return w.rowsOf(index), nil
 }
 
 // rowsOf returns the rows of a run that has not ended.
@@ -51,7 +36,7 @@ func (w *Writer) rowsOf(index int) *rows {
 			return r
 		}
 	}
-	r := &rows{of: w, index: index}
+	r := &rows{w, index, newRowStore(storePath(w.stage(), index))}
 	w.open = append(w.open, r)
 	return r
 }
@@ -67,77 +52,47 @@ func (w *Writer) Done(id string) bool {
 // Round records a round. It allocates nothing without values by client.
 func (r *rows) Round(x *results.Round) error {
 	r.of.log.add(r.index, x)
-	if r.clients == nil {
-		return nil
-	}
-	return r.clients.Write(x)
+	return r.store.writeClients(x)
 }
 
 // Devices records the rows by device of a round.
-func (r *rows) Devices(all []results.DeviceRow) (err error) {
-	if r.devices == nil {
-		if r.devices, err = r.of.newDevices(r.index, r.run); err != nil {
-			return err
-		}
-	}
-	return r.devices.Write(all)
-}
+func (r *rows) Devices(all []results.DeviceRow) error { return r.store.writeDevices(all) }
 
 // Model stores the final model of the run.
 func (r *rows) Model(tasks, features int, weights func(task int) []float64) error {
 	return writeModel(filepath.Join(r.of.stage(), modelsDir), modelName(r.index), tasks, features, weights)
 }
 
-// State codes how far the values by client are. Writing makes them durable.
-func (r *rows) State(c *state.Coder) {
-	if r.clients != nil {
-		r.clients.State(c)
-	}
-}
+// State codes how far the rows are. Writing makes them durable.
+func (r *rows) State(c *state.Coder) { r.store.state(c) }
 
-// End adds the run to the writer. After 1, 2, 4, 8, ... runs it writes them to DIR/.unfinished as
-// a run directory that Read accepts: all these writes together cost no more than the final one.
-// With About.LogOnly it writes the log alone, which ReadLive and Take read.
+// End adds the run to the writer. After 1, 2, 4, 8, ... runs it makes them durable.
 func (r *rows) End(run results.Run) error {
-	if err := r.close(); err != nil {
+	stored, err := r.store.close()
+	if err != nil {
 		return err
 	}
-	return r.of.add(r.index, run)
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	r.of.open = slices.DeleteFunc(r.of.open, func(x *rows) bool { return x == r })
+	return r.of.add(r.index, run, stored)
 }
 
-// close closes the files of the run.
-func (r *rows) close() (err error) {
-	w := r.of
-	w.mu.Lock()
-	w.open = slices.DeleteFunc(w.open, func(x *rows) bool { return x == r })
-	w.mu.Unlock()
-	if r.devices != nil {
-		err = r.devices.Close()
-	}
-	if r.clients != nil {
-		err = cmp.Or(err, r.clients.Close())
-	}
-	r.devices, r.clients = nil, nil
-	return err
-}
-
-// closeRows closes the files of runs that have begun and will not end.
+// closeRows closes the stores of runs that have begun and will not end: they are made again.
 func (w *Writer) closeRows() {
 	w.mu.Lock()
-	open := slices.Clone(w.open)
-	w.mu.Unlock()
-	for _, r := range open {
-		_ = r.close() // their runs are made again
+	defer w.mu.Unlock()
+	for _, r := range w.open {
+		r.store.abandon()
 	}
+	w.open = nil
 }
 
-// add adds a finished or interrupted run.
-func (w *Writer) add(index int, run results.Run) error {
+// add adds a finished or interrupted run with its rows.
+func (w *Writer) add(index int, run results.Run, stored storedRows) error {
 	if err := checkRun(&run); err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	at := sort.SearchInts(w.index, index)
 	if at < len(w.index) && w.index[at] == index {
 		return fmt.Errorf("run %q: place %d is taken by run %q", run.ID, index, w.runs[at].ID)
@@ -153,9 +108,12 @@ func (w *Writer) add(index int, run results.Run) error {
 	if run.Status != results.Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
-	w.log.end(index, &run, w.sumsOf(index))
+	if w.stores[index] = stored; stored.SHA256 == "" {
+		delete(w.stores, index)
+	}
+	w.log.end(index, &run, stored)
 	if n := len(w.runs); n&(n-1) == 0 || w.about.Every > 0 && len(w.fresh) > 0 && time.Since(w.saved) >= w.about.Every {
-		return w.checkpoint()
+		return w.saveFinished()
 	}
 	return nil
 }

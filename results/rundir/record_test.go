@@ -37,7 +37,7 @@ func TestRunsThatBeginAgain(t *testing.T) {
 	plain := run
 	plain.Metrics = nil
 	first := begin(t, w, 0, plain)
-	if err := errors.Join(first.Devices(nil), first.Devices(deviceRows(&run, 2)[0])); err != nil {
+	if err := first.Devices(deviceRows(&run, 2)[0]); err != nil {
 		t.Fatal(err)
 	}
 	if again := begin(t, w, 0, run); again != first {

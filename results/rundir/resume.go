@@ -164,7 +164,7 @@ func requireNoCheckpoint(dir string) error {
 }
 
 // Resume continues the run. The scenario of about must be that of the checkpoint; place
-// returns the place of a run in its order. A run whose rows by device or model were
+// returns the place of a run in its order. A run whose rows or model were
 // deleted is computed again. From now on the checkpoint stays, whatever happens.
 func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
 	path := filepath.Join(c.dir, stageDir, progressFile)
@@ -172,11 +172,8 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 		return nil, refuse(path, "this version of fedsim interprets the scenario differently", runAgain)
 	}
 	about.Resumable = true
-	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, sums: map[int]string{}, spool: map[int]string{}}
+	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, stores: map[int]storedRows{}}
 	if err := undoInstall(c.dir); err != nil {
-		return nil, err
-	}
-	if err := w.restoreJoin(); err != nil {
 		return nil, err
 	}
 	for _, at := range c.progress.places() {
@@ -199,11 +196,7 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 	if _, err := inspect(c.dir); err != nil {
 		return nil, err
 	}
-	stay := []string{progressFile, checkpointDir, partsDir, spoolsDir, modelsDir}
-	if w.plan != nil {
-		stay = append(stay, devicesParquet)
-	}
-	if err := clearStage(c.dir, stay...); err != nil {
+	if err := clearStage(c.dir, progressFile, checkpointDir, rowsDir, modelsDir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(w.files.dir, 0o777); err != nil {
@@ -216,30 +209,19 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 	return w, nil
 }
 
-// checkFiles reports whether the rows by device, the values by client and the model of a
-// run are there, and refuses others.
+// checkFiles reports whether the rows and the model of a run are there, and refuses others.
 func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
-	if run.Devices != "" {
-		sum, err := hex.DecodeString(run.Devices)
-		if err != nil {
-			return false, refuse(filepath.Join(w.stage(), progressFile), err.Error(), runAgain)
-		}
-		if !w.moved(at) {
-			if there, err := checkFile(w.part(at), string(sum)); !there || err != nil {
-				return false, err
-			}
-		}
-		w.sums[at] = string(sum)
-	}
-	if run.Clients != "" {
-		sum, err := hex.DecodeString(run.Clients)
-		if err != nil {
-			return false, refuse(filepath.Join(w.stage(), progressFile), err.Error(), runAgain)
-		}
-		if there, err := checkFile(w.spoolPath(at), string(sum)); !there || err != nil {
+	if run.rows.SHA256 != "" {
+		path := storePath(w.stage(), at)
+		switch sum, err := sumOf(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case err != nil:
 			return false, err
+		case hex.EncodeToString(sum) != run.rows.SHA256:
+			return false, refuse(path, "it is corrupt: its checksum does not match its content", deleteIt)
 		}
-		w.spool[at] = string(sum)
+		w.stores[at] = run.rows
 	}
 	if run.Model != "" {
 		return w.checkModel(&run.Run)
@@ -272,40 +254,24 @@ func (w *Writer) Reject(name string, why error) error {
 	return w.files.Reject(name, why)
 }
 
-// Checkpoint makes the finished runs durable and writes them to DIR/.unfinished, if any
-// came since the last time.
+// Checkpoint makes the finished runs durable, if any came since the last time.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.fresh) == 0 {
 		return nil
 	}
-	return w.checkpoint()
-}
-
-// checkpoint makes the finished runs durable, and then writes them as a run directory,
-// for readers, unless the log is enough.
-func (w *Writer) checkpoint() error {
-	w.saved = time.Now()
-	if err := w.saveFinished(); err != nil {
-		return err
-	}
-	if w.about.LogOnly {
-		return nil
-	}
-	return w.writeStage(Running, attached{}, nil)
+	return w.saveFinished()
 }
 
 // saveFinished makes the finished runs durable and removes their state files.
 func (w *Writer) saveFinished() error {
-	if !w.about.Resumable {
+	if w.saved = time.Now(); !w.about.Resumable {
 		return nil
 	}
-	for _, dir := range []string{partsDir, spoolsDir} {
-		if parts := filepath.Join(w.stage(), dir); exists(parts) {
-			if err := atomicfile.SyncDir(parts); err != nil {
-				return err
-			}
+	if stores := filepath.Join(w.stage(), rowsDir); exists(stores) {
+		if err := atomicfile.SyncDir(stores); err != nil {
+			return err
 		}
 	}
 	err := w.log.sync()

@@ -309,7 +309,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	}
 	for from, to := range map[string][2]string{
 		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
-		`"format":9`:   {`"format":8`, "was written by another version of fedsim: format = 8, must be 9"},
+		`"format":10`:  {`"format":9`, "was written by another version of fedsim, v0.1.0: format = 9, must be 10"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
@@ -448,7 +448,7 @@ func TestEmptyCheckpointsStartOver(t *testing.T) {
 }
 
 // Corrupt rows by device are refused; runs whose rows were deleted are computed again.
-func TestPartsHaveChecksums(t *testing.T) {
+func TestStoresHaveChecksums(t *testing.T) {
 	t.Parallel()
 	runs := syntheticRuns()[:2]
 	dir := filepath.Join(t.TempDir(), "run")
@@ -460,25 +460,25 @@ func TestPartsHaveChecksums(t *testing.T) {
 	if err := w.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	part := w.part(0)
+	stored := storePath(w.stage(), 0)
 	kill(t, w)
-	content, err := os.ReadFile(part)
+	content, err := os.ReadFile(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at := 0; at < len(content); at += 97 {
 		spoilt := bytes.Clone(content)
 		spoilt[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(part, spoilt, 0o666); err != nil {
+		if err := os.WriteFile(stored, spoilt, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), deleteIt) {
+		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), stored+": ") || !strings.Contains(err.Error(), deleteIt) {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
 	}
 	for deleted, change := range []func() error{
-		func() error { return os.WriteFile(part, content, 0o666) },
-		func() error { return os.Remove(part) },
+		func() error { return os.WriteFile(stored, content, 0o666) },
+		func() error { return os.Remove(stored) },
 	} {
 		if err := change(); err != nil {
 			t.Fatal(err)

@@ -1,12 +1,13 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -14,14 +15,47 @@ import (
 	"fedsim/results"
 )
 
-// rowTable is the table of a parquet file that may exceed the memory. Its rows are of type
-// R; they name their run, whose settings are in runs.csv.
+// rowTable is a table that may exceed the memory: a parquet file, and in an unfinished run
+// directory the stores of the finished runs. Its rows are of type R; they name their run, whose
+// settings are in runs.csv.
 type rowTable[R any] struct {
 	name    string
 	file    string
-	absent  error // of a directory without the file
+	absent  error // of a directory without rows
 	remedy  string
 	columns []results.Column[R] // after those that identify the run
+	count   func(storedRows) int64
+}
+
+var (
+	devicesTable = rowTable[results.DeviceRow]{
+		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns,
+		count: func(s storedRows) int64 { return s.Devices },
+	}
+	clientsTable = rowTable[results.ClientRow]{
+		name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns,
+		count: func(s storedRows) int64 { return s.Clients },
+	}
+)
+
+// ErrNoDevices is wrapped by the errors of Devices and Export for a directory without rows by
+// device, ErrNoClients by those of Clients and Export for one without values by client.
+var (
+	ErrNoDevices = errors.New("has no rows by device")
+	ErrNoClients = errors.New("has no values by client")
+)
+
+// Devices reads the rows by device of a run directory or of the stage of an unfinished one, in
+// the order of runs, rounds and devices. It calls each with the ID of the run and the row, which
+// is valid until the next. It returns the first error of each.
+func Devices(dir string, each func(run string, row *results.DeviceRow) error) error {
+	return devicesTable.each(dir, "", func(run *results.Run, row *results.DeviceRow) error { return each(run.ID, row) })
+}
+
+// Clients reads the values by client of a run like Devices, in the order of rounds, metrics and
+// clients. A run without them has no rows.
+func Clients(dir, run string, each func(*results.ClientRow) error) error {
+	return clientsTable.each(dir, run, func(_ *results.Run, row *results.ClientRow) error { return each(row) })
 }
 
 // all returns all columns.
@@ -29,57 +63,46 @@ func (t *rowTable[R]) all() []column {
 	return append(identityColumns(nil), columnsOf(t.columns)...)
 }
 
-// write writes a row behind the values that identify its run.
-func (t *rowTable[R]) write(p *parquetWriter, row *R) error {
-	return p.write(func(values parquet.Row) {
-		own := values[len(values)-len(t.columns):]
-		for k := range t.columns {
-			own[k] = p.value(t.columns[k].Get(row))
-		}
-	})
-}
-
-// each reads the file in its order, or the row groups of one run. It calls the function with
-// the ID of the run and the row, which is valid until the next. It returns the first error of
-// the function.
-func (t *rowTable[R]) each(dir, run string, each func(run string, row *R) error) error {
-	var row R
-	return t.eachRow(dir, func(values []parquet.Value) error {
-		if run != "" && string(values[0].ByteArray()) != run {
-			return errOtherRun
-		}
-		own := values[len(values)-len(t.columns):]
-		for i := range t.columns {
-			c := &t.columns[i]
-			v := recordValue(own[i], c.Get(&row))
-			if err := c.Check(v); err != nil {
-				return fmt.Errorf("%s = %q: %w", c.Name, formatValue(v, c.Unit), err)
-			}
-			c.Set(&row, v)
-		}
-		return each(string(values[0].ByteArray()), &row)
-	})
-}
-
-// errOtherRun ends the reading of a row group, whose rows are all of one run.
-var errOtherRun = errors.New("the row group is of another run")
-
-// eachRow reads the file as rows of values.
-func (t *rowTable[R]) eachRow(dir string, each func([]parquet.Value) error) error {
-	if err := t.require(dir); err != nil {
-		return err
+// each reads the rows of all runs in their order, or those of one run. It calls the function with
+// the run, of which the columns that identify it are set, and the row, which is valid until the
+// next. It returns the first error of the function.
+func (t *rowTable[R]) each(dir, run string, each func(run *results.Run, row *R) error) error {
+	stores, staged, err := t.stores(dir)
+	if !staged && err == nil {
+		return t.eachInFile(dir, run, each)
 	}
-	return openParquet(filepath.Join(dir, t.file), func(f *parquet.File) error {
-		if want := schema(t.name, t.all()); !parquet.EqualNodes(f.Schema(), want) {
-			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
+	for i := range stores {
+		if s := &stores[i]; err == nil && (run == "" || run == s.run.ID) {
+			err = t.eachStored(s, func(row *R) error { return each(s.run, row) })
 		}
-		for _, group := range f.RowGroups() {
-			if err := eachRow(group, each); err != nil && !errors.Is(err, errOtherRun) {
-				return err
-			}
+	}
+	return err
+}
+
+// stores returns the stores with rows of the table in a stage; staged is false for another
+// directory, which has the file.
+func (t *rowTable[R]) stores(dir string) (stores []store, staged bool, err error) {
+	if !isStage(dir) {
+		return nil, false, t.require(dir)
+	}
+	p, err := readLog(dir)
+	if err != nil {
+		return nil, true, err
+	}
+	if stores = t.of(p.stores(dir)); len(stores) == 0 {
+		err = fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
+	}
+	return stores, true, err
+}
+
+// of returns the stores with rows of the table.
+func (t *rowTable[R]) of(stores []store) (own []store) {
+	for _, s := range stores {
+		if t.count(s.rows) > 0 {
+			own = append(own, s)
 		}
-		return nil
-	})
+	}
+	return own
 }
 
 // require reports a missing or corrupt file.
@@ -90,29 +113,140 @@ func (t *rowTable[R]) require(dir string) error {
 		return err
 	case slices.Contains(m.Parquet, t.file):
 		return m.checkSum(dir, t.file)
-	case m.State == Running:
-		return fmt.Errorf("%s: %w: they are written when its run ends", dir, t.absent)
 	default:
 		return fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
 	}
 }
 
+// eachInFile reads the file.
+func (t *rowTable[R]) eachInFile(dir, run string, each func(run *results.Run, row *R) error) error {
+	return openParquet(filepath.Join(dir, t.file), func(f *parquet.File) error {
+		if want := schema(t.name, t.all()); !parquet.EqualNodes(f.Schema(), want) {
+			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
+		}
+		var of results.Run
+		var row R
+		for _, group := range f.RowGroups() {
+			err := eachRow(group, func(values []parquet.Value) error {
+				if of.ID != string(values[0].ByteArray()) {
+					of = identityOf(values)
+				}
+				if run != "" && run != of.ID {
+					return errOtherRun
+				}
+				for i, v := range values[len(values)-len(t.columns):] {
+					c := &t.columns[i]
+					value := recordValue(v, c.Get(&row))
+					if err := c.Check(value); err != nil {
+						return fmt.Errorf("%s = %q: %w", c.Name, formatValue(value, c.Unit), err)
+					}
+					c.Set(&row, value)
+				}
+				return each(&of, &row)
+			})
+			if err != nil && !errors.Is(err, errOtherRun) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// errOtherRun ends the reading of a row group, whose rows are all of one run.
+var errOtherRun = errors.New("the row group is of another run")
+
+// identityOf returns the run that the first values of a row identify.
+func identityOf(values []parquet.Value) results.Run {
+	text := func(i int) string { return string(values[i].ByteArray()) }
+	return results.Run{ID: text(0), Experiment: text(1), Method: text(2), Algorithm: text(3), Seed: values[len(identityHead)].Uint64()}
+}
+
+// groupsAtOnce is the number of row groups that are made at the same time.
+var groupsAtOnce = min(4, runtime.GOMAXPROCS(0))
+
+// rowGroup is a row group that is being made.
+type rowGroup struct {
+	to   *parquet.ConcurrentRowGroupWriter
+	made chan error
+}
+
+// writeParquet writes the rows of stores as a parquet file with row groups of one run each, which
+// it makes on several cores.
+func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store) error {
+	file := newParquet(out, t.name, version, t.all())
+	var groups []rowGroup // oldest first
+	commit := func(most int) (err error) {
+		for ; len(groups) > most && err == nil; groups = groups[1:] {
+			if err = <-groups[0].made; err == nil {
+				_, err = groups[0].to.Commit()
+			}
+		}
+		return err
+	}
+	for _, s := range t.of(stores) {
+		left := t.count(s.rows)
+		var rows []R
+		err := t.eachStored(&s, func(row *R) error {
+			if rows == nil {
+				rows = make([]R, 0, max(1, min(left, mostRows)))
+			}
+			if rows = append(rows, *row); len(rows) < cap(rows) {
+				return nil
+			}
+			group, own := rowGroup{file.BeginRowGroup(), make(chan error, 1)}, rows
+			groups, left, rows = append(groups, group), left-int64(len(rows)), nil
+			go func() { group.made <- t.fill(group.to, s.run, own) }()
+			return commit(groupsAtOnce - 1)
+		})
+		if err == nil && left != 0 {
+			err = fmt.Errorf("%s: %w: it has %d rows less than the log says", s.path, errStore, left)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cmp.Or(commit(0), file.Close())
+}
+
+// fill writes the rows of a row group.
+func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R) error {
+	head := len(identityColumns(nil))
+	p := newParquetRows(to, head+len(t.columns))
+	p.identify(run)
+	for i := range rows {
+		err := p.write(func(values parquet.Row) {
+			for k := range t.columns {
+				values[head+k] = leveled(p.value(t.columns[k].Get(&rows[i])), head+k)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.flush()
+}
+
 // export writes the rows in a format, one by one.
 func (t *rowTable[R]) export(w io.Writer, dir, format string) error {
-	columns := t.all()
 	if format != "parquet" {
-		return table{name: t.name, columns: columns, rows: func(yield func([]string) error) error {
-			row := make([]string, len(columns))
-			return t.eachRow(dir, func(values []parquet.Value) error {
-				for i := range columns {
-					row[i] = columns[i].cell(values[i])
-				}
-				return yield(row)
+		return table{name: t.name, columns: t.all(), rows: func(yield func([]string) error) error {
+			var cells []string
+			return t.each(dir, "", func(run *results.Run, row *R) error {
+				cells = appendCells(appendIdentity(cells[:0], run, nil), t.columns, row)
+				return yield(cells)
 			})
 		}}.write(w, format, "")
 	}
-	if err := t.require(dir); err != nil {
+	stores, staged, err := t.stores(dir)
+	if err != nil {
 		return err
+	}
+	if staged {
+		m, err := ReadManifest(dir)
+		if err != nil {
+			return err
+		}
+		return t.writeParquet(w, m.Version, stores)
 	}
 	f, err := input.OpenOwn(filepath.Join(dir, t.file), maxTable)
 	if err != nil {
@@ -120,22 +254,4 @@ func (t *rowTable[R]) export(w io.Writer, dir, format string) error {
 	}
 	_, err = io.Copy(w, f)
 	return errors.Join(err, f.Close())
-}
-
-// cell returns a value as a cell of csv.
-func (c *column) cell(v parquet.Value) string {
-	switch {
-	case v.IsNull():
-		return ""
-	case c.kind == wholeCell:
-		return strconv.FormatInt(v.Int64(), 10)
-	case c.kind == seedCell:
-		return strconv.FormatUint(v.Uint64(), 10)
-	case c.kind == realCell && c.unit == "s":
-		return formatDecimal(v.Double())
-	case c.kind == realCell:
-		return formatNumber(v.Double())
-	default:
-		return string(v.ByteArray())
-	}
 }

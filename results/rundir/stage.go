@@ -28,10 +28,7 @@ func ReadStage(dir string) (*Stage, error) {
 			return nil, fmt.Errorf("%s is a link, and no run makes links: remove it", name)
 		}
 	}
-	p, err := readProgress(path)
-	if err != nil && !absent(err) {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
+	p, err := readLog(filepath.Dir(path))
 	return &Stage{log: p}, err
 }
 

@@ -19,14 +19,13 @@ import (
 var ErrTake = errors.New("cannot be merged")
 
 // Take adds the finished runs of other unfinished run directories of the same scenario, with
-// their rows by device, values by client and models, and leaves those directories as they
+// their rows and models, and leaves those directories as they
 // are. It checks all files against their checksums. A run that several directories have is
 // taken once. place returns the place of a run in the order of the scenario. The writer must
 // not be Resumable: the directories are its checkpoint. When ctx ends, Take returns its error.
 func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), from ...string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.taken = true
 	t := &taking{Writer: w, place: place, at: map[int]int{}}
 	for i, index := range w.index {
 		t.at[index] = i
@@ -67,7 +66,7 @@ type taking struct {
 // take takes the runs of a directory with a log, or with the error of reading it.
 func (t *taking) take(dir string, p *progress, err error) error {
 	other := &Writer{dir: dir}
-	for _, folder := range []string{dir, other.stage(), filepath.Join(other.stage(), modelsDir), filepath.Join(other.stage(), partsDir), filepath.Join(other.stage(), spoolsDir)} {
+	for _, folder := range []string{dir, other.stage(), filepath.Join(other.stage(), modelsDir), filepath.Join(other.stage(), rowsDir)} {
 		if err := input.RequireFolder(folder); err != nil {
 			return fmt.Errorf("%w: %w", ErrTake, err)
 		}
@@ -114,40 +113,24 @@ func (t *taking) take(dir string, p *progress, err error) error {
 	return nil
 }
 
-// takeFiles links or copies the files of a run, and checks them. Its part and its spool are
-// only read, so they are links where the file system has them. A model is the user's in the
-// end, so it is a copy.
+// takeFiles links or copies the files of a run, and checks them. Its store is only read, so it is
+// a link where the file system has them. A model is the user's in the end, so it is a copy.
 func (t *taking) takeFiles(other *Writer, at int, run *loggedRun) error {
-	for _, file := range []struct {
-		from, to, sum string
-		set           *map[int]string
-	}{
-		{other.part(at), t.part(at), run.Devices, &t.sums},
-		{other.spoolPath(at), t.spoolPath(at), run.Clients, &t.spool},
-	} {
-		if file.sum == "" {
-			continue
-		}
-		want, err := hex.DecodeString(file.sum)
-		if err != nil {
-			return refuseTake(file.from, other.dir, err.Error())
-		}
-		if err := linkFile(file.from, file.to); errors.Is(err, fs.ErrNotExist) {
-			return refuseTake(file.from, other.dir, noFile)
+	if run.rows.SHA256 != "" {
+		from, to := storePath(other.stage(), at), storePath(t.stage(), at)
+		if err := linkFile(from, to); errors.Is(err, fs.ErrNotExist) {
+			return refuseTake(from, other.dir, noFile)
 		} else if err != nil {
 			return err
 		}
-		sum, err := sumOf(file.to)
+		sum, err := sumOf(to)
 		if err != nil {
 			return err
 		}
-		if string(sum) != string(want) {
-			return refuseTake(file.from, other.dir, "it is corrupt: its checksum does not match its content")
+		if hex.EncodeToString(sum) != run.rows.SHA256 {
+			return refuseTake(from, other.dir, "it is corrupt: its checksum does not match its content")
 		}
-		if *file.set == nil {
-			*file.set = map[int]string{}
-		}
-		(*file.set)[at] = string(want)
+		t.stores[at] = run.rows
 	}
 	if run.Model == "" {
 		return nil

@@ -143,11 +143,11 @@ func TestTakeRefuses(t *testing.T) {
 		spoil func(dir string) (path string)
 		want  string
 	}{
-		{resumable(), flip(partsDir, "000012.parquet"), "is corrupt: its checksum"},
-		{resumable(), flip(spoolsDir, "000040.values"), "is corrupt: its checksum"},
+		{resumable(), flip(rowsDir, "000012.rows"), "is corrupt: its checksum"},
+		{resumable(), flip(rowsDir, "000040.rows"), "is corrupt: its checksum"},
 		{resumable(), flip(modelsDir, "000012.npy"), "is corrupt: its hash"},
-		{resumable(), remove(partsDir, "000012.parquet"), "there is no such file"},
-		{resumable(), remove(spoolsDir, "000040.values"), "there is no such file"},
+		{resumable(), remove(rowsDir, "000012.rows"), "there is no such file"},
+		{resumable(), remove(rowsDir, "000040.rows"), "there is no such file"},
 		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
 		{resumable(), remove(progressFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},

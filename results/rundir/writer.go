@@ -4,7 +4,7 @@
 //	DIR/scenario.toml    the resolved scenario: running it gives the same results
 //	DIR/rounds.csv       a row for each run and round
 //	DIR/runs.csv         a row for each run: its end, and the cost of each target
-//	DIR/rounds.parquet   rounds.csv with units and descriptions; not in checkpoints
+//	DIR/rounds.parquet   rounds.csv with units and descriptions
 //	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
 //	DIR/metrics.csv      a row for each metric that a learner declares, and round; optional
 //	DIR/clients.parquet  a row for each value of a metric by client, see [results.ClientRow]; optional
@@ -14,10 +14,12 @@
 //	DIR/figures/         figures; optional
 //	DIR/report.html      a page about the run; optional
 //
-// A [Writer] collects finished runs in a stage, DIR/.unfinished, and moves all files to
-// DIR at the end. The manifest is moved last, so a directory with a manifest is complete.
-// [Read] checks all files against each other. [ReadLive] reads a directory during a run,
-// up to the last second. [OpenCheckpoint] resumes a run that was interrupted or killed.
+// A [Writer] records runs in a stage, DIR/.unfinished: all rounds in a log of progress, and the rows
+// of each run by device and by client in a store. At the end it makes the files of them and moves
+// these to DIR, the manifest last, so a directory with a manifest is complete. [Read] checks all
+// files against each other. Of a stage it reads the runs that have ended, as [Devices], [Clients]
+// and [Export] do. [ReadLive] reads a directory during a run, up to the last second.
+// [OpenCheckpoint] resumes a run that was interrupted or killed.
 // [Writer.Take] adds the finished runs of other unfinished directories, to merge them.
 // One process at a time writes to a directory: it holds a lock on DIR/.unfinished/lock.
 //
@@ -28,7 +30,6 @@
 package rundir
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -92,7 +93,6 @@ type About struct {
 	Started   time.Time
 	Runs      int  // of the scenario, for ReadLive; 0: not known
 	Resumable bool // the run can be resumed from DIR/.unfinished
-	LogOnly   bool // runs are written to the log of progress only, until Finish
 
 	// Every is the least time between two checkpoints of finished runs, those after 1, 2, 4, 8,
 	// ... runs aside; 0: there are no others.
@@ -108,14 +108,13 @@ type Writer struct {
 	created []string // directories made by Create, outermost first
 	lock    *lock    // of the stage
 
-	mu    sync.Mutex
-	runs  []results.Run
-	index []int           // place of runs[i] in the scenario; increasing
-	ids   map[string]bool // of runs
-	open  []*rows         // of runs that have begun and not ended
-	sums  map[int]string  // SHA-256 of the rows by device, by the place of a run
-	spool map[int]string  // SHA-256 of the values by client, likewise
-	done  bool            // Discard does nothing
+	mu     sync.Mutex
+	runs   []results.Run
+	index  []int              // place of runs[i] in the scenario; increasing
+	ids    map[string]bool    // of runs
+	open   []*rows            // of runs that have begun and not ended
+	stores map[int]storedRows // by the place of a run
+	done   bool               // Discard does nothing
 
 	log     *progressLog
 	files   *States   // nil: the run saves no state
@@ -124,9 +123,7 @@ type Writer struct {
 	worth   bool      // there is work in the checkpoint
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
-	plan    *joinPlan // of devices.parquet, from the start of its join
 	absent  []string  // what a partial merge lacks
-	taken   bool      // parts may be links to those of other directories
 }
 
 // Create starts a run directory at dir, which it makes if necessary. Without force it
@@ -139,7 +136,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	if err := requireFree(dir, force); err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, about: about}
+	w := &Writer{dir: dir, about: about, stores: map[int]storedRows{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.lock.release())
@@ -202,6 +199,10 @@ func (w *Writer) stage() string { return filepath.Join(w.dir, stageDir) }
 
 // Dir returns the run directory.
 func (w *Writer) Dir() string { return w.dir }
+
+// Stage returns the directory that has the ended runs until Finish: see [Read], [Devices] and
+// [AddClients].
+func (w *Writer) Stage() (string, error) { return w.stage(), w.log.flush() }
 
 // FiguresDir makes and returns the directory for figures. Finish moves them to DIR/figures
 // and lists them in the manifest.
@@ -324,20 +325,16 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		name string
 		fill func(io.Writer) error
 	}
-	files := []file{
-		{scenarioFile, func(out io.Writer) error { _, err := io.Copy(out, bytes.NewReader(w.about.Scenario)); return err }},
+	files := slices.DeleteFunc([]file{
+		{scenarioFile, func(out io.Writer) error { _, err := out.Write(w.about.Scenario); return err }},
 		{roundsFile, func(out io.Writer) error { return roundsTable(w.runs).writeCSV(out) }},
 		{runsFile, func(out io.Writer) error { return runsTable(w.runs, w.about.Targets).writeCSV(out) }},
-	}
-	if slices.Contains(extra.parquet, roundsParquet) {
-		files = append(files, file{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }})
-	}
-	if m.Metrics {
-		files = append(files, file{metricsFile, func(out io.Writer) error { return metricsTable(w.runs).writeCSV(out) }})
-	}
-	if m.Thetas {
-		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
-	}
+		{metricsFile, func(out io.Writer) error { return metricsTable(w.runs).writeCSV(out) }},
+		{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }},
+		{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }},
+		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, w.ownStores()) }},
+		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, w.ownStores()) }},
+	}, func(f file) bool { return !slices.Contains(m.fileNames(), f.name) })
 	failed := make([]error, len(files))
 	var writing sync.WaitGroup
 	for i, f := range files {
@@ -354,9 +351,6 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		sum, err := sumOf(path)
 		if err != nil {
 			return err
-		}
-		if name == devicesParquet && w.plan != nil && !bytes.Equal(sum, w.plan.Sum) {
-			return refuse(path, "it is corrupt: its checksum is not the planned one", runAgain)
 		}
 		m.Sums = append(m.Sums, hex.EncodeToString(sum))
 	}
@@ -375,16 +369,11 @@ func (w *Writer) Finish(state State, end End) error {
 		return err
 	}
 	extra.parquet = []string{roundsParquet}
-	if w.plan != nil || len(w.placesOfParts()) > 0 {
-		if err := w.writeDevices(state); err != nil {
-			return err
-		}
+	stores := w.ownStores()
+	if len(devicesTable.of(stores)) > 0 {
 		extra.parquet = append(extra.parquet, devicesParquet)
 	}
-	if spools := w.placesOfSpools(); len(spools) > 0 {
-		if err := w.writeClients(spools); err != nil {
-			return err
-		}
+	if len(clientsTable.of(stores)) > 0 {
 		extra.parquet = append(extra.parquet, clientsParquet)
 	}
 	if err := w.writeStage(state, extra, &end); err != nil {
@@ -397,20 +386,6 @@ func (w *Writer) Finish(state State, end End) error {
 		extra.resumable = w.about.Resumable
 	}
 	return w.install(state, extra)
-}
-
-// writeDevices makes devices.parquet. The parts of an incomplete run stay, to resume it, and
-// so do those of other directories.
-func (w *Writer) writeDevices(state State) error {
-	if len(w.fresh) > 0 {
-		if err := w.saveFinished(); err != nil {
-			return err
-		}
-	}
-	if (state == Incomplete || w.taken) && w.plan == nil {
-		return w.copyDevices()
-	}
-	return w.joinDevices()
 }
 
 // install moves the files of the stage to the directory and clears the stage.
@@ -426,7 +401,7 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	if state == Incomplete && w.about.Resumable {
-		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, partsDir, spoolsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, rowsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
 	w.worth, w.resumed = false, false             // the checkpoint is obsolete
 	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed

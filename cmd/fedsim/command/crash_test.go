@@ -45,7 +45,7 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 100, "run.devices" = true, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
+set = { "run.rounds" = 100, "run.devices" = true, "run.client_metrics" = ["error"], "run.clients_every" = 2, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
 [experiment.tuning]
 target = 1e-9
 [experiment.tune.mocha]

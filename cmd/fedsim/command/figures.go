@@ -26,7 +26,11 @@ func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 		return nil, err
 	}
 	runs := w.Runs()
-	if err := w.AddClients(runs); err != nil {
+	stage, err := w.Stage()
+	if err != nil {
+		return nil, err
+	}
+	if err := rundir.AddClients(stage, runs); err != nil {
 		return nil, err
 	}
 	files, err = drawInto(dir, s, runs)

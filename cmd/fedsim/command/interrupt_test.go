@@ -12,18 +12,35 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fedsim/results/rundir"
 )
 
 // interruptAt runs a command, interrupts it as soon as a file exists, and exits with its
 // status: interrupt-at FILE COMMAND...
 func interruptAt() {
+	interruptWhen(func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+}
+
+// interruptAfterRun does so as soon as a run of a directory has ended: interrupt-after DIR COMMAND...
+func interruptAfterRun() {
+	interruptWhen(func(dir string) bool {
+		found, err := rundir.Read(rundir.Locate(dir))
+		return err == nil && len(found.Runs) > 0
+	})
+}
+
+func interruptWhen(is func(path string) bool) {
 	cmd := exec.Command(os.Args[2], os.Args[3:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		fail(err)
 	}
 	for range 3000 {
-		if _, err := os.Stat(os.Args[1]); err == nil {
+		if is(os.Args[1]) {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

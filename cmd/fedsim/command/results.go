@@ -34,8 +34,8 @@ func newResultsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show DIR",
 		Short: "Show the settings, results and files of a run directory",
-		Long: `Show the settings, results and files of a run directory. For a run that is in
-progress or was killed, show the results at the last checkpoint.`,
+		Long: `Show the settings, results and files of a run directory. For a scenario that is in
+progress or was killed, show the runs that have ended.`,
 		Example:           "  fedsim results show runs/quickstart",
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
@@ -96,7 +96,7 @@ func completeness(m *rundir.Manifest) string {
 	case m.State == rundir.Incomplete:
 		return "interrupted, with the results so far"
 	default:
-		return "unfinished, with the results at the last checkpoint"
+		return "unfinished, with the runs that have ended"
 	}
 }
 
@@ -164,8 +164,7 @@ With --model, export the final model of a run as npy (NumPy) or csv: one row of
 weights for each task. It needs run.model=true.
 
 docs/reading.md describes the columns and how to read them in other programs. For a
-run that is in progress or was killed, the results at the last checkpoint are
-exported.`,
+scenario that is in progress or was killed, the runs that have ended are exported.`,
 		Example: `  fedsim results export runs/quickstart --format json
   fedsim results export runs/quickstart --table runs -o runs.csv
   fedsim results export runs/quickstart --table devices -o devices.csv

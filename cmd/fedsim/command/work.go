@@ -87,7 +87,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	about.Resumable, about.LogOnly = true, true
+	about.Resumable = true
 	if !cmd.Flags().Changed("max-time") {
 		f.maxTime = time.Duration(d.Plan.MaxTimeS * float64(time.Second))
 	}

@@ -8,22 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/input"
-	"fedsim/results"
 )
-
-// Devices reads devices.parquet in the order of runs, rounds and devices. It calls each
-// with the ID of the run and the row, which is valid until the next. It returns the first
-// error of each.
-func Devices(dir string, each func(run string, row *results.DeviceRow) error) error {
-	return devicesTable.each(dir, "", each)
-}
-
-// Clients reads the rows of a run in clients.parquet, in the order of rounds, metrics and
-// clients. It calls each with the row, which is valid until the next. It returns the first
-// error of each. A run without values by client has no rows.
-func Clients(dir, run string, each func(*results.ClientRow) error) error {
-	return clientsTable.each(dir, run, func(_ string, row *results.ClientRow) error { return each(row) })
-}
 
 // eachRow calls each with the values of each row of a group. The length of a group is
 // checked: corrupt pages may have rows without end.
