@@ -3,7 +3,6 @@ package external
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
 )
 
@@ -53,7 +53,7 @@ type checking struct {
 	seen     map[string]bool // the kinds of all findings: each is reported once
 	request  string          // the last one
 	response string
-	hello    helloResponse
+	hello    hello
 	base     []answer // those of the plain rounds, with which others are compared
 }
 
@@ -94,12 +94,12 @@ func (c *Check) Run(ctx context.Context, report func(Part)) {
 			k.part.Skipped = "interrupted"
 		case p.rounds && k.base == nil:
 			k.part.Skipped = "the rounds do not conform"
-		case p.need != "" && !slices.Contains(k.hello.Can, p.need):
+		case p.need != "" && !slices.Contains(k.hello.can, p.need):
 			k.part.Skipped = fmt.Sprintf("it does not say that it can %q", p.need)
 		default:
 			p.run()
 		}
-		if report(k.part); k.hello.Name == "" {
+		if report(k.part); k.hello.name == "" {
 			break // it does not start
 		}
 	}
@@ -184,9 +184,9 @@ func (k *checking) greet(l *Learners) {
 	}
 	if k.finish(a) {
 		k.hello = hello
-		k.part.Name += ": " + hello.Name
-		if len(hello.Can) > 0 {
-			k.part.Name += ", can " + strings.Join(hello.Can, ", ")
+		k.part.Name += ": " + hello.name
+		if len(hello.can) > 0 {
+			k.part.Name += ", can " + strings.Join(hello.can, ", ")
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (k *checking) unknown(l *Learners) {
 // raw sends a request with something unknown. Refused says that the answer must be an
 // error.
 func (k *checking) raw(a *Learner, question map[string]any, what string, refused bool) {
-	line, err := json.Marshal(question)
+	line, err := pipe.Encode(question)
 	if err != nil {
 		panic(err)
 	}
@@ -253,7 +253,7 @@ func (k *checking) raw(a *Learner, question map[string]any, what string, refused
 		a.err = fmt.Errorf("after %s it %w", what, err)
 		return
 	}
-	err = decode(response, &messageResponse{})
+	err = reader(messageFields.Into(new(int))).read(response)
 	reports := err != nil && strings.HasPrefix(err.Error(), reportedError)
 	switch {
 	case refused && !reports:

@@ -63,14 +63,14 @@ func TestConforming(t *testing.T) {
 // Each fault is found, and described in words.
 func TestFindings(t *testing.T) {
 	for fault, want := range map[string]string{
-		"version":       `must answer with "v": 1`,
+		"version":       `hello: answers with v: must be 1, the version of the protocol, not 2`,
 		"chatty":        `Loading the data`,
 		"half":          `begin: exited with status 0, after half a line: "{\"down_by"`,
-		"nan":           `answers with invalid JSON (invalid character 'N' looking for beginning of value), which has no NaN and no Infinity: `,
-		"negative":      `end: flops = -1: must not be negative`,
-		"minus":         `up_bytes = -8: must be in [0, 2^53]`,
-		"fraction":      `answers with work.up_bytes of type number 8.5: must be a whole number`,
-		"unknown-field": `unknown field "flop"`,
+		"nan":           `evaluate: answers with metrics[1].value: must be a finite number or null, not NaN`,
+		"negative":      `end: answers with flops: must be a finite number of FLOPs, not negative, not -1`,
+		"minus":         `answers with work[0].up_bytes: must be a whole number of bytes in [0, 2^53], not -8`,
+		"fraction":      `answers with work[0].up_bytes: must be a whole number of bytes in [0, 2^53], not 8.5`,
+		"unknown-field": `answers with work[0].flop: is not a field here: known are client, steps, flops, up_bytes`,
 		"order":         `must be in the order of the request`,
 		"undeclared":    `acuracy`,
 		"two-lines":     `wrote more than one line for a request`,

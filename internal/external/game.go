@@ -233,7 +233,7 @@ func (k *checking) asynchronous(first, second, third *Learners) {
 		return
 	}
 	k.compare("in another process", want, k.playAsynchronous(second, nil, nil))
-	if !slices.Contains(k.hello.Can, canSave) {
+	if !slices.Contains(k.hello.can, canSave) {
 		return
 	}
 	k.compare("if the state is saved", want, k.playAsynchronous(first, &saved, nil))

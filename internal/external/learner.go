@@ -1,14 +1,12 @@
 package external
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"fedsim/algorithms"
+	"fedsim/internal/pipe"
 	"fedsim/mtl"
 )
 
@@ -23,7 +21,7 @@ type Learner struct {
 	run     int // number of the run in its process
 	clients int
 
-	usual  startResponse
+	usual  usual
 	round  int    // the open round, or the last one; 0: none yet
 	solved []bool // by client: its work is neither committed nor discarded
 
@@ -59,7 +57,7 @@ func (a *Learner) Close() error {
 	}
 	a.closed = true
 	failed := a.err
-	if a.ask(request{Op: "finish", Run: a.run}, &emptyResponse{}); failed == nil && a.err != nil {
+	if a.ask(request{Op: "finish", Run: a.run}, none); failed == nil && a.err != nil {
 		failed = fmt.Errorf("%s: %w", a.About.Name, a.err)
 	}
 	a.of.release(a.process, a.err != nil)
@@ -68,7 +66,7 @@ func (a *Learner) Close() error {
 
 // start sends the learner the description of the run.
 func (a *Learner) start(s algorithms.Setup) error {
-	options, err := json.Marshal(plain(a.options.Learner))
+	options, err := pipe.Encode(plain(a.options.Learner))
 	if err != nil {
 		return err
 	}
@@ -81,19 +79,8 @@ func (a *Learner) start(s algorithms.Setup) error {
 			start.Labels = labels
 		}
 	}
-	a.ask(start, &a.usual)
-	u := &a.usual
-	switch {
-	case a.err != nil:
+	if !a.ask(start, startFields.Into(&a.usual)) {
 		return errors.Unwrap(a.err)
-	case u.StepFLOPs == nil || !(*u.StepFLOPs > 0):
-		return errors.New("step_flops must be a positive number: the most FLOPs of one step")
-	}
-	if err := checkBytes("down_bytes", u.DownBytes); err != nil {
-		return err
-	}
-	if err := checkBytes("up_bytes", u.UpBytes); err != nil {
-		return err
 	}
 	a.describe(s.Description)
 	return nil
@@ -101,19 +88,16 @@ func (a *Learner) start(s algorithms.Setup) error {
 
 // describe completes what was known of the method before the learner has answered.
 func (a *Learner) describe(d algorithms.Description) {
-	u := &a.usual
 	d.Name = a.About.Name
-	d.Work.StepFLOPs = *u.StepFLOPs
-	d.Messages.Usual = func(int) (down, up int) { return int(*u.DownBytes), int(*u.UpBytes) }
+	d.Work.StepFLOPs = a.usual.stepFLOPs
+	d.Messages.Usual = func(int) (down, up int) { return a.usual.down, a.usual.up }
 	d.Model = algorithms.DeviceModels
-	if u.OneModel {
+	if a.usual.oneModel {
 		d.Model = algorithms.OneModel
 	}
-	for _, m := range a.process.hello.Metrics {
-		d.Metrics = append(d.Metrics, algorithms.NamedMetric(m))
-	}
+	d.Metrics = append(d.Metrics, a.process.hello.metrics...)
 	can := func(what string) algorithms.Ability {
-		return algorithms.Can(slices.Contains(a.process.hello.Can, what))
+		return algorithms.Can(slices.Contains(a.process.hello.can, what))
 	}
 	d.Weights, d.Losses, d.Asynchronous = can(canWeights), can(canLoss), can(canReceive)
 	if d.State = can(canSave); a.about.File == nil {
@@ -124,16 +108,16 @@ func (a *Learner) describe(d algorithms.Description) {
 
 // ask sends pending requests and a new one, and reads the answer. It reports whether all
 // went well.
-func (a *Learner) ask(question request, answer any) bool {
-	return a.flush() && a.send(question, answer)
+func (a *Learner) ask(question request, into reader) bool {
+	return a.flush() && a.send(question, into)
 }
 
 // send sends a request and reads the answer.
-func (a *Learner) send(question request, answer any) bool {
+func (a *Learner) send(question request, into reader) bool {
 	if a.err != nil {
 		return false
 	}
-	if err := a.process.ask(a.of.ctx, a.options, a.about.ID, question, answer); err != nil {
+	if err := a.process.ask(a.of.ctx, a.options, a.about.ID, question, into); err != nil {
 		return a.fail(question.Op, err)
 	}
 	return true
@@ -157,13 +141,13 @@ func (a *Learner) flush() bool {
 		if a.weighted {
 			q.Weights = a.weights
 		}
-		if !a.send(q, &emptyResponse{}) {
+		if !a.send(q, none) {
 			return false
 		}
 		a.commits, a.weights, a.weighted = a.commits[:0], a.weights[:0], false
 	}
 	if len(a.discards) > 0 {
-		if !a.send(request{Op: "discard", Run: a.run, Round: &a.round, Clients: a.discards}, &emptyResponse{}) {
+		if !a.send(request{Op: "discard", Run: a.run, Round: &a.round, Clients: a.discards}, none) {
 			return false
 		}
 		a.discards = a.discards[:0]
@@ -177,43 +161,9 @@ func (a *Learner) Begin() (algorithms.Sent, error) {
 		return algorithms.Sent{}, a.err
 	}
 	a.round++
-	var answer messageResponse
-	a.send(request{Op: "begin", Run: a.run, Round: &a.round}, &answer)
-	size, err := a.bytes("begin", answer.DownBytes)
-	return algorithms.Sent{Size: size}, err
-}
-
-// bytes returns the size of a message, or the first error.
-func (a *Learner) bytes(op string, n *int64) (int, error) {
-	if a.err == nil {
-		if err := checkBytes("down_bytes", n); err != nil {
-			a.fail(op, err)
-		}
-	}
-	if a.err != nil {
-		return 0, a.err
-	}
-	return int(*n), nil
-}
-
-func checkBytes(name string, n *int64) error {
-	if n == nil {
-		return fmt.Errorf("%s is missing: must be the bytes of a message", name)
-	}
-	if *n < 0 || *n > min(most, math.MaxInt) { // the latter on 32 bits
-		return fmt.Errorf("%s = %d: must be in [0, 2^53]", name, *n)
-	}
-	return nil
-}
-
-func checkFLOPs(x *float64) error {
-	if x == nil {
-		return errors.New("flops is missing: must be the FLOPs of the work")
-	}
-	if !(*x >= 0) {
-		return fmt.Errorf("flops = %g: must not be negative", *x)
-	}
-	return nil
+	var size int
+	a.send(request{Op: "begin", Run: a.run, Round: &a.round}, messageFields.Into(&size))
+	return algorithms.Sent{Size: size}, a.err
 }
 
 // Solve does the local work of a client.
@@ -245,31 +195,27 @@ func (a *Learner) solve(requests []algorithms.Request, into []algorithms.Work) {
 		}
 		q.Work[i] = order
 	}
-	var answer solveResponse
-	if !a.ask(q, &answer) {
+	var all []work
+	if !a.ask(q, solveFields.Into(&all)) {
 		return
 	}
 	seen := make(map[int]bool, len(requests))
-	for i := range answer.Work {
-		if err := answer.Work[i].check(i, requests, seen); err != nil {
+	for i := range all {
+		if err := all[i].check(i, requests, seen); err != nil {
 			a.fail("solve", err)
 			return
 		}
-		w := &answer.Work[i]
-		into[i] = algorithms.Work{Steps: *w.Steps, FLOPs: *w.FLOPs, Values: int(*w.UpBytes)}
-		a.solved[*w.Client] = true
+		into[i] = all[i].Work
+		a.solved[all[i].client] = true
 	}
-	if len(answer.Work) < len(requests) {
-		a.fail("solve", fmt.Errorf("answers with the work of %d clients: must be that of %d; client %d is missing", len(answer.Work), len(requests), requests[len(answer.Work)].Device))
+	if len(all) < len(requests) {
+		a.fail("solve", fmt.Errorf("answers with the work of %d clients: must be that of %d; client %d is missing", len(all), len(requests), requests[len(all)].Device))
 	}
 }
 
-// check reports errors in place i of an answer.
+// check reports work in place i of an answer that was not asked.
 func (w *work) check(i int, requests []algorithms.Request, seen map[int]bool) error {
-	if w.Client == nil {
-		return fmt.Errorf("work[%d]: client is missing", i)
-	}
-	k := *w.Client
+	k := w.client
 	switch {
 	case seen[k]:
 		return fmt.Errorf("answers with the work of client %d twice", k)
@@ -280,20 +226,8 @@ func (w *work) check(i int, requests []algorithms.Request, seen map[int]bool) er
 		return fmt.Errorf("answers with the work of client %d in place %d: must be in the order of the request", k, i)
 	}
 	seen[k] = true
-	limit := requests[i].Steps
-	switch {
-	case w.Steps == nil:
-		return fmt.Errorf("client %d: steps is missing", k)
-	case *w.Steps < 0 || int64(*w.Steps) > most:
-		return fmt.Errorf("client %d: steps = %d: must be in [0, 2^53]", k, *w.Steps)
-	case *w.Steps > limit:
-		return fmt.Errorf("client %d: steps = %d: must be at most %d, as the request says", k, *w.Steps, limit)
-	}
-	if err := checkFLOPs(w.FLOPs); err != nil {
-		return fmt.Errorf("client %d: %w", k, err)
-	}
-	if err := checkBytes("up_bytes", w.UpBytes); err != nil {
-		return fmt.Errorf("client %d: %w", k, err)
+	if limit := requests[i].Steps; w.Steps > limit {
+		return fmt.Errorf("client %d: steps = %d: must be at most %d, as the request says", k, w.Steps, limit)
 	}
 	return nil
 }
@@ -315,22 +249,9 @@ func (a *Learner) Discard(client int) {
 
 // End closes the round and returns the FLOPs of the server.
 func (a *Learner) End() (float64, error) {
-	var answer endResponse
-	a.ask(request{Op: "end", Run: a.run, Round: &a.round}, &answer)
-	return a.flops("end", answer.FLOPs)
-}
-
-// flops returns FLOPs of an answer, or the first error.
-func (a *Learner) flops(op string, x *float64) (float64, error) {
-	if a.err == nil {
-		if err := checkFLOPs(x); err != nil {
-			a.fail(op, err)
-		}
-	}
-	if a.err != nil {
-		return 0, a.err
-	}
-	return *x, nil
+	var flops float64
+	a.ask(request{Op: "end", Run: a.run, Round: &a.round}, endFields.Into(&flops))
+	return flops, a.err
 }
 
 // Model returns none: the learner has it.
@@ -341,66 +262,34 @@ func (a *Learner) SetCoupling(mtl.Coupling) {}
 
 // Send fixes the message to a client and returns its bytes.
 func (a *Learner) Send(client int) (int, error) {
-	var answer messageResponse
-	a.ask(request{Op: "send", Run: a.run, Client: &client}, &answer)
-	return a.bytes("send", answer.DownBytes)
+	var size int
+	a.ask(request{Op: "send", Run: a.run, Client: &client}, messageFields.Into(&size))
+	return size, a.err
 }
 
 // Receive hands the response of a client to the server.
 func (a *Learner) Receive(client int) (taken bool, flops float64, err error) {
 	a.solved[client] = false
-	var answer receiveResponse
-	if a.ask(request{Op: "receive", Run: a.run, Client: &client}, &answer) && answer.Taken == nil {
-		a.fail("receive", errors.New("taken is missing: must be true or false"))
-	}
-	if flops, err = a.flops("receive", answer.FLOPs); err != nil {
-		return false, 0, err
-	}
-	return *answer.Taken, flops, nil
+	var r receipt
+	a.ask(request{Op: "receive", Run: a.run, Client: &client}, receiveFields.Into(&r))
+	return r.taken, r.flops, a.err
 }
 
 // Losses returns the mean losses of the global model on the rows of clients.
 func (a *Learner) Losses(clients []int32, into []float64) error {
-	var answer lossResponse
-	if a.ask(request{Op: "loss", Run: a.run, Clients: clients}, &answer) && len(answer.Losses) != len(clients) {
-		a.fail("loss", fmt.Errorf("answers with %d losses: must be %d, one for each client", len(answer.Losses), len(clients)))
+	var losses []float64
+	if a.ask(request{Op: "loss", Run: a.run, Clients: clients}, lossFields.Into(&losses)) && len(losses) != len(clients) {
+		a.fail("loss", fmt.Errorf("answers with %d losses: must be %d, one for each client", len(losses), len(clients)))
 	}
 	if a.err == nil {
-		copy(into, answer.Losses)
+		copy(into, losses)
 	}
 	return a.err
 }
 
 // Evaluate evaluates the model. All figures are under names.
 func (a *Learner) Evaluate() (algorithms.Evaluation, error) {
-	var answer evaluateResponse
-	said := algorithms.Evaluation{Metrics: algorithms.Unknown()}
-	if a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, &answer) {
-		if err := answer.read(&said); err != nil {
-			a.fail("evaluate", err)
-		}
-	}
-	return said, a.err
-}
-
-// read checks an evaluation and adds it.
-func (e *evaluateResponse) read(into *algorithms.Evaluation) error {
-	if e.ModelHash != "" {
-		hash, err := strconv.ParseUint(e.ModelHash, 16, 64)
-		if err != nil || len(e.ModelHash) != 16 {
-			return fmt.Errorf("model_hash = %q: must be 16 hexadecimal digits", e.ModelHash)
-		}
-		into.Hash = hash
-	}
-	for _, v := range e.Metrics {
-		value := math.NaN()
-		if v.Value != nil {
-			value = *v.Value
-		}
-		into.Values = append(into.Values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: value})
-	}
-	for _, c := range e.Clients {
-		into.Clients = append(into.Clients, algorithms.ClientMetric{Split: c.Split, Name: c.Name, Clients: c.Devices, Values: c.Values})
-	}
-	return nil
+	e := algorithms.Evaluation{Metrics: algorithms.Unknown()}
+	a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, evaluateFields.Into(&e))
+	return e, a.err
 }

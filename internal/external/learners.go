@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/child"
-	"fedsim/internal/quote"
+	"fedsim/internal/pipe"
 )
 
 // mostLine is the most bytes of an answer. Answers for 100,000 clients have 10 MB.
@@ -39,7 +38,7 @@ type process struct {
 	of    *Learners
 	key   string
 	ready sync.Once
-	hello helloResponse
+	hello hello
 	err   error
 	tap   func(request, response []byte)
 	runs  int // under way
@@ -110,39 +109,17 @@ func (p *process) start(l *Learners, o *Options) (err error) {
 	if p.Process, err = child.Start(child.Config{Command: o.Command, Stderr: l.stderr, Prefix: prefix, MaxLine: mostLine}); err != nil {
 		return fmt.Errorf("learner %s: %w", o.program(), err)
 	}
-	err = p.ask(l.ctx, o, "", request{Op: "hello", V: []int{version}}, &p.hello)
-	if err == nil {
-		err = p.hello.check()
-	}
+	err = p.ask(l.ctx, o, "", request{Op: "hello", V: []int{version}}, helloFields.Into(&p.hello))
 	if err != nil {
 		return fmt.Errorf("learner %s: hello: %w", o.program(), err)
 	}
 	return nil
 }
 
-// check reports errors in a greeting.
-func (h *helloResponse) check() error {
-	if h.V == nil || *h.V != version {
-		return fmt.Errorf("must answer with \"v\": %d, the version of the protocol", version)
-	}
-	if h.Name == "" || h.Name != quote.Line(h.Name) || len(h.Name) > 100 {
-		return fmt.Errorf("name = %q: must be the name of the learner, in at most 100 bytes", quote.Cut(h.Name))
-	}
-	for i, can := range h.Can {
-		if !slices.Contains(abilities, can) {
-			return fmt.Errorf("can = %q: must be of %q", can, abilities)
-		}
-		if slices.Contains(h.Can[:i], can) {
-			return fmt.Errorf("can has %q twice", can)
-		}
-	}
-	return nil
-}
-
 // name names the learner, by its program until it has said hello.
 func (p *process) name() string {
-	if p.hello.Name != "" {
-		return p.hello.Name
+	if p.hello.name != "" {
+		return p.hello.name
 	}
 	return "that was started"
 }
@@ -161,12 +138,12 @@ func (l *Learners) release(p *process, failed bool) {
 }
 
 // ask sends a request of a run and reads the answer.
-func (p *process) ask(ctx context.Context, o *Options, run string, question request, answer any) error {
-	line, err := json.Marshal(question)
+func (p *process) ask(ctx context.Context, o *Options, run string, question request, into reader) error {
+	line, err := pipe.Encode(question)
 	if err != nil {
 		return err
 	}
-	name := p.hello.Name
+	name := p.hello.name
 	if name == "" {
 		name = o.program()
 	}
@@ -181,7 +158,7 @@ func (p *process) ask(ctx context.Context, o *Options, run string, question requ
 	if err != nil {
 		return err
 	}
-	return decode(response, answer)
+	return into.read(response)
 }
 
 // Run describes a run to a learner.

@@ -2,13 +2,17 @@ package external
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"reflect"
-	"strings"
+	"math"
+	"slices"
+	"strconv"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"fedsim/algorithms"
+	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
 )
 
@@ -27,22 +31,22 @@ var abilities = []string{canSave, canReceive, canLoss, canWeights}
 
 // request is a request of any operation. Fields that it does not have are left out.
 type request struct {
-	Op      string          `json:"op"`
-	V       []int           `json:"v,omitempty"`
-	Run     int             `json:"run,omitempty"`
-	Round   *int            `json:"round,omitempty"`
-	ID      string          `json:"id,omitempty"`
-	Seed    *uint64         `json:"seed,omitempty"`
-	Clients any             `json:"clients,omitempty"` // a list of them; in start, their number
-	Rows    []int32         `json:"rows,omitempty"`
-	Feature *int            `json:"features,omitempty"`
-	Data    string          `json:"data,omitempty"`
-	Labels  any             `json:"labels,omitempty"` // those of data.Set.Labels, where there are any
-	Options json.RawMessage `json:"options,omitempty"`
-	Work    []workOrder     `json:"work,omitempty"`
-	Client  *int            `json:"client,omitempty"`
-	Path    string          `json:"path,omitempty"`
-	Weights []float64       `json:"weights,omitempty"`
+	Op      string         `json:"op"`
+	V       []int          `json:"v,omitzero"`
+	Run     int            `json:"run,omitzero"`
+	Round   *int           `json:"round,omitzero"`
+	ID      string         `json:"id,omitzero"`
+	Seed    *uint64        `json:"seed,omitzero"`
+	Clients any            `json:"clients,omitzero"` // a list of them; in start, their number
+	Rows    []int32        `json:"rows,omitzero"`
+	Feature *int           `json:"features,omitzero"`
+	Data    string         `json:"data,omitzero"`
+	Labels  any            `json:"labels,omitzero"` // those of data.Set.Labels, where there are any
+	Options jsontext.Value `json:"options,omitzero"`
+	Work    []workOrder    `json:"work,omitzero"`
+	Client  *int           `json:"client,omitzero"`
+	Path    string         `json:"path,omitzero"`
+	Weights []float64      `json:"weights,omitzero"`
 }
 
 // workOrder asks a client for its local work.
@@ -52,126 +56,172 @@ type workOrder struct {
 	Seed   uint64 `json:"seed"`
 }
 
-// The responses. A required field is a pointer: nil where it is missing.
-type (
-	metric struct {
-		Split  string `json:"split"`
-		Name   string `json:"name"`
-		Better string `json:"better"`
-		Unit   string `json:"unit"`
-	}
-	helloResponse struct {
-		V       *int     `json:"v"`
-		Name    string   `json:"name"`
-		Can     []string `json:"can"`
-		Metrics []metric `json:"metrics"`
-	}
-	startResponse struct {
-		StepFLOPs *float64 `json:"step_flops"`
-		DownBytes *int64   `json:"down_bytes"`
-		UpBytes   *int64   `json:"up_bytes"`
-		OneModel  bool     `json:"one_model"`
-	}
-	messageResponse struct {
-		DownBytes *int64 `json:"down_bytes"`
-	}
-	work struct {
-		Client  *int     `json:"client"`
-		Steps   *int     `json:"steps"`
-		FLOPs   *float64 `json:"flops"`
-		UpBytes *int64   `json:"up_bytes"`
-	}
-	solveResponse struct {
-		Work []work `json:"work"`
-	}
-	endResponse struct {
-		FLOPs *float64 `json:"flops"`
-	}
-	metricValue struct {
-		Split string   `json:"split"`
-		Name  string   `json:"name"`
-		Value *float64 `json:"value"` // nil: not known
-	}
-	clientValues struct {
-		Split   string        `json:"split"`
-		Name    string        `json:"name"`
-		Devices list[int32]   `json:"devices"`
-		Values  list[float64] `json:"values"`
-	}
-	evaluateResponse struct {
-		Metrics   []metricValue  `json:"metrics"`
-		ModelHash string         `json:"model_hash"`
-		Clients   []clientValues `json:"clients"`
-	}
-	lossResponse struct {
-		Losses list[float64] `json:"losses"`
-	}
-	receiveResponse struct {
-		Taken *bool    `json:"taken"`
-		FLOPs *float64 `json:"flops"`
-	}
-	saveResponse struct {
-		SHA256 string `json:"sha256"`
-	}
-	emptyResponse struct{}
+// hello is the answer of a learner that has started.
+type hello struct {
+	name    string
+	can     []string
+	metrics []algorithms.NamedMetric
+}
+
+var helloFields = pipe.Object[hello]{
+	pipe.Required("v", func(d *pipe.Decoder, _ *hello) { d.Integer(version, version, "1, the version of the protocol") }),
+	pipe.Required("name", func(d *pipe.Decoder, h *hello) {
+		if h.name = d.Text(); h.name == "" || h.name != quote.Line(h.name) || len(h.name) > 100 {
+			d.Fail("must be the name of the learner, in one line of at most 100 bytes")
+		}
+	}),
+	pipe.Optional("can", func(d *pipe.Decoder, h *hello) {
+		h.can = pipe.List(d, h.can, "a list of abilities", func(d *pipe.Decoder, can *string) {
+			if *can = d.Text(); !slices.Contains(abilities, *can) {
+				d.Fail("must be one of %q", abilities)
+			}
+			if slices.Index(h.can, *can) >= 0 {
+				d.Fail("has %q twice", *can)
+			}
+		})
+	}),
+	pipe.Optional("metrics", func(d *pipe.Decoder, h *hello) {
+		h.metrics = pipe.List(d, h.metrics, "a list of metrics", metricFields.Read)
+	}),
+}
+
+var metricFields = pipe.Object[algorithms.NamedMetric]{
+	pipe.Optional("split", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Split = d.Text() }),
+	pipe.Optional("name", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Name = d.Text() }),
+	pipe.Optional("better", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Better = d.Text() }),
+	pipe.Optional("unit", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Unit = d.Text() }),
+}
+
+// usual is what a learner says of a run that it has started.
+type usual struct {
+	stepFLOPs float64
+	down, up  int // bytes
+	oneModel  bool
+}
+
+var startFields = pipe.Object[usual]{
+	pipe.Required("step_flops", func(d *pipe.Decoder, u *usual) {
+		u.stepFLOPs = d.Float(math.SmallestNonzeroFloat64, "a positive number: the most FLOPs of one step")
+	}),
+	pipe.Required("down_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.down) }),
+	pipe.Required("up_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.up) }),
+	pipe.Optional("one_model", func(d *pipe.Decoder, u *usual) { u.oneModel = d.Bool() }),
+}
+
+// work is the local work of a client.
+type work struct {
+	client int
+	algorithms.Work
+}
+
+var workFields = pipe.Object[work]{
+	pipe.Required("client", func(d *pipe.Decoder, w *work) { w.client = int(d.Integer(0, math.MaxInt32, aClient)) }),
+	pipe.Required("steps", func(d *pipe.Decoder, w *work) {
+		w.Steps = int(d.Integer(0, most, "a whole number of steps in [0, 2^53]"))
+	}),
+	pipe.Required("flops", func(d *pipe.Decoder, w *work) { readFLOPs(d, &w.FLOPs) }),
+	pipe.Required("up_bytes", func(d *pipe.Decoder, w *work) { readBytes(d, &w.Values) }),
+}
+
+var solveFields = pipe.Object[[]work]{
+	pipe.Required("work", func(d *pipe.Decoder, all *[]work) { *all = pipe.List(d, *all, "a list of work", workFields.Read) }),
+}
+
+var evaluateFields = pipe.Object[algorithms.Evaluation]{
+	pipe.Optional("metrics", func(d *pipe.Decoder, e *algorithms.Evaluation) {
+		e.Values = pipe.List(d, e.Values, "a list of metrics", valueFields.Read)
+	}),
+	pipe.Optional("model_hash", func(d *pipe.Decoder, e *algorithms.Evaluation) {
+		text := d.Text()
+		hash, err := strconv.ParseUint(text, 16, 64)
+		if e.Hash = hash; text != "" && (err != nil || len(text) != 16) {
+			d.Fail("must be 16 hexadecimal digits, not %q", quote.Cut(text))
+		}
+	}),
+	pipe.Optional("clients", func(d *pipe.Decoder, e *algorithms.Evaluation) {
+		e.Clients = pipe.List(d, e.Clients, "a list of metrics by client", clientFields.Read)
+	}),
+}
+
+var valueFields = pipe.Object[algorithms.NamedValue]{
+	pipe.Optional("split", func(d *pipe.Decoder, v *algorithms.NamedValue) { v.Split = d.Text() }),
+	pipe.Optional("name", func(d *pipe.Decoder, v *algorithms.NamedValue) { v.Name = d.Text() }),
+	pipe.Required("value", func(d *pipe.Decoder, v *algorithms.NamedValue) {
+		if v.Value = math.NaN(); !d.Null() {
+			v.Value = d.Float(-math.MaxFloat64, "a finite number or null")
+		}
+	}),
+}
+
+var clientFields = pipe.Object[algorithms.ClientMetric]{
+	pipe.Optional("split", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Split = d.Text() }),
+	pipe.Optional("name", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Name = d.Text() }),
+	pipe.Required("devices", func(d *pipe.Decoder, m *algorithms.ClientMetric) {
+		m.Clients = pipe.List(d, m.Clients, "a list of clients", func(d *pipe.Decoder, k *int32) { *k = int32(d.Integer(0, math.MaxInt32, aClient)) })
+	}),
+	pipe.Required("values", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Values = numbers(d) }),
+}
+
+// The answers of one number or text, and the empty one.
+var (
+	messageFields = pipe.Object[int]{pipe.Required("down_bytes", readBytes)}
+	endFields     = pipe.Object[float64]{pipe.Required("flops", readFLOPs)}
+	lossFields    = pipe.Object[[]float64]{pipe.Required("losses", func(d *pipe.Decoder, all *[]float64) { *all = numbers(d) })}
+	saveFields    = pipe.Object[string]{pipe.Required("sha256", func(d *pipe.Decoder, digest *string) { *digest = d.Text() })}
+	none          = reader(pipe.Object[struct{}]{}.Into(new(struct{})))
 )
 
-// list is a list of numbers. A null in it is an error, not 0.
-type list[T int32 | float64] []T
-
-// UnmarshalJSON reads the list.
-func (l *list[T]) UnmarshalJSON(text []byte) error {
-	if bytes.Contains(text, []byte("null")) {
-		return &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[T]()}
-	}
-	return json.Unmarshal(text, (*[]T)(l))
+// receipt is the answer to a response.
+type receipt struct {
+	taken bool
+	flops float64
 }
+
+var receiveFields = pipe.Object[receipt]{
+	pipe.Required("taken", func(d *pipe.Decoder, r *receipt) { r.taken = d.Bool() }),
+	pipe.Required("flops", func(d *pipe.Decoder, r *receipt) { readFLOPs(d, &r.flops) }),
+}
+
+const aClient = "the number of a client, from 0 on"
+
+func readBytes(d *pipe.Decoder, n *int) {
+	*n = int(d.Integer(0, min(most, math.MaxInt), "a whole number of bytes in [0, 2^53]")) // less on 32 bits
+}
+
+func readFLOPs(d *pipe.Decoder, x *float64) {
+	*x = d.Float(0, "a finite number of FLOPs, not negative")
+}
+
+func numbers(d *pipe.Decoder) []float64 {
+	return pipe.List(d, nil, "a list of numbers", func(d *pipe.Decoder, x *float64) { *x = d.Float(-math.MaxFloat64, "a finite number") })
+}
+
+// reader reads the line of an answer.
+type reader func(d *pipe.Decoder, line []byte) *pipe.Error
 
 // reportedError is the start of an error that the learner reports.
 const reportedError = "the learner reports: "
 
-// decode reads a response strictly. The error names the defect of the response, or is the
-// error that the learner reports.
-func decode(line []byte, into any) error {
+// read reads a line. The error names the defect of the line, or is the error that the
+// learner reports.
+func (r reader) read(line []byte) error {
 	var reported struct {
 		Error *string `json:"error"`
 	}
-	if json.Unmarshal(line, &reported) == nil && reported.Error != nil {
+	if bytes.Contains(line, []byte(`"error"`)) && json.Unmarshal(line, &reported, jsontext.AllowInvalidUTF8(true)) == nil && reported.Error != nil {
 		if *reported.Error == "" {
 			return errors.New("the learner reports an error without a text")
 		}
 		return fmt.Errorf(reportedError+"%s", quote.Line(*reported.Error))
 	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if bytes.Equal(bytes.TrimSpace(line), []byte("null")) {
-		return fmt.Errorf("answers null: must be a JSON object")
-	}
-	err := d.Decode(into)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			return fmt.Errorf("answers more than one value in a line: %s", excerpt(line))
-		}
+	switch err := r(new(pipe.Decoder), line); {
+	case err == nil:
 		return nil
+	case err.Field == "" || err.Kind == pipe.Syntax:
+		return fmt.Errorf("answers %s: %w", excerpt(line), err)
+	default:
+		return fmt.Errorf("answers with %w", err)
 	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field == "" {
-			return fmt.Errorf("answers %s: must be a JSON object", excerpt(line))
-		}
-		want := map[string]string{"float64": "a finite number", "int": "a whole number", "int32": "a whole number", "int64": "a whole number", "bool": "true or false", "string": "a string"}[wrong.Type.String()]
-		if want == "" {
-			want = "a list or an object"
-		}
-		return fmt.Errorf("answers with %s of type %s: must be %s", wrong.Field, wrong.Value, want)
-	}
-	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return fmt.Errorf("unknown field %s in the answer %s", name, excerpt(line))
-	}
-	hint := ""
-	if bytes.Contains(line, []byte("NaN")) || bytes.Contains(line, []byte("Infinity")) {
-		hint = ", which has no NaN and no Infinity"
-	}
-	return fmt.Errorf("answers with invalid JSON (%v)%s: %s", err, hint, excerpt(line))
 }
 
 // excerpt returns the start of a line for an error.

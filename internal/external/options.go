@@ -1,7 +1,6 @@
 package external
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -127,7 +128,7 @@ func plain(v any) any {
 		return out
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-			return json.Number(strconv.FormatFloat(v, 'f', 1, 64))
+			return jsontext.Value(strconv.FormatFloat(v, 'f', 1, 64))
 		}
 		return v
 	case time.Time:

@@ -49,13 +49,13 @@ func (a *Learner) save(path string) (digest string) {
 		a.fail("save", err)
 		return ""
 	}
-	var answer saveResponse
-	if !a.ask(request{Op: "save", Run: a.run, Path: path}, &answer) {
+	var said string
+	if !a.ask(request{Op: "save", Run: a.run, Path: path}, saveFields.Into(&said)) {
 		return ""
 	}
 	digest, err = digestOf(path)
-	if err == nil && digest != answer.SHA256 {
-		err = fmt.Errorf("sha256 = %q: the file %s has %s", answer.SHA256, path, digest)
+	if err == nil && digest != said {
+		err = fmt.Errorf("sha256 = %q: the file %s has %s", said, path, digest)
 	}
 	if err != nil {
 		a.fail("save", err)
@@ -76,7 +76,7 @@ func (a *Learner) load(path, digest string) error {
 	if now != digest {
 		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", a.About.Name, path)
 	}
-	if !a.ask(request{Op: "load", Run: a.run, Path: path}, &emptyResponse{}) {
+	if !a.ask(request{Op: "load", Run: a.run, Path: path}, none) {
 		return fmt.Errorf("%s: %w", a.About.Name, a.err)
 	}
 	return nil

@@ -56,6 +56,14 @@ func (o Object[T]) Decode(d *Decoder, line []byte, into *T) (seen uint64, failed
 	return seen, d.err
 }
 
+// Into returns a function that decodes a line.
+func (o Object[T]) Into(into *T) func(*Decoder, []byte) *Error {
+	return func(d *Decoder, line []byte) *Error {
+		_, failed := o.Decode(d, line, into)
+		return failed
+	}
+}
+
 // Read reads the next value, which must be an object.
 func (o Object[T]) Read(d *Decoder, into *T) { o.read(d, into) }
 

@@ -46,7 +46,7 @@ var layers = map[string]string{
 	"algorithms":                 "algorithms/compress algorithms/privacy config data mtl internal/elementary internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"algorithms/compress":        "config internal/kernel internal/rng",
 	"algorithms/privacy":         "config internal/elementary internal/rng internal/state",
-	"internal/external":          "algorithms config internal/child internal/quote internal/rng internal/state mtl",
+	"internal/external":          "algorithms config internal/child internal/pipe internal/quote internal/rng internal/state mtl",
 	"results":                    "config internal/columns internal/state",
 	"results/rundir":             "config internal/atomicfile internal/input internal/npy internal/quote internal/state results",
 	"plots":                      "results internal/atomicfile",
