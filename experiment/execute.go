@@ -156,7 +156,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 				return nil, nil, err
 			}
 			if shared != nil {
-				factory.New = shared.replay
+				factory.New = shared.New
 			}
 		}
 	}

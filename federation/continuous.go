@@ -48,7 +48,9 @@ func (f *Federation) askIfIdle(t int) {
 func (f *Federation) ask(t int) {
 	d := &f.devices[t]
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
-	f.clients.SetBytesDown(f.messageBytes(f.sendModel(t)))
+	size, err := f.method.Asynchronous.Send(t)
+	f.fail(err)
+	f.clients.SetBytesDown(f.messageBytes(size))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
 	f.async.unsolved = append(f.async.unsolved, int32(t))
 	if f.clients.DropsAnywhere(t) { // the phase depends on the work
@@ -78,8 +80,11 @@ func (f *Federation) solvePending() {
 // takeResponse takes the response of device t and asks another device afterwards.
 func (f *Federation) takeResponse(t int) {
 	f.async.failures = 0
-	taken, flops := f.receive(t)
+	taken, flops, err := f.method.Asynchronous.Receive(t)
+	f.fail(err)
 	if taken {
+		f.refuseNonFinite(t)
+		f.countCapped(t)
 		f.take(t)
 	} else {
 		f.tally.late++
@@ -113,7 +118,7 @@ func (f *Federation) serverDoneAt(flops float64) engine.Time {
 func (f *Federation) discardAttempt(t int) {
 	d := &f.devices[t]
 	if d.solved {
-		f.discard(t)
+		f.method.Discard(t)
 	} else if i := slices.Index(f.async.unsolved, int32(t)); i >= 0 {
 		f.async.unsolved = slices.Delete(f.async.unsolved, i, i+1)
 	}

@@ -11,6 +11,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
+	"fedsim/algorithms/replay"
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
@@ -159,8 +160,8 @@ type Federation struct {
 	nonfinite nonfinite
 	awaited   awaited
 	watchdog  watchdog
-	log       *replayLog // nil: there are no checkpoints
-	fetched   int64      // see fetch
+	recorder  *replay.Recorder // nil: there are no checkpoints
+	fetched   int64            // see fetch
 }
 
 // device is the state of a device on the server.
@@ -267,13 +268,8 @@ func New(s Setup) (*Federation, error) {
 	if s.Config.PartialShare > 0 {
 		f.part = newPartialWork(f)
 	}
-	if s.Checkpoint != nil || s.Resume != nil {
-		f.log = &replayLog{}
-	}
-	if s.Resume != nil {
-		if err := f.resume(s.Resume); err != nil {
-			return nil, err
-		}
+	if err := f.record(); err != nil {
+		return nil, err
 	}
 	if f.continuous() {
 		for t := range f.devices {
@@ -415,12 +411,13 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 		r.ClientMetrics, r.Client = nil, nil // they may exceed the memory
 		out.Rounds = append(out.Rounds, r)
 	}
-	var start results.Round
-	if f.replaying() {
-		start = f.log.rounds[0]
-	} else if start, err = f.evaluate(results.NewRound()); err == nil && f.clientsDue() {
-		err = f.evaluateClients(&start)
-	}
+	start := results.NewRound()
+	err = f.answer(&start, func() (err error) {
+		if start, err = f.evaluate(start); err == nil && f.clientsDue() {
+			err = f.evaluateClients(&start)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -440,7 +437,6 @@ loop:
 					return nil, err
 				}
 			}
-			again := f.replaying()
 			var r results.Round
 			if !f.aborted() {
 				r = f.runRound()
@@ -462,20 +458,23 @@ loop:
 				return over || metric.Reached(metric.Of(r), plan.StopAt.Value) && (lastOuter || !metric.Couples)
 			}
 			evaluated := f.round%plan.EvalEvery == 0 || last || over
-			switch {
-			case again:
-				r, err = f.checkReplayed(r)
-			case evaluated:
+			err = f.answer(&r, func() (err error) {
+				if !evaluated {
+					return nil
+				}
 				if r, err = f.evaluate(r); err == nil && (last || f.clientsDue() || stops(&r)) {
 					err = f.evaluateClients(&r)
 				}
+				return err
+			})
+			if err == nil {
+				err = f.recorder.EndRound()
 			}
 			if err != nil {
 				return nil, err
 			}
 			record(r)
-			if f.setup.Checkpoint != nil && !f.replaying() {
-				f.log.rounds = out.Rounds
+			if f.setup.Checkpoint != nil && !f.Replaying() {
 				if err := f.setup.Checkpoint(f); err != nil {
 					return nil, err
 				}
@@ -513,20 +512,19 @@ func (f *Federation) updateCoupling() error {
 	}
 	var next mtl.Coupling
 	var err error
-	updated := f.recorded(func() uint64 {
+	updated := false
+	f.recorder.Answer(func() {
 		w := f.setup.Problem.TaskModels(f.model())
-		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
-			return 0
-		}
-		return 1
-	})
+		next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer))
+		updated = err == nil
+	}, func(c *state.Coder) { c.Bool(&updated) })
 	if err != nil && err != mtl.ErrFixed {
 		return fmt.Errorf("updating Omega after round %d: %w", f.round, err)
 	}
-	if updated == 0 {
+	if !updated {
 		return nil
 	}
-	if !f.replaying() {
+	if next != nil { // not in a replay: the coupling is that of the checkpoint
 		f.method.SetCoupling(next)
 		f.coupling = next
 	}

@@ -290,8 +290,8 @@ func learning(t testing.TB) *mtl.Problem {
 	return p
 }
 
-// replay does round h of a method with all devices, without a federation.
-func replay(a algorithms.Algorithm, s Setup, h int) {
+// playRound does round h of a method with all devices, without a federation.
+func playRound(a algorithms.Algorithm, s Setup, h int) {
 	a.Begin()
 	for k := range s.Problem.Tasks() {
 		a.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(s.Seed, rng.Solve, k, h)})

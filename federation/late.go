@@ -40,7 +40,7 @@ func (f *Federation) checkLateWeights(c *config.Checker) {
 // weighLate gives the late updates that the round takes their factors.
 func (f *Federation) weighLate(all []int32) {
 	cfg, l := &f.setup.Config, &f.late
-	if cfg.LateWeights == lateEqual || !f.learns() || f.replaying() {
+	if cfg.LateWeights == lateEqual || !f.learns() {
 		return
 	}
 	l.fresh, l.late = l.fresh[:0], l.late[:0]

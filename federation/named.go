@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/results"
@@ -79,19 +80,13 @@ func clientMetrics(reported []algorithms.ClientMetric) []results.ClientMetric {
 	return values
 }
 
-// declares reports whether the method declares the named values of all rounds, or the metrics
-// of which they are statistics over clients.
-func (f *Federation) declares(rounds []results.Round) bool {
-	type key struct{ split, name string }
-	known := map[key]bool{}
-	for _, m := range results.WithStatistics(f.named) {
-		known[key{m.Split, m.Name}] = true
-	}
-	for i := range rounds {
-		for _, v := range rounds[i].Metrics {
-			if !known[key{v.Split, v.Name}] {
-				return false
-			}
+// declares reports whether the method declares the named values of a round, or the metrics of
+// which they are statistics over clients.
+func (f *Federation) declares(r *results.Round) bool {
+	declared := results.WithStatistics(f.named)
+	for _, v := range r.Metrics {
+		if !slices.ContainsFunc(declared, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
+			return false
 		}
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/engine"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -68,13 +69,13 @@ func (f *Federation) reportLosses(listed []int32) {
 	if r == nil || !r.losses {
 		return
 	}
-	if !f.replaying() {
-		var solved []int32
-		for _, t := range listed {
-			if f.devices[t].solved {
-				solved = append(solved, t)
-			}
+	var solved []int32
+	for _, t := range listed {
+		if f.devices[t].solved {
+			solved = append(solved, t)
 		}
+	}
+	f.recorder.Answer(func() {
 		if r.rows {
 			problem, w := f.setup.Problem, f.method.Model().W
 			f.setup.Pool.For(len(solved), func(i, _ int) {
@@ -82,27 +83,21 @@ func (f *Federation) reportLosses(listed []int32) {
 				c := &r.clients[t]
 				c.loss, c.rms = problem.LocalRMS(t, mtl.ModelRow(w, problem.TaskOf(t)))
 			})
-		} else {
-			losses := make([]float64, len(solved))
-			f.losses(solved, losses)
-			for i, t := range solved {
-				r.clients[t].loss = losses[i]
+			return
+		}
+		losses := make([]float64, len(solved))
+		f.losses(solved, losses)
+		for i, t := range solved {
+			r.clients[t].loss = losses[i]
+		}
+	}, func(c *state.Coder) {
+		for _, t := range solved {
+			report := &r.clients[t]
+			if c.Float64(&report.loss); r.rows {
+				c.Float64(&report.rms)
 			}
 		}
-	}
-	for _, t := range listed {
-		if c := &r.clients[t]; f.devices[t].solved {
-			c.loss = f.recordedLoss(c.loss)
-			if r.rows {
-				c.rms = f.recordedLoss(c.rms)
-			}
-		}
-	}
-}
-
-// recordedLoss records or replays a loss, which may be any number.
-func (f *Federation) recordedLoss(loss float64) float64 {
-	return math.Float64frombits(f.recorded(func() uint64 { return math.Float64bits(loss) }))
+	})
 }
 
 // losses evaluates the present global model on the training rows of each of the clients.

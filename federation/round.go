@@ -187,11 +187,11 @@ func (f *Federation) solve(listed []int32) {
 			return
 		}
 		f.devices[t].solved = true
-		if !together && !f.replaying() {
+		if !together {
 			f.setWork(t, f.method.Solve(f.request(t, worker)))
 		}
 	})
-	if together && !f.replaying() {
+	if together {
 		f.solveTogether(listed)
 	}
 	f.fail(f.nonfinite.err)
@@ -200,7 +200,6 @@ func (f *Federation) solve(listed []int32) {
 		f.clients.Stop()
 		return
 	}
-	f.recordWork(listed)
 	f.reportLosses(listed)
 	for _, t := range listed {
 		if d := &f.devices[t]; d.solved {
@@ -266,8 +265,7 @@ func (f *Federation) address() {
 		return
 	}
 	for _, t := range f.open.asked {
-		sent := f.recordedCount(func() int { return f.open.sent.To(int(t)) })
-		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent)+f.exchangedDown())
+		f.clients.SetBytesDownOf(int(t), f.messageBytes(f.open.sent.To(int(t)))+f.exchangedDown())
 	}
 }
 
@@ -376,7 +374,7 @@ func (f *Federation) close() {
 			}
 			f.take(int(t))
 		case d.responded:
-			f.discard(int(t))
+			f.method.Discard(int(t))
 			f.note(UpdateRefused, int(t), 0)
 			if f.part.drops(int(t)) {
 				f.tally.refused++
@@ -401,7 +399,7 @@ func (f *Federation) close() {
 func (f *Federation) endAttempt(t int, fresh bool) {
 	d := &f.devices[t]
 	if d.solved {
-		f.discard(t)
+		f.method.Discard(t)
 	}
 	f.clients.StopTimer(t)
 	switch {
@@ -412,4 +410,42 @@ func (f *Federation) endAttempt(t int, fresh bool) {
 		f.note(ResponseLate, t, 0)
 	}
 	f.clients.Cancel(t)
+}
+
+// beginRound opens a round of the method and returns the size of its message.
+func (f *Federation) beginRound() int {
+	var err error
+	f.open.sent, err = f.method.Begin()
+	f.fail(err)
+	return f.open.sent.Size
+}
+
+// endRound closes a round of the method and returns the server's work.
+func (f *Federation) endRound() float64 {
+	flops, err := f.method.End()
+	f.fail(err)
+	return flops
+}
+
+// commit makes the work of device t final.
+func (f *Federation) commit(t int) {
+	f.refuseNonFinite(t)
+	f.method.Commit(t, f.weight(t))
+	f.countCapped(t)
+}
+
+// weight returns the factor of the update of device t.
+func (f *Federation) weight(t int) float64 {
+	factor := f.lateFactor(t)
+	if f.weigher == nil {
+		return factor
+	}
+	return factor * f.weigher.Weight(&f.open, t)
+}
+
+// countCapped counts an update of capped work that the server has taken.
+func (f *Federation) countCapped(t int) {
+	if f.count.capped != nil && f.count.capped[t] {
+		f.count.taken++
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -165,11 +166,8 @@ func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
 // replays.
 func (s *Selection) evaluate(clients []int32, write func()) []float64 {
 	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
-	if !s.f.replaying() && len(clients) > 0 {
-		write()
-	}
-	for i := range s.losses {
-		s.losses[i] = s.f.recordedLoss(s.losses[i])
+	if len(clients) > 0 {
+		s.f.recorder.Answer(write, func(c *state.Coder) { c.Float64s(s.losses) })
 	}
 	return s.losses
 }

@@ -212,7 +212,7 @@ func TestOuterIterations(t *testing.T) {
 			twin.SetCoupling(c)
 		}
 		for range 4 {
-			replay(twin, s, h)
+			playRound(twin, s, h)
 			h++
 			r := out.Rounds[h]
 			if r.Round != h || r.Outer != outer {

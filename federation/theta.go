@@ -3,6 +3,7 @@ package federation
 import (
 	"math"
 
+	"fedsim/internal/state"
 	"fedsim/results"
 )
 
@@ -12,22 +13,32 @@ import (
 // gone: its theta is not known (NaN). thetas returns nil in rounds that are not
 // measured and for methods that cannot say. It costs no virtual time.
 func (f *Federation) thetas() []results.Theta {
-	if f.replaying() {
-		return f.log.rounds[f.round+1].Thetas
-	}
 	every := f.setup.Plan.ThetaEvery
 	if !f.method.About.Theta || every == 0 || (f.round+1)%every != 0 {
 		return nil
 	}
 	thetas := make([]results.Theta, len(f.devices))
-	f.setup.Pool.For(len(thetas), func(t, _ int) {
-		thetas[t] = results.Theta{Value: 1, Accepted: f.takes(t)}
-		if !thetas[t].Accepted {
-			return
+	var measured []int32
+	for t := range thetas {
+		switch x := &thetas[t]; {
+		case !f.takes(t):
+			x.Value = 1
+		case f.clients.Number(t) != f.round:
+			x.Accepted, x.Value = true, math.NaN()
+		default:
+			x.Accepted = true
+			measured = append(measured, int32(t))
 		}
-		if thetas[t].Value = math.NaN(); f.clients.Number(t) == f.round {
+	}
+	f.recorder.Answer(func() {
+		f.setup.Pool.For(len(measured), func(i, _ int) {
+			t := int(measured[i])
 			update := f.method.Inspected.Update(t)
 			thetas[t].Value = update.Theta(f.setup.Problem, t)
+		})
+	}, func(c *state.Coder) {
+		for _, t := range measured {
+			c.Float64(&thetas[t].Value)
 		}
 	})
 	return thetas

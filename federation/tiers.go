@@ -127,9 +127,7 @@ func (f *Federation) gathered(g int) (again bool) {
 	for _, t := range asked {
 		f.closeAttempt(int(t), true)
 	}
-	if !f.replaying() {
-		f.method.Tiered.Gather(g)
-	}
+	f.method.Tiered.Gather(g)
 	f.repeatHub(g)
 	return true
 }
@@ -148,7 +146,7 @@ func (f *Federation) closeAttempt(t int, commit bool) {
 	case held && !f.part.drops(t):
 		f.commit(t)
 	case d.solved:
-		f.discard(t)
+		f.method.Discard(t)
 	}
 	f.tiers.gave[t] = f.tiers.gave[t] || held
 	d.solved = false
@@ -187,7 +185,7 @@ func (f *Federation) repeatHub(g int) {
 
 // closeTiers forgets what hubs gathered whose reports the server does not take.
 func (f *Federation) closeTiers() {
-	if f.tiers == nil || f.replaying() {
+	if f.tiers == nil {
 		return
 	}
 	for g := range f.tiers.done {
