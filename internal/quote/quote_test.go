@@ -40,3 +40,9 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestWordsForAShell(t *testing.T) {
+	if got := Shell("fedsim", "my plan's", "", "run.seeds=[1]", "größe/x%1"); got != `fedsim 'my plan'\''s' '' 'run.seeds=[1]' größe/x%1` {
+		t.Error(got)
+	}
+}

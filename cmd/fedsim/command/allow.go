@@ -19,14 +19,14 @@ import (
 )
 
 // addAllow adds the flag --allow-external.
-func (f *runFlags) addAllow(cmd *cobra.Command) {
+func (f *computeFlags) addAllow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false, "start the programs of the scenario (methods.*.command) without asking")
 }
 
-// permit asks whether the programs that the runs of a scenario start may run. It prints
+// allow asks whether the programs that the runs of a scenario start may run. It prints
 // them first. Without a terminal it requires --allow-external. A caller must start none
 // before, and none after an error.
-func (f *runFlags) permit(cmd *cobra.Command, s *scenarios.Scenario) error {
+func (f *computeFlags) allow(cmd *cobra.Command, s *scenarios.Scenario) error {
 	programs := programsOf(s)
 	if len(programs) == 0 {
 		return nil

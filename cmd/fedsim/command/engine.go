@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/federation"
 	"fedsim/internal/driven"
 	"fedsim/results"
@@ -24,16 +24,20 @@ import (
 
 // engineFlags are the flags of fedsim engine.
 type engineFlags struct {
-	runFlags
-	cmd     *cobra.Command
-	writer  *rundir.Writer // nil before the op hello
-	watched *watch         // nil: no timelines
-	drawing error          // of figures
+	line []string // the command line
+	set  []string
+	directoryFlags
+	resumeFlags
+	timeline timelineFlags
+
+	cmd       *cobra.Command
+	directory *into.Directory // nil before the op hello
+	watched   *watch          // nil: no timelines
 }
 
 // newEngine returns the command. The manifest records line, the command line.
 func newEngine(line []string) *cobra.Command {
-	f := engineFlags{runFlags: runFlags{line: line}}
+	f := engineFlags{line: line}
 	cmd := &cobra.Command{
 		Use:   "engine SCENARIO",
 		Short: "Let another program drive a run over JSON lines",
@@ -61,10 +65,8 @@ with --resume DIR to continue: it must send the same lines again from the first 
 	}
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>-<method>)")
-	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
-	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
+	f.directoryFlags.add(cmd, "runs/<scenario name>-<method>")
+	f.addNoFigures(cmd)
 	f.timeline.add(flags)
 	f.resumeFlags.add(cmd)
 	flags.Lookup("resume").Usage = "resume the interrupted or killed run in this directory, or start it if there is no checkpoint"
@@ -85,8 +87,8 @@ func (f *engineFlags) serve(scenario string) (err error) {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a driver that has ended is an error of a write
 	defer func() {
-		if f.writer != nil {
-			err = discardDriven(f.writer, err)
+		if f.directory != nil {
+			err = f.directory.Close(err)
 		}
 	}()
 	err = driven.Serve(f.cmd.Context(), input, flushing{f.cmd.OutOrStdout()}, driven.Options{
@@ -96,15 +98,16 @@ func (f *engineFlags) serve(scenario string) (err error) {
 	if failed, ok := errors.AsType[*driven.Error](err); ok && failed.Code == driven.CodeVersion {
 		return usageError{err}
 	}
-	if err != nil || f.writer == nil {
+	if err != nil || f.directory == nil {
 		return err
 	}
-	for _, r := range f.writer.Runs() {
+	runs := f.directory.Writer.Runs()
+	for _, r := range runs {
 		for _, w := range r.Warnings {
 			printError(f.cmd.ErrOrStderr(), fmt.Errorf("warning: %s", w.Text))
 		}
 	}
-	return errors.Join(f.drawing, f.watched.write(f.cmd.ErrOrStderr()), stalls(f.writer.Runs()))
+	return errors.Join(f.directory.Undrawn, f.watched.write(f.cmd.ErrOrStderr()), stalls(runs))
 }
 
 // flushing writes each line at once.
@@ -118,18 +121,6 @@ func (w flushing) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// discardDriven is discard for a driven run, which its driver resumes.
-func discardDriven(w *rundir.Writer, err error) error {
-	if isUsage(err) {
-		w.DropCheckpoint()
-	}
-	err = errors.Join(err, w.Discard())
-	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) || !w.Resumable() {
-		return err
-	}
-	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then start the driver with --resume %s", err, w.Dir())
-}
-
 // open opens the run directory of the run that hello describes.
 func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, *driven.Error) {
 	s, err := scenarios.LoadDriven(scenario, f.set, scenarios.Driver{Method: h.Method, Seed: h.Seed})
@@ -140,22 +131,17 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
 	printNotes(f.cmd.ErrOrStderr(), s)
-	f.driver = &rundir.Driver{Name: h.Driver, Notes: h.Notes}
-	w, err := f.directory(s, h.Method)
-	if err != nil {
+	if f.directory, err = f.create(s, h); err != nil {
 		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
-	f.writer = w
 	run := &s.Experiments[0].Jobs[0].Candidates[0]
 	return &driven.Directory{
 		Run:         run,
 		Journal:     func(devices int) federation.Journal { return f.journal(run, devices) },
-		Checkpoints: f.policy(w),
-		Recorder:    w,
-		Finish: func(rows results.Rows, r results.Run, failed bool) (string, error) {
-			return f.finish(s, rows, r, failed)
-		},
-		Suspend: f.suspend,
+		Checkpoints: f.directory.Options().Checkpoints,
+		Recorder:    f.directory.Writer,
+		Finish:      f.finish,
+		Suspend:     f.suspend,
 	}, nil
 }
 
@@ -167,34 +153,33 @@ func (f *engineFlags) journal(run *scenarios.Run, devices int) federation.Journa
 	return f.watched.journal()(run, devices)
 }
 
-// directory creates the run directory, or opens that of an unfinished run.
-func (f *engineFlags) directory(s *scenarios.Scenario, method string) (*rundir.Writer, error) {
-	if f.resume == "" {
-		if f.out == "" {
-			f.out = filepath.Join("runs", s.Name+"-"+method)
-		}
-		return f.create(s, true)
+// create creates the run directory, or opens that of an unfinished run.
+func (f *engineFlags) create(s *scenarios.Scenario, h driven.Hello) (*into.Directory, error) {
+	o := f.options(f.line)
+	o.Driver, o.Every = &rundir.Driver{Name: h.Driver, Notes: h.Notes}, f.every()
+	o.Permit = requireMemory // a driven scenario starts no program
+	if f.resume != "" {
+		return f.reopen(f.cmd.ErrOrStderr(), s, o)
 	}
-	_, w, err := f.reopenAs(f.cmd, s)
-	return w, err
+	if o.Dir == "" {
+		o.Dir = filepath.Join("runs", s.Name+"-"+h.Method)
+	}
+	return into.Create(s, o)
 }
 
 // finish stores the run of a driver that is done or has failed.
-func (f *engineFlags) finish(s *scenarios.Scenario, rows results.Rows, r results.Run, failed bool) (string, error) {
-	w, state := f.writer, rundir.Complete
-	if failed {
-		if dropped(w, &r) {
-			return "", nil
-		}
-		state = rundir.Incomplete
+func (f *engineFlags) finish(rows results.Rows, r results.Run, failed bool) (string, error) {
+	d := f.directory
+	if failed && dropped(d.Writer, &r) {
+		return "", nil
 	}
 	if err := rows.End(r); err != nil {
 		return "", err
 	}
-	if !f.plain && !failed {
-		_, f.drawing = draw(w, s)
+	if failed {
+		return d.Writer.Dir(), d.Save()
 	}
-	return w.Dir(), w.Finish(state, ended())
+	return d.Writer.Dir(), d.Complete()
 }
 
 // dropped drops the checkpoint of a driver that ended before the end of round 1, and reports
@@ -209,19 +194,21 @@ func dropped(w *rundir.Writer, r *results.Run) bool {
 
 // suspend stores the rounds of a run that was interrupted, and why.
 func (f *engineFlags) suspend(rows results.Rows, r results.Run, why string) error {
-	w := f.writer
-	if dropped(w, &r) {
+	d := f.directory
+	if dropped(d.Writer, &r) {
 		return interrupted{why + ": interrupted before the end of the first round; nothing is saved", driven.ErrInterrupted}
 	}
-	hint := fmt.Sprintf("resume by starting the driver with --resume %s", w.Dir())
-	if len(r.Rounds) == 0 {
-		if err := w.Suspend(); err != nil {
+	hint := fmt.Sprintf("resume by starting the driver with --resume %s", d.Writer.Dir())
+	if len(r.Rounds) > 0 {
+		if err := rows.End(r); err != nil {
 			return err
 		}
-		return interrupted{why + ": interrupted before the end of the first round; " + hint, driven.ErrInterrupted}
 	}
-	if err := errors.Join(rows.End(r), w.Finish(rundir.Incomplete, ended())); err != nil {
+	if err := d.Save(); err != nil {
 		return err
 	}
-	return interrupted{fmt.Sprintf("%s: interrupted after round %d; results so far: %s; %s", why, r.Rounds[len(r.Rounds)-1].Round, w.Dir(), hint), driven.ErrInterrupted}
+	if len(r.Rounds) == 0 {
+		return interrupted{why + ": interrupted before the end of the first round; " + hint, driven.ErrInterrupted}
+	}
+	return interrupted{fmt.Sprintf("%s: interrupted after round %d; results so far: %s; %s", why, r.Rounds[len(r.Rounds)-1].Round, d.Writer.Dir(), hint), driven.ErrInterrupted}
 }

@@ -63,6 +63,7 @@ var layers = map[string]string{
 	"internal/report/serve":      "internal/clusters/work internal/report results results/rundir",
 	"internal/theory":            "mtl internal/elementary internal/kernel internal/linalg",
 	"experiment":                 "internal/theory algorithms algorithms/replay internal/external config data devices engine federation internal/analysis/ledger mtl network results scenarios internal/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
+	"experiment/into":            "config experiment internal/checkpoint internal/crossval internal/quote plots results results/rundir scenarios",
 	"internal/clusters/submit":   "config internal/clusters/plan internal/clusters/work internal/child internal/input internal/quote",
 	"internal/clusters/plan":     "config experiment internal/atomicfile internal/input internal/crossval results/rundir scenarios",
 	"internal/clusters/work":     "experiment internal/clusters/plan internal/atomicfile internal/input internal/quote internal/crossval results results/rundir scenarios",

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
-	"fedsim/internal/checkpoint"
+	"fedsim/experiment/into"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/crossval"
@@ -24,7 +24,8 @@ import (
 
 // mergeFlags are the flags of fedsim merge.
 type mergeFlags struct {
-	runFlags
+	directoryFlags
+	outputFlags
 	partial bool
 }
 
@@ -51,12 +52,10 @@ directory is complete but for figures, they are drawn.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.merge(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>)")
-	completeFlag(cmd, "out", completeDirectory)
+	f.directoryFlags.add(cmd, "runs/<scenario name>")
 	flags.BoolVar(&f.partial, "partial", false, "merge the finished runs if others are missing")
-	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
-	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
-	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
+	f.addNoFigures(cmd)
+	f.addJSON(cmd)
 	f.addQuiet(cmd)
 	return cmd
 }
@@ -69,23 +68,19 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	if len(m.lacking) > 0 && !f.partial {
 		return m.missing()
 	}
-	f.line = m.Plan.Command
-	about, err := f.about(m.Scenario)
-	if err != nil {
-		return err
-	}
-	w, err := f.createAs(m.Scenario, about)
+	o := f.options(m.Plan.Command)
+	o.Whole, o.Compute.Shared = true, m.Shared()
+	d, err := into.Create(m.Scenario, o)
 	if errors.Is(err, rundir.ErrExists) {
-		return f.complete(cmd, f.dirOf(m.Scenario), about, err)
+		return f.complete(cmd, o.DirOf(m.Scenario), m, err)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Discard()) }()
-	err = m.take(cmd, w)
-	var made []*crossval.Result
+	defer func() { err = d.Close(err) }()
+	err = m.take(cmd, d.Writer)
 	if err == nil {
-		made, err = m.tables(cmd, w)
+		err = m.tables(cmd, d)
 	}
 	if err == nil {
 		err = cmd.Context().Err()
@@ -93,20 +88,27 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	if experiment.Interrupted(err) {
 		return interrupted{"interrupted: nothing is written; merge again", err}
 	}
+	if err == nil {
+		err = d.Complete()
+	}
 	if err != nil {
 		return err
 	}
-	return f.conclude(cmd, w, m.Scenario, made, nil)
+	return f.conclude(cmd, d, nil)
 }
 
 // complete draws the missing figures of a run directory that an earlier merge has made. Without
 // any, it returns the error that there is a complete run.
-func (f *mergeFlags) complete(cmd *cobra.Command, dir string, about rundir.About, exists error) error {
+func (f *mergeFlags) complete(cmd *cobra.Command, dir string, m *merging, exists error) error {
 	there, err := rundir.Read(dir)
-	if err != nil || !bytes.Equal(there.Scenario, about.Scenario) {
+	if err != nil {
+		return err
+	}
+	resolved, err := m.Scenario.Resolved()
+	if err != nil || !bytes.Equal(there.Scenario, resolved) {
 		return cmp.Or(err, exists)
 	}
-	if drew, err := f.drawMissing(cmd, dir, there); drew || err != nil {
+	if drew, err := f.drawMissing(f.text(cmd), dir, there); drew || err != nil {
 		return err
 	}
 	return exists
@@ -233,10 +235,11 @@ func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.G
 }
 
 // tables makes the tables of which all data sets are there.
-func (m *merging) tables(cmd *cobra.Command, w *rundir.Writer) ([]*crossval.Result, error) {
+func (m *merging) tables(cmd *cobra.Command, d *into.Directory) error {
 	whole := *m.Scenario
-	whole.Tables = m.wholeTables(w.Absent())
-	return addTables(cmd.Context(), w, &whole, crossval.Options{Shared: checkpoint.Policy{Store: m.Shared(), Clock: time.Now}})
+	whole.Tables = m.wholeTables(d.Writer.Absent())
+	d.Scenario = &whole
+	return d.MakeTables(cmd.Context())
 }
 
 // wholeTables returns the tables without those of which a data set is absent.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"fedsim/internal/clusters/work"
@@ -111,11 +110,11 @@ func (s planState) left() string {
 
 // advice says in a line what to do next.
 func (s planState) advice() string {
-	submit := "fedsim submit " + argument(s.Directory) + " --engine ENGINE"
+	submit := "fedsim submit " + quote.Shell(s.Directory) + " --engine ENGINE"
 	failed := s.Groups.Failed+s.Needs.Failed > 0
 	switch s.Next {
 	case nextMerge:
-		return "fedsim merge " + argument(s.Directory)
+		return "fedsim merge " + quote.Shell(s.Directory)
 	case nextSubmit:
 		return submit
 	case nextWait:
@@ -123,18 +122,7 @@ func (s planState) advice() string {
 			return "wait; then " + submit
 		}
 	}
-	return "wait; fedsim serve " + argument(s.Directory) + " shows the curves"
-}
-
-// argument quotes a word for a shell if necessary.
-func argument(word string) string {
-	special := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "wait; fedsim serve " + quote.Shell(s.Directory) + " shows the curves"
 }
 
 func (s planState) text(width, rows int) string {

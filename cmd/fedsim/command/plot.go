@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/experiment/into"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -82,12 +83,13 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	case len(dirs) > 1 || p.x != "" || p.y != "":
 		return usagef("these figures are not those of the run directory: choose another directory with --out")
 	default:
-		return drawWithin(cmd.OutOrStdout(), dirs[0], scenario, runs)
+		files, err := into.Redraw(dirs[0], scenario, runs)
+		return errors.Join(err, printFigures(cmd.OutOrStdout(), filepath.Join(dirs[0], "figures"), files))
 	}
 	if err != nil {
 		return err
 	}
-	files, err := drawInto(out, scenario, runs)
+	files, err := into.Draw(out, scenario, runs)
 	return errors.Join(err, printFigures(cmd.OutOrStdout(), out, files))
 }
 
@@ -162,21 +164,4 @@ func addRuns(runs, other []results.Run, dir string) ([]results.Run, error) {
 		runs = append(runs, r)
 	}
 	return runs, nil
-}
-
-// makeWithin creates a folder in a directory, unless it exists. A link to a place
-// outside the directory is an error.
-func makeWithin(dir, folder string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	err = root.MkdirAll(folder, 0o777)
-	if err == nil {
-		_, err = root.Stat(folder)
-	}
-	if err := errors.Join(err, root.Close()); err != nil {
-		return fmt.Errorf("%s: cannot write figures here: %w: choose another directory with --out", filepath.Join(dir, folder), err)
-	}
-	return nil
 }

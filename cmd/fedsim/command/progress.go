@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/internal/columns"
-	"fedsim/internal/crossval"
 	"fedsim/results"
 )
 
@@ -64,7 +64,11 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 
 // update displays x, unless the last update is too recent.
 func (p *progress) update(x experiment.Progress) {
-	p.show(x.Done, x.Total, "runs", x.Share, x.Before, x.Phase, x.Run)
+	what := "runs"
+	if x.Phase == into.PhaseTables {
+		what = "fits"
+	}
+	p.show(x.Done, x.Total, what, x.Share, x.Before, x.Phase, x.Run)
 }
 
 // minEstimate is the shortest time for which an estimate is printed.
@@ -109,11 +113,6 @@ func (p *progress) estimate(figures float64, workers int) func(experiment.Estima
 		p.end() // clear the line on a terminal
 		_, _ = fmt.Fprintln(p.out, columns.Wrap(text, columns.Width, 0))
 	}
-}
-
-// table displays the progress of a table.
-func (p *progress) table(x crossval.Progress) {
-	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), 0, "cross-validating", x.Set+", "+x.Model)
 }
 
 // progressLine is a line of progress in JSON (docs/json.md).

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fedsim/internal/columns"
+	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -77,7 +78,7 @@ func (s runState) ended() (bool, error) {
 	case s.State == rundir.Complete:
 		return true, nil
 	default:
-		return true, fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s", s.Directory, argument(s.Directory))
+		return true, fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s", s.Directory, quote.Shell(s.Directory))
 	}
 }
 
@@ -101,9 +102,9 @@ func (s runState) text(width, rows int) string {
 	var b strings.Builder
 	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(counts, "runs: ")}, width))
 	next := map[string]string{
-		nextWait:   "wait; fedsim serve " + argument(s.Directory) + " shows the curves",
-		nextResume: "fedsim run --resume " + argument(s.Directory),
-		nextReport: "fedsim report " + argument(s.Directory),
+		nextWait:   "wait; fedsim serve " + quote.Shell(s.Directory) + " shows the curves",
+		nextResume: "fedsim run --resume " + quote.Shell(s.Directory),
+		nextReport: "fedsim report " + quote.Shell(s.Directory),
 	}[s.Next]
 	b.WriteString("next:   " + next + "\n")
 	if len(s.UnderWay) == 0 {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
 	"fedsim/internal/traces"
@@ -66,12 +68,13 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[config.Problem](err); ok {
 		return true
 	}
-	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign) || errors.Is(err, work.ErrNoPlan)
+	return slices.ContainsFunc([]error{rundir.ErrExists, rundir.ErrUnfinished, rundir.ErrForeign, work.ErrNoPlan, into.ErrOther, into.ErrDriven},
+		func(usage error) bool { return errors.Is(err, usage) })
 }
 
 // printNotes prints the notes of a scenario, and what its runs use in place of missing files.
 func printNotes(w io.Writer, s *scenarios.Scenario) {
-	for _, text := range runSources(s, true) {
+	for _, text := range s.DataSources(true) {
 		printLine(w, "note: data: "+text, false)
 	}
 	for _, note := range s.Notes {

@@ -115,9 +115,6 @@ func TestStatusAdvice(t *testing.T) {
 			t.Errorf("%s: %s, must be %s: %s", x.s.Next, x.s.advice(), x.next, x.advice)
 		}
 	}
-	if got := argument("my plan's"); got != `'my plan'\''s'` {
-		t.Error(got)
-	}
 }
 
 // counted is a subject of a test.

@@ -32,7 +32,7 @@ type submitFlags struct {
 	print            bool
 	json             bool
 	progress         string
-	allow            runFlags // --allow-external
+	programs         computeFlags // --allow-external
 }
 
 func newSubmit() *cobra.Command {
@@ -81,7 +81,7 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 	flags.BoolVar(&f.json, "json", false, "print what was sent as JSON (docs/json.md)")
 	flags.StringVar(&f.progress, "progress", progressAuto, "show progress of local on standard error: "+strings.Join(progressNames, ", "))
 	completeFlag(cmd, "progress", oneOf(progressNames))
-	f.allow.addAllow(cmd)
+	f.programs.addAllow(cmd)
 	return cmd
 }
 
@@ -157,9 +157,9 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 	}
 	of.missing = submit.Look(d.Plan, state, f.tasks)
 	if of.missing.Groups == 0 {
-		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups), "group"), submit.Quote(dir)))
+		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups), "group"), quote.Shell(dir)))
 	}
-	if err := f.allow.permit(cmd, d.Scenario); err != nil {
+	if err := f.programs.allow(cmd, d.Scenario); err != nil {
 		return err
 	}
 	j, err := f.job(of, d.Plan, len(programsOf(d.Scenario)) > 0)

@@ -10,6 +10,7 @@ import (
 
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/clusters/work"
+	"fedsim/internal/quote"
 )
 
 // progressEvery is the time between two looks at a plan directory.
@@ -23,7 +24,7 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission, d *work.Dir, j *
 	}
 	n = min(n, len(d.Plan.Groups)+len(d.Plan.Needs)) // the others have nothing to do
 	if f.print {
-		line := submit.Quote(j.Command...)
+		line := quote.Shell(j.Command...)
 		for range n {
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), line+" &"); err != nil {
 				return err
@@ -49,13 +50,13 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission, d *work.Dir, j *
 	m := of.missing
 	switch left := state.Groups.Total - state.Groups.Done; {
 	case left == 0:
-		line := fmt.Sprintf("done: %s by %s; next: fedsim merge %s", count(m.Groups, "group"), count(n, "worker"), submit.Quote(of.named))
+		line := fmt.Sprintf("done: %s by %s; next: fedsim merge %s", count(m.Groups, "group"), count(n, "worker"), quote.Shell(of.named))
 		return f.report(cmd, &sent{Engine: engineLocal, Tasks: n, Groups: m.Groups, Running: m.Running, TimeS: m.TimeS}, line)
 	case stopped:
 		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(left, "group")), context.Canceled}
 	default:
 		return fmt.Errorf("%s left; %s and %s failed: \"fedsim status %s\" says why",
-			count(left, "group"), count(state.Groups.Failed, "group"), count(state.Needs.Failed, "prerequisite"), submit.Quote(of.named))
+			count(left, "group"), count(state.Groups.Failed, "group"), count(state.Needs.Failed, "prerequisite"), quote.Shell(of.named))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"fedsim/experiment"
-	"fedsim/internal/crossval"
+	"fedsim/experiment/into"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -138,28 +138,28 @@ type trialSummary struct {
 type number = results.Number
 
 // newSummary summarizes the runs and tables of a scenario.
-func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) summary {
+func newSummary(s *scenarios.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
 	sum := summary{
-		Scenario: s.Name, State: state, Directory: w.Dir(),
+		Scenario: s.Name, State: state, Directory: dir,
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},
-		Edges: results.EdgesOf(w.Runs()), Searched: results.SearchedOf(w.Runs()), Absent: append([]string{}, w.Absent()...),
+		Edges: results.EdgesOf(runs), Searched: results.SearchedOf(runs), Absent: append([]string{}, absent...),
 	}
 	for _, name := range figures {
-		sum.Figures = append(sum.Figures, filepath.Join(w.Dir(), "figures", name))
+		sum.Figures = append(sum.Figures, filepath.Join(dir, "figures", name))
 	}
 	targets := s.Targets()
-	for _, e := range results.Summary(w.Runs(), targets).Experiments {
+	for _, e := range results.Summary(runs, targets).Experiments {
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), Rows: []rowSummary{}, Errors: []errorSummary{}}
 		for _, b := range e.Blocks {
 			for i := range b.Rows {
 				of.Rows = append(of.Rows, newRowSummary(&e, &b.Rows[i], b.Point))
 			}
 		}
-		of.addErrors(w.Runs())
+		of.addErrors(runs)
 		sum.Experiments = append(sum.Experiments, of)
 	}
 	for _, r := range made {
-		sum.Tables = append(sum.Tables, newTableSummary(r, w.Dir()))
+		sum.Tables = append(sum.Tables, newTableSummary(r, dir))
 	}
 	return sum
 }
@@ -189,7 +189,7 @@ func newRowSummary(e *results.ExperimentTable, r *results.Row, point []results.S
 	return row
 }
 
-func newTableSummary(r *crossval.Result, dir string) tableSummary {
+func newTableSummary(r *into.Table, dir string) tableSummary {
 	t := tableSummary{Name: r.Name, Files: []string{}, Cells: []cellSummary{}}
 	for _, file := range r.Files() {
 		t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/internal/columns"
 	"fedsim/internal/theory"
 	"fedsim/plots"
@@ -27,14 +27,18 @@ const chartFile = "theory-bound"
 
 // theoryFlags are the flags of fedsim theory.
 type theoryFlags struct {
-	runFlags
+	line []string // the command line
+	set  []string
+	directoryFlags
+	computeFlags
+	outputFlags
 	target float64
 	seeds  int
 }
 
 // newTheory returns the command. The manifest records line, the command line.
 func newTheory(line []string) *cobra.Command {
-	f := theoryFlags{runFlags: runFlags{line: line}}
+	f := theoryFlags{line: line}
 	cmd := &cobra.Command{
 		Use:   "theory SCENARIO",
 		Short: "Compare the convergence of a scenario with the paper's theorems",
@@ -65,10 +69,8 @@ run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 	flags := cmd.Flags()
 	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\")")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with seeds 1 to N; 0: the seeds of the scenario")
-	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>-theory)")
-	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
-	f.addComputing(cmd)
+	f.directoryFlags.add(cmd, "runs/<scenario name>-theory")
+	f.computeFlags.add(cmd)
 	f.addQuiet(cmd)
 	return cmd
 }
@@ -80,7 +82,7 @@ func (f *theoryFlags) check() error {
 	case f.seeds < 0:
 		return usagef("--seeds=%d: must not be negative; 0 uses the seeds of the scenario", f.seeds)
 	default:
-		return f.runFlags.check()
+		return f.computeFlags.check(f.quiet)
 	}
 }
 
@@ -116,45 +118,43 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if f.out == "" {
 		f.out = filepath.Join("runs", scenario.Name+"-theory")
 	}
-	if err := f.permit(cmd, scenario); err != nil {
-		return err
-	}
-	w, err := f.create(scenario, false)
+	p := f.display(cmd, f.quiet)
+	o := f.directoryFlags.options(f.line)
+	o.Compute, o.Permit, o.Whole = f.computeFlags.options(cmd), f.permit(cmd), true
+	o.Compute.Progress = p.update
+	d, err := into.Create(scenario, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Discard()) }()
+	defer func() { err = d.Close(err) }()
 	stop, err := f.profiles.start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	p := f.newProgress(cmd)
-	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, experiment.Options{
-		Memory:  machineMemory(),
-		Workers: f.workers, Queue: f.queue,
-		Progress: p.update, Recorder: w, Clock: time.Now,
-	})
+	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, d.Options())
 	p.end()
 	if err != nil {
-		if experiment.Interrupted(err) {
-			return f.saveInterrupted(cmd, w, scenario, nil, err)
+		if !experiment.Interrupted(err) {
+			return err
 		}
-		return err
+		if err := d.Save(); err != nil {
+			return err
+		}
+		return f.interrupted(cmd, d, err)
 	}
-	figures, drawn := draw(w, scenario)
-	chart, failed := drawTheory(w, found)
+	chart, failed := drawTheory(d.Writer, found)
 	// Save the results even if drawing failed.
-	if err := w.Finish(rundir.Complete, ended()); err != nil {
-		return errors.Join(drawn, failed, err)
+	if err := d.Complete(); err != nil {
+		return errors.Join(failed, err)
 	}
 	if err := writeTheory(f.text(cmd), found); err != nil {
 		return err
 	}
-	if err := printPaths(f.text(cmd), w, append(chart, figures...)); err != nil {
+	if err := printPaths(f.text(cmd), d.Writer.Dir(), append(chart, d.Figures...)); err != nil {
 		return err
 	}
-	return errors.Join(drawn, failed, broken(found), stalls(w.Runs()))
+	return errors.Join(d.Undrawn, failed, broken(found), stalls(d.Writer.Runs()))
 }
 
 // drawTheory draws the measurements and the bounds.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +15,15 @@ import (
 	"fedsim/scenarios"
 )
 
+// tuneFlags are the flags of fedsim tune.
+type tuneFlags struct {
+	set  []string
+	json bool
+	computeFlags
+}
+
 func newTune() *cobra.Command {
-	f := runFlags{}
+	var f tuneFlags
 	cmd := &cobra.Command{
 		Use:   "tune SCENARIO",
 		Short: "Run the tuning grids of a scenario and print the winners",
@@ -45,12 +51,12 @@ command saves nothing.`,
 	}
 	addSet(cmd, &f.set, "")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the grids as JSON (docs/json.md)")
-	f.addComputing(cmd)
+	f.computeFlags.add(cmd)
 	return cmd
 }
 
-func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
-	if err := f.check(); err != nil {
+func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
+	if err := f.check(false); err != nil {
 		return err
 	}
 	scenario, err := scenarios.Load(name, f.set)
@@ -58,10 +64,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	printNotes(cmd.ErrOrStderr(), scenario)
-	if err := requireMemory(scenario); err != nil {
-		return err
-	}
-	if err := f.permit(cmd, scenario); err != nil {
+	if err := f.permit(cmd)(scenario); err != nil {
 		return err
 	}
 	stop, err := f.profiles.start()
@@ -69,12 +72,10 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
-	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, experiment.Options{
-		Memory:  machineMemory(),
-		Workers: f.workers, Queue: f.queue, Progress: p.update, Estimate: p.estimate(0, f.workers), Clock: time.Now,
-		Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
-	})
+	p := f.display(cmd, false)
+	o := f.options(cmd)
+	o.Progress, o.Estimate = p.update, p.estimate(0, f.workers)
+	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, o)
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {

@@ -12,19 +12,22 @@ import (
 
 	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/internal/clusters/work"
 )
 
 // workFlags are the flags of fedsim work.
 type workFlags struct {
-	runFlags // workers, checkpoint, quiet and allowExternal
-	part     string
-	maxTime  time.Duration
-	retry    bool
+	computeFlags // workers and allowExternal
+	resumeFlags  // checkpoint
+	outputFlags  // quiet
+	part         string
+	maxTime      time.Duration
+	retry        bool
 }
 
 func newWork() *cobra.Command {
-	f := workFlags{runFlags: runFlags{queue: engine.DefaultQueue, progress: progressNone}}
+	f := workFlags{computeFlags: computeFlags{queue: engine.DefaultQueue, progress: progressNone}}
 	cmd := &cobra.Command{
 		Use:   "work DIR",
 		Short: "Do groups of a plan that are not done",
@@ -62,7 +65,7 @@ longer is checkpointed and counts as failed; a longer time continues it.`,
 
 func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	defer ignoreTerminate()()
-	if err := errors.Join(f.check(), f.resumeFlags.check(cmd)); err != nil {
+	if err := errors.Join(f.computeFlags.check(false), f.resumeFlags.check(cmd)); err != nil {
 		return err
 	}
 	if f.maxTime < 0 {
@@ -76,18 +79,20 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.permit(cmd, d.Scenario); err != nil {
+	if err := f.permit(cmd)(d.Scenario); err != nil {
 		return err
 	}
-	if err := requireMemory(d.Scenario); err != nil {
-		return err
-	}
-	f.line = d.Plan.Command
-	about, err := f.about(d.Scenario)
+	var directory directoryFlags
+	o := directory.options(d.Plan.Command)
+	o.Every = f.every()
+	about, err := into.About(d.Scenario, o)
 	if err != nil {
 		return err
 	}
-	about.Resumable = true
+	compute := f.options(cmd)
+	if o.Every > 0 {
+		compute.Checkpoints = experiment.CheckpointPolicy{Every: o.Every, Clock: time.Now}
+	}
 	if !cmd.Flags().Changed("max-time") {
 		f.maxTime = time.Duration(d.Plan.MaxTimeS * float64(time.Second))
 	}
@@ -102,10 +107,8 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	}
 	waitsForRounds(cmd.Context())
 	err = d.Work(cmd.Context(), work.Options{
-		Part: part, MaxTime: f.maxTime, Retry: f.retry, By: by, About: about, DataFolder: os.Getenv(dataFolder), Note: note,
-		Run: experiment.Options{
-			Workers: f.workers, Queue: f.queue, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd), Checkpoints: f.policy(nil),
-		},
+		Part: part, MaxTime: f.maxTime, Retry: f.retry, By: by, About: about, DataFolder: o.DataFolder, Note: note,
+		Run:   compute,
 		Stale: staleAfter,
 	})
 	if experiment.Interrupted(err) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fedsim/internal/quote"
 )
 
 // Job is what a template can use.
@@ -83,7 +85,7 @@ func (j *Job) Options() []string {
 	j.passed = true
 	var lines []string
 	for _, words := range j.options {
-		lines = append(lines, Quote(words...))
+		lines = append(lines, quote.Shell(words...))
 	}
 	return lines
 }

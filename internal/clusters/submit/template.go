@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"fedsim/config"
+	"fedsim/internal/quote"
 )
 
 //go:embed engines
@@ -174,22 +175,8 @@ func shell(words any) (string, error) {
 	default:
 		return "", fmt.Errorf("quote takes a text or a list of texts, not %T", words)
 	}
-	return Quote(list...), nil
+	return quote.Shell(list...), nil
 }
-
-// Quote quotes words for a POSIX shell.
-func Quote(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if quoted[i] = w; !plain.MatchString(w) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// plain matches the words that a shell takes as they are.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:,=+@-]+$`)
 
 // inJSON returns a value as JSON, which is YAML too.
 func inJSON(x any) (string, error) {

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/experiment/into"
+	"fedsim/scenarios"
+)
+
+// computeFlags are the flags that affect how results are computed, not the results.
+type computeFlags struct {
+	workers       int
+	queue         string
+	progress      string
+	allowExternal bool // start the programs of the scenario without asking
+	profiles      profiles
+}
+
+func (f *computeFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
+	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+" (does not change results)")
+	f.addAllow(cmd)
+	f.profiles.add(flags)
+	flags.StringVar(&f.progress, "progress", progressAuto, "show progress on standard error: "+strings.Join(progressNames, ", "))
+	completeFlag(cmd, "queue", oneOf(engine.Queues()))
+	completeFlag(cmd, "progress", oneOf(progressNames))
+}
+
+// check checks the values of flags; quiet: errors only are printed.
+func (f *computeFlags) check(quiet bool) error {
+	switch {
+	case quiet && (f.progress == progressPlain || f.progress == progressJSON):
+		return usagef("--quiet: cannot be combined with --progress=%s", f.progress)
+	case f.workers < 0:
+		return usagef("--workers=%d: must not be negative; 0 uses all cores", f.workers)
+	case !slices.Contains(engine.Queues(), f.queue):
+		return usagef("--queue=%s: must be one of %s", f.queue, strings.Join(engine.Queues(), ", "))
+	case !slices.Contains(progressNames, f.progress):
+		return usagef("--progress=%s: must be one of %s", f.progress, strings.Join(progressNames, ", "))
+	default:
+		return nil
+	}
+}
+
+// display returns the display of progress that the flags request.
+func (f *computeFlags) display(cmd *cobra.Command, quiet bool) *progress {
+	kind := f.progress
+	if quiet {
+		kind = progressNone
+	}
+	return newProgress(cmd.ErrOrStderr(), kind, time.Now)
+}
+
+// options returns how a command computes runs.
+func (f *computeFlags) options(cmd *cobra.Command) experiment.Options {
+	return experiment.Options{
+		Workers: f.workers, Queue: f.queue, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
+	}
+}
+
+// permit returns an error if a scenario may not start its programs, or needs more memory than
+// there is.
+func (f *computeFlags) permit(cmd *cobra.Command) func(*scenarios.Scenario) error {
+	return func(s *scenarios.Scenario) error {
+		if err := f.allow(cmd, s); err != nil {
+			return err
+		}
+		return requireMemory(s)
+	}
+}
+
+// directoryFlags are the flags of commands that make a run directory.
+type directoryFlags struct {
+	out       string
+	force     bool
+	noFigures bool
+}
+
+// add adds the flags; byDefault is the default directory.
+func (f *directoryFlags) add(cmd *cobra.Command, byDefault string) {
+	cmd.Flags().StringVar(&f.out, "out", "", "run directory (default "+byDefault+")")
+	completeFlag(cmd, "out", completeDirectory)
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
+}
+
+// addNoFigures adds the flag --no-figures.
+func (f *directoryFlags) addNoFigures(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.noFigures, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
+}
+
+// options returns where a command with a command line runs a scenario into.
+func (f *directoryFlags) options(line []string) into.Options {
+	return into.Options{
+		Dir: f.out, Force: f.force, NoFigures: f.noFigures, DataFolder: os.Getenv(dataFolder),
+		Version: readVersion().String(), Command: line, End: ended,
+	}
+}
+
+// outputFlags are the flags of commands that print a summary.
+type outputFlags struct {
+	quiet bool
+	json  bool
+	all   bool // print all tables
+}
+
+// addQuiet adds the flag --quiet.
+func (f *outputFlags) addQuiet(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, programs that are started, and JSON if --json is given")
+}
+
+// addJSON adds the flag --json.
+func (f *outputFlags) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
+}
+
+// text returns the writer for text output.
+func (f *outputFlags) text(cmd *cobra.Command) io.Writer {
+	if f.quiet || f.json {
+		return io.Discard
+	}
+	return cmd.OutOrStdout()
+}
+
+// notes returns the writer for notes.
+func (f *outputFlags) notes(cmd *cobra.Command) io.Writer {
+	if f.quiet {
+		return io.Discard
+	}
+	return cmd.ErrOrStderr()
+}

@@ -1,0 +1,254 @@
+// Package into runs a scenario into a run directory: it creates or resumes the directory, records
+// the runs and their checkpoints, makes the tables of prediction errors, draws the figures and
+// completes the directory, or saves what an interrupted run has finished.
+//
+// [Run] does all of it. Others take the steps that they need: they [Create] or [Resume] a
+// [Directory], compute with its [Directory.Options], and then [Directory.Complete] or
+// [Directory.Save] it.
+//
+// It must not know flags, terminals and signals.
+package into
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fedsim/config"
+	"fedsim/experiment"
+	"fedsim/internal/checkpoint"
+	"fedsim/internal/crossval"
+	"fedsim/results"
+	"fedsim/results/rundir"
+	"fedsim/scenarios"
+)
+
+// Options say where a scenario is run into, and how. They do not change its results. The zero
+// value runs it into its default directory.
+type Options struct {
+	Dir        string        // the run directory; empty: runs/ and the name of the scenario
+	Force      bool          // overwrite an existing run or checkpoint
+	Whole      bool          // an interrupted run cannot be resumed
+	Every      time.Duration // least time between two checkpoints; 0: no unfinished run is saved
+	NoFigures  bool          // draw no figures
+	DataFolder string        // searched for the data files of tables; empty: none
+
+	// Compute sets how runs and tables are computed. Recorder and Checkpoints are those of the
+	// directory. Clock may be nil: that of the system.
+	Compute experiment.Options
+
+	Version string            // of the program, for the manifest
+	Command []string          // its command line, likewise
+	Driver  *rundir.Driver    // the other program that drives the run; nil: none
+	End     func() rundir.End // how the run ended, for the manifest; nil: the time
+
+	// Permit says whether a scenario may run, which may start programs; nil: each may. Nothing
+	// is created after an error.
+	Permit func(*scenarios.Scenario) error
+	// Begins is called when Resume starts a run from the beginning, because its directory has
+	// no checkpoint; nil: not called.
+	Begins func()
+}
+
+// PhaseTables is the phase of the progress of tables, which counts fits in place of runs.
+const PhaseTables = "cross-validating"
+
+type (
+	// Table is a table of prediction errors: a column for each data set, with a model in each
+	// row.
+	Table = crossval.Result
+	// TableColumn has the errors of all models on a data set.
+	TableColumn = crossval.Column
+	// TableModel is the error of a model on a data set.
+	TableModel = crossval.Model
+	// TableShuffle is the error under one split of the rows.
+	TableShuffle = crossval.Shuffle
+	// TableFile is a file of a table in the run directory.
+	TableFile = crossval.File
+)
+
+// Directory is the run directory of a scenario that is being run. The caller closes it.
+type Directory struct {
+	Scenario *scenarios.Scenario
+	Writer   *rundir.Writer // the recorder of the runs
+	Tables   []*Table       // those made, also after an error
+	Figures  []string       // file names of those drawn
+	Undrawn  error          // why figures are not drawn, and how to draw them
+	State    rundir.State   // empty before Complete or Save wrote results
+
+	options Options
+}
+
+// Run checks a scenario and runs it into a new directory. It returns the runs in the order of the
+// scenario, also after an interruption: the error then wraps that of ctx, and [Resume] continues
+// the run.
+func Run(ctx context.Context, s *scenarios.Scenario, o Options) (runs []results.Run, err error) {
+	if _, err := experiment.Check(ctx, s.Experiments); err != nil {
+		return nil, err
+	}
+	d, err := Create(s, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = d.Close(err) }()
+	err = d.Run(ctx)
+	return d.Writer.Runs(), errors.Join(err, d.Undrawn)
+}
+
+// Run makes the runs and the tables, and completes the directory. When ctx ends it saves it
+// instead, and returns the error of ctx.
+func (d *Directory) Run(ctx context.Context) error {
+	err := experiment.Run(ctx, d.Scenario.Experiments, d.Options())
+	if err == nil {
+		err = d.MakeTables(ctx)
+	}
+	switch {
+	case err == nil:
+		return d.Complete()
+	case experiment.Interrupted(err):
+		return errors.Join(d.Save(), err)
+	default:
+		return err
+	}
+}
+
+// Options returns the options of computations whose runs the directory records.
+func (d *Directory) Options() experiment.Options {
+	o := d.options.Compute
+	o.Recorder = d.Writer
+	if d.options.Every > 0 && !d.options.Whole {
+		o.Checkpoints = checkpoint.Policy{Store: d.Writer, Every: d.options.Every, Clock: o.Clock}
+	}
+	return o
+}
+
+// MakeTables makes the tables of the scenario in order, and writes each when it is complete.
+func (d *Directory) MakeTables(ctx context.Context) error {
+	o := d.Options()
+	if o.Checkpoints.Store != nil && len(d.Scenario.Tables) > 0 { // tables can take longer than the runs
+		if err := d.Writer.Checkpoint(); err != nil {
+			return err
+		}
+	}
+	how := crossval.Options{Workers: o.Workers, Folder: d.options.DataFolder, Checkpoint: o.Checkpoints}
+	if o.Shared != nil {
+		how.Shared = checkpoint.Policy{Store: o.Shared, Clock: o.Clock}
+	}
+	if o.Progress != nil {
+		how.Progress = func(x crossval.Progress) {
+			o.Progress(experiment.Progress{Done: x.Done, Total: x.Total, Share: float64(x.Done) / float64(x.Total), Run: x.Set + ", " + x.Model, Phase: PhaseTables})
+		}
+	}
+	for i := range d.Scenario.Tables {
+		r, err := d.Scenario.Tables[i].Run(ctx, d.Scenario.Settings.Problem, how)
+		if err != nil {
+			return err
+		}
+		for _, file := range r.Files() {
+			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
+				return err
+			}
+		}
+		d.Tables = append(d.Tables, r)
+	}
+	return nil
+}
+
+// Complete draws the figures and completes the directory. Its State is complete, or incomplete
+// where runs are absent. The results are saved even if drawing failed: see Undrawn.
+func (d *Directory) Complete() error {
+	if !d.options.NoFigures {
+		d.Figures, d.Undrawn = d.draw()
+	}
+	state := rundir.Complete
+	if len(d.Writer.Absent()) > 0 {
+		state = rundir.Incomplete
+	}
+	return d.finish(state)
+}
+
+// Save saves the results so far, to be resumed unless the run is Whole. Without a finished run or
+// a table there are none, and State stays empty.
+func (d *Directory) Save() error {
+	switch {
+	case len(d.Writer.Runs()) > 0 || len(d.Tables) > 0:
+		return d.finish(rundir.Incomplete)
+	case d.Writer.Resumable():
+		return d.Writer.Suspend()
+	default:
+		return nil
+	}
+}
+
+func (d *Directory) finish(state rundir.State) error {
+	end := rundir.End{At: d.options.Compute.Clock()}
+	if d.options.End != nil {
+		end = d.options.End()
+	}
+	if err := d.Writer.Finish(state, end); err != nil {
+		return errors.Join(d.Undrawn, err)
+	}
+	d.State = state
+	return nil
+}
+
+// Close closes the directory after an error, which may be nil, and returns the error. A checkpoint
+// stays, and the error says how to resume it. After an error in the scenario the checkpoint is
+// removed, because a checkpoint cannot be resumed with another scenario.
+func (d *Directory) Close(err error) error {
+	w := d.Writer
+	_, several := errors.AsType[config.Errors](err)
+	if _, one := errors.AsType[config.Problem](err); one || several {
+		w.DropCheckpoint()
+	}
+	err = errors.Join(err, w.Discard())
+	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) || !w.Resumable() {
+		return err
+	}
+	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then %s", err, d.Hint())
+}
+
+// Hint says how to resume the run.
+func (d *Directory) Hint() string {
+	if d.options.Driver != nil {
+		return "start the driver with --resume " + d.Writer.Dir()
+	}
+	return "resume with: fedsim run --resume " + d.Writer.Dir()
+}
+
+// About returns what the run directory records about a scenario.
+func About(s *scenarios.Scenario, o Options) (about rundir.About, err error) {
+	resolved, err := s.Resolved()
+	if err != nil {
+		return about, err
+	}
+	from, err := s.TableSources(o.DataFolder)
+	if err != nil {
+		return about, err
+	}
+	o.complete()
+	return rundir.About{
+		Version: o.Version, Command: o.Command, Driver: o.Driver,
+		Seeds: s.Settings.Run.Seeds, Data: strings.Join(append(s.DataSources(false), from...), "; "),
+		Scenario: resolved, Targets: s.Targets(), Started: o.Compute.Clock(),
+		Runs: experiment.Total(s.Experiments), Every: o.Every, Resumable: !o.Whole,
+	}, nil
+}
+
+// complete sets the clock.
+func (o *Options) complete() {
+	if o.Compute.Clock == nil {
+		o.Compute.Clock = time.Now
+	}
+}
+
+// DirOf returns the run directory of a scenario.
+func (o *Options) DirOf(s *scenarios.Scenario) string {
+	if o.Dir != "" {
+		return o.Dir
+	}
+	return filepath.Join("runs", s.Name)
+}
