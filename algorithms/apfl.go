@@ -103,7 +103,6 @@ func (f *apfl) Solve(r Request) Work {
 	next := f.next.take(r.Device)
 	copy(next, own.u)
 	next[len(w)] = space.alpha
-	work.FLOPs += f.flops(r.Device, work.Steps)
 	return work
 }
 

@@ -113,6 +113,6 @@ func (f *ditto) Solve(r Request) Work {
 	v, _ := f.own.descend(steps, from, pull{mu: f.opts.Lambda, center: w})
 	copy(f.next.take(r.Device), v)
 	work.Steps += own
-	work.FLOPs += f.flops(r.Device, own)
+	work.FLOPs += f.flops(r.Device, work.Steps) - f.flops(r.Device, local) // local steps were counted as if they were all
 	return work
 }

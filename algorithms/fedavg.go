@@ -28,7 +28,6 @@ func (o *fedProxOptions) Validate(c *config.Checker) {
 // w for all tasks does not reach the optimum P* of a problem whose tasks differ.
 type fedAvg struct {
 	globalModel
-	round  average
 	server serverStep // nil: the server adds the mean
 }
 
@@ -59,15 +58,7 @@ func init() {
 }
 
 func newFedAvg(s Setup, o AverageOptions, mu float64) *fedAvg {
-	f := &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Values())}
-	f.round.guard = f.guard
-	return f
-}
-
-// Begin opens a round: each device is sent w.
-func (f *fedAvg) Begin() (Sent, error) {
-	f.round.reset()
-	return f.link.begin(f.weights())
+	return &fedAvg{globalModel: newGlobalModel(s, o, mu)}
 }
 
 // Solve makes the device's local steps from w.

@@ -36,7 +36,6 @@ func (o *fedDynOptions) Validate(c *config.Checker) {
 type fedDyn struct {
 	globalModel
 	alpha  float64
-	round  average
 	total  float64   // weight of all devices
 	drift  []float64 // -h/alpha
 	sum    []float64 // weighted changes in the open round
@@ -60,7 +59,7 @@ func init() {
 			opts, p := o.(*fedDynOptions), s.Problem
 			f := &fedDyn{
 				globalModel: newGlobalModel(s, opts.AverageOptions, 0), alpha: opts.Alpha,
-				round: newAverage(p.Values()), drift: make([]float64, p.Values()), sum: make([]float64, p.Values()),
+				drift: make([]float64, p.Values()), sum: make([]float64, p.Values()),
 				slopes: newSlots(p.Devices(), p.Values()),
 			}
 			f.total = f.weightOfAll()
@@ -69,24 +68,10 @@ func init() {
 	})
 }
 
-// Begin opens a round: each device is sent w.
-func (f *fedDyn) Begin() (Sent, error) {
-	f.round.reset()
-	clear(f.sum)
-	return f.link.begin(f.weights())
-}
-
 // Solve makes the device's local steps from w.
 func (f *fedDyn) Solve(r Request) Work {
 	w := f.link.shown(0, f.weights())
-	u, steps := f.descend(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.of[r.Device]})
-	change := f.changes.take(r.Device)
-	for j := range change {
-		change[j] = u[j] - w[j]
-	}
-	work := Work{Steps: steps, FLOPs: f.opts.flops(f.problem.Shape(), true, f.problem.Train.Tasks[r.Device].X.Rows, steps)}
-	f.finish(r, change, &work)
-	return work
+	return f.solveUnder(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.of[r.Device]})
 }
 
 // Commit takes the device's change into the round, in the mean multiplied by a weight.
@@ -105,6 +90,7 @@ func (f *fedDyn) End() (float64, error) {
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.drift)
+	clear(f.sum)
 	flops := f.round.apply(f.weights(), 1) + responses
 	kernel.Axpy(1, f.drift, f.weights())
 	return flops + float64(4*float64(f.w.Cols)) + f.link.take(), nil

@@ -38,8 +38,7 @@ type fedNova struct {
 	opts  fedNovaOptions
 	steps []float64 // tau_k of the device's last work
 	norms []float64 // |a_k|_1 of it
-	round average
-	total float64 // sum of p_k tau_k, or of p_k |a_k|_1, not yet divided by that of p_k
+	total float64   // sum of p_k tau_k, or of p_k |a_k|_1, not yet divided by that of p_k
 }
 
 var _ Stateful = (*fedNova)(nil)
@@ -61,17 +60,10 @@ func init() {
 			p, opts := s.Problem, *o.(*fedNovaOptions)
 			return &fedNova{
 				globalModel: newGlobalModel(s, opts.AverageOptions, opts.Mu), opts: opts,
-				steps: make([]float64, p.Devices()), norms: make([]float64, p.Devices()), round: newAverage(p.Values()),
+				steps: make([]float64, p.Devices()), norms: make([]float64, p.Devices()),
 			}, nil
 		},
 	})
-}
-
-// Begin opens a round: each device is sent w.
-func (f *fedNova) Begin() (Sent, error) {
-	f.round.reset()
-	f.total = 0
-	return f.link.begin(f.weights())
 }
 
 // Solve makes the device's local steps from w.
@@ -120,7 +112,9 @@ func (f *fedNova) End() (float64, error) {
 	if f.round.weight == 0 {
 		return f.link.take(), nil
 	}
-	return f.round.apply(f.weights(), f.total/f.round.weight) + f.link.take(), nil
+	step := f.total / f.round.weight
+	f.total = 0
+	return f.round.apply(f.weights(), step) + f.link.take(), nil
 }
 
 // State codes w, the changes of it and their numbers of steps.

@@ -58,6 +58,7 @@ type globalModel struct {
 	mu      float64     // of the proximal term mu/2 |w - w_k|^2
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
+	round   average     // of the open round
 	guard   *privacy.Guard
 	link    *link // nil: messages are not compressed
 }
@@ -69,6 +70,7 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 		changes: newSlots(p.Devices(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
 		link: newLink(s, 1, p.Values(), false),
 	}
+	m.round = average{sum: make([]float64, p.Values()), guard: m.guard}
 	m.link.describe(&m.About)
 	p.Initial(s.Seed, m.weights())
 	return m
@@ -76,6 +78,12 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 
 // weights returns w.
 func (m *globalModel) weights() []float64 { return m.w.Row(0) }
+
+// Begin opens a round: each device is sent w.
+func (m *globalModel) Begin() (Sent, error) {
+	m.round.reset()
+	return m.link.begin(m.weights())
+}
 
 // solve makes the device's local steps from w_k and leaves its change of it.
 func (m *globalModel) solve(r Request, from []float64) Work {

@@ -76,9 +76,6 @@ func (h *hierFAvg) hub(device int) int {
 	return device / h.size
 }
 
-// Begin opens a round: each hub is sent w.
-func (h *hierFAvg) Begin() (Sent, error) { return Sent{Size: h.w.Cols}, nil }
-
 // Solve makes the device's local steps from the model of its hub.
 func (h *hierFAvg) Solve(r Request) Work {
 	if g := &h.hubs[h.hub(r.Device)]; g.own {

@@ -187,9 +187,9 @@ func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	return l
 }
 
-// flops returns the cost of so many steps of a device.
+// flops returns the cost of so many steps of a device, as the description has it.
 func (l *localSGD) flops(device, steps int) float64 {
-	return l.opts.flops(l.problem.Shape(), false, l.problem.Train.Tasks[device].X.Rows, steps)
+	return l.About.Work.Of(l.problem.Train.Tasks[device].X.Rows, steps)
 }
 
 // descend makes the device's mini-batch steps on F_k(u) and the pull from a start, and

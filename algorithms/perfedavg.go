@@ -101,9 +101,7 @@ func (f *perFedAvg) Solve(r Request) Work {
 	for i := range f.space[r.Worker].orders {
 		f.space[r.Worker].orders[i].Reset(rows, r.branch(i+1))
 	}
-	work := f.solveUnder(r, w, pull{center: w, gradient: f.step})
-	work.FLOPs += float64((f.opts.gradients() - 1) * f.flops(r.Device, work.Steps))
-	return work
+	return f.solveUnder(r, w, pull{center: w, gradient: f.step})
 }
 
 // metaGradient adds the gradient of the loss after a personal step to g.

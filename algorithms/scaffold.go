@@ -60,7 +60,6 @@ func (o *scaffoldOptions) flops(shape mtl.Shape, rows, steps int) float64 {
 type scaffold struct {
 	globalModel
 	opts     scaffoldOptions
-	round    average
 	total    float64 // weight of all devices
 	c        []float64
 	controls *slots    // c_k, of the devices that have taken part
@@ -91,7 +90,7 @@ func init() {
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, p := *o.(*scaffoldOptions), s.Problem
 			f := &scaffold{
-				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts, round: newAverage(p.Values()),
+				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts,
 				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
 				controls: newSlots(p.Devices(), p.Values()),
 			}
@@ -150,7 +149,7 @@ func (f *scaffold) Solve(r Request) Work {
 			kernel.Axpy(-1, held, control)
 		}
 	}
-	work := Work{Steps: pass + local, FLOPs: f.opts.flops(f.problem.Shape(), f.problem.Train.Tasks[r.Device].X.Rows, pass+local)}
+	work := Work{Steps: pass + local, FLOPs: f.flops(r.Device, pass+local)}
 	f.finish(r, change, &work)
 	f.finish(r, control, &work)
 	return work
