@@ -131,6 +131,10 @@ type Method struct {
 // Start starts a run of the method.
 func (f Factory) Start(s Setup, o Options) (*Method, error) {
 	s.Description = f.Describe(o, s.Shape)
+	const unevaluated = "starting %s: a run without a problem has no model to evaluate: Description.Evaluated must be another"
+	if s.Description.Evaluated == ByRun && s.Problem == nil {
+		return nil, fmt.Errorf(unevaluated, f.Name)
+	}
 	a, err := f.New(s, o)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", f.Name, err)
@@ -138,7 +142,7 @@ func (f Factory) Start(s Setup, o Options) (*Method, error) {
 	m := &Method{Algorithm: a, About: a.Describe()}
 	d := &m.About
 	if d.Evaluated == ByRun && s.Problem == nil {
-		return nil, fmt.Errorf("starting %s: a run without a problem has no model to evaluate: Description.Evaluated must be another", f.Name)
+		return nil, fmt.Errorf(unevaluated, f.Name)
 	}
 	for _, x := range []struct {
 		used bool

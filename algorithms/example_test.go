@@ -24,19 +24,19 @@ func Example() {
 	}
 
 	mocha, _ := algorithms.Lookup("mocha")
-	run, err := mocha.New(algorithms.Setup{Problem: problem, Coupling: coupling, Workers: 1}, mocha.Options())
+	run, err := mocha.Start(algorithms.Setup{Problem: problem, Shape: problem.Shape(), Coupling: coupling, Workers: 1}, mocha.Options())
 	if err != nil {
 		panic(err)
 	}
 	for range 50 {
-		run.Begin()
+		_, _ = run.Begin() // it does not fail
 		for device := range problem.Devices() {
 			run.Solve(algorithms.Request{Device: device, Steps: algorithms.NoLimit})
 			run.Commit(device, 1)
 		}
-		run.End()
+		_, _ = run.End()
 	}
-	model := run.(algorithms.Algorithm).Model()
+	model := run.Model()
 	now := problem.Evaluate(nil, coupling, model.W, model.V, model.Duals)
 	fmt.Printf("objective %.4f, test error %g, gap below 1e-6: %v\n", now.Primal, now.TestError, now.Gap < 1e-6)
 	// Output: objective 0.0200, test error 0, gap below 1e-6: true

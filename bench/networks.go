@@ -87,7 +87,7 @@ func (l *learner) epoch() (float64, error) {
 		},
 		Buffer: 1, ServerStep: 1,
 	}
-	method, err := factory.New(algorithms.Setup{Problem: l.problem, Coupling: coupling, Workers: 1, Seed: 1}, &options)
+	method, err := factory.Start(algorithms.Setup{Problem: l.problem, Shape: l.problem.Shape(), Coupling: coupling, Workers: 1, Seed: 1}, &options)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,88 @@
+package algorithms
+
+import (
+	"strings"
+	"testing"
+
+	"fedsim/mtl"
+)
+
+// The description of a registered method says what its type can do, no more and no less, before a
+// run and of an instance. Timing mode has the same messages and rounds.
+func TestMethodsAreAsDescribed(t *testing.T) {
+	p, c := randomProblem(t, untied, nil, 9, 14, 5, 30)
+	solution := p.NewWeights()
+	for _, name := range Names() {
+		f, _ := Lookup(name)
+		o := f.Options()
+		before := f.Describe(o, p.Shape())
+		m, err := f.Start(Setup{Problem: p, Shape: p.Shape(), Rows: p.RowCounts(), Coupling: c, Solution: &solution, Workers: 1}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for about, d := range map[string]Description{"before": before, "started": m.About} {
+			_, asynchronous := m.Algorithm.(Asynchronous)
+			_, tiered := m.Algorithm.(Tiered)
+			_, reporter := m.Algorithm.(Reporter)
+			_, stateful := m.Algorithm.(Stateful)
+			_, inspected := m.Algorithm.(Inspected)
+			_, batched := m.Algorithm.(Batched)
+			if d.Name != name || d.Asynchronous != Can(asynchronous) || (d.HubRounds > 0) != tiered || (len(d.Metrics) > 0) != reporter ||
+				d.State != Can(stateful) || d.Inspected != inspected || d.Batched != batched || d.Losses != No {
+				t.Errorf("%s, %s: %+v", name, about, d)
+			}
+			if d.Evaluated != ByRun || d.Own || (d.Compared || d.Theta) && !d.Inspected || d.Theta != d.Needs.Dual || d.Compared && d.Weights != Yes {
+				t.Errorf("%s, %s: is evaluated or inspected otherwise: %+v", name, about, d)
+			}
+			if rows := m.Model().W.Rows; d.Model.Count(7) == 1 && rows != 1 || d.Model == TaskModels && rows != p.Tasks() {
+				t.Errorf("%s, %s: has %d models, and kind %d", name, about, rows, d.Model)
+			}
+		}
+		if before.Work.Steps == nil {
+			continue
+		}
+		timed, err := f.Timed().Start(Setup{Shape: p.Shape(), Rows: p.RowCounts(), Workers: 1}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &timed.About
+		if d.Evaluated != ByNobody || d.Model != m.About.Model || d.Asynchronous != m.About.Asynchronous || d.HubRounds != m.About.HubRounds ||
+			(d.Messages.Usual == nil) != (m.About.Messages.Usual == nil) || d.Messages.Differ != m.About.Messages.Differ || timed.Stateful != nil || timed.Inspected != nil {
+			t.Errorf("%s, timed: %+v, learning %+v", name, *d, m.About)
+		}
+	}
+}
+
+// bare has no method but those of Algorithm.
+type bare struct{ Algorithm }
+
+// A decorator neither hides nor pretends abilities: what is described and missing is refused, and
+// what is there and not described is not used.
+func TestAbilitiesAreThoseDescribed(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	f, _ := Lookup("fedbuff")
+	s := Setup{Problem: p, Shape: p.Shape(), Coupling: c, Workers: 1}
+	describe, build := f.Describe, f.New
+	f.New = func(s Setup, o Options) (Algorithm, error) {
+		a, err := build(s, o)
+		return bare{a}, err
+	}
+	const want = "starting fedbuff: its description needs algorithms.Asynchronous, which algorithms.bare is not"
+	if _, err := f.Start(s, f.Options()); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	f.New = build
+	f.Describe = func(o Options, shape mtl.Shape) Description {
+		d := describe(o, shape)
+		d.Asynchronous, d.State = No, No
+		return d
+	}
+	m, err := f.Start(s, f.Options())
+	if err != nil || m.Asynchronous != nil || m.Stateful != nil || m.Inspected == nil {
+		t.Errorf("%+v: %v", m, err)
+	}
+	s.Problem = nil
+	if _, err = f.Start(s, f.Options()); err == nil || !strings.Contains(err.Error(), "must be another") {
+		t.Errorf("without a problem: %v", err)
+	}
+}
