@@ -150,13 +150,18 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	return s
 }
 
-// withoutHubs returns the registered methods that need no hubs, and that send messages.
-func withoutHubs() []string {
+// methods returns the registered methods whose description is of some kind.
+func methods(kind func(*algorithms.Description) bool) []string {
 	return slices.DeleteFunc(algorithms.Names(), func(name string) bool {
 		f, _ := algorithms.Lookup(name)
 		about := f.Describe(f.Options(), mtl.Shape{})
-		return about.HubRounds > 0 || about.Messages.None
+		return !kind(&about)
 	})
+}
+
+// withoutHubs returns the registered methods that need no hubs, and that send messages.
+func withoutHubs() []string {
+	return methods(func(d *algorithms.Description) bool { return d.HubRounds == 0 && !d.Messages.None })
 }
 
 // described changes the description of the method of a setup.

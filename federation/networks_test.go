@@ -74,7 +74,7 @@ func TestNetworksInAFederation(t *testing.T) {
 }
 
 func TestDualMethodsRefuseNetworks(t *testing.T) {
-	for _, method := range []string{"mocha", "cocoa", "mb-sdca", "async-mocha"} {
+	for _, method := range methods(func(d *algorithms.Description) bool { return d.Needs.Dual }) {
 		protocol := WaitForAll
 		if method == "async-mocha" {
 			protocol = "asynchronous"

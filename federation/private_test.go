@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/algorithms"
 	"fedsim/algorithms/privacy"
 	"fedsim/clients"
 	"fedsim/engine"
@@ -297,7 +298,8 @@ func TestPrivacyIsRefused(t *testing.T) {
 	table := privacy.Defaults()
 	table.SecureAggregation = privacy.SecAgg
 	s.Privacy = &table
-	if _, err := New(s); err == nil || !strings.Contains(fmt.Sprint(err), "fedavg, fedavgm, fedprox, fedyogi") {
+	able := methods(func(d *algorithms.Description) bool { return d.Messages.Private })
+	if _, err := New(s); err == nil || !strings.Contains(fmt.Sprint(err), "one of "+strings.Join(able, ", ")+": ") {
 		t.Error(err)
 	}
 }

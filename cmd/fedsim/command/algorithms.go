@@ -75,7 +75,7 @@ func listModels(w io.Writer, width int) error {
 		}
 		text += columns.Wrap(m.about+example, width, 2) + "\n"
 	}
-	text += columns.Wrap("A message has D values (async-mocha and fednova: a client sends D + 1; scaffold: 2 D both ways; local: nothing). Memory of a client, 8 bytes a value: D while at work (methods that average models) and D to 2 D more once a client of a method with state has taken part, D (mb-sgd), and for dual methods D to 2 D and 2 C for each row, beside W and V of the server. docs/models.md and docs/methods.md have the rest.", width, 2) + "\n"
+	text += columns.Wrap("Methods say below how many of the D values their messages have. Memory of a client, 8 bytes a value: D while at work (methods that average models) and D to 2 D more once a client of a method with state has taken part, D (mb-sgd), and for dual methods D to 2 D and 2 C for each row, beside W and V of the server. docs/models.md and docs/methods.md have the rest.", width, 2) + "\n"
 	_, err := io.WriteString(w, text)
 	return err
 }
@@ -142,14 +142,54 @@ func describeOptions(table string, options config.Options, width int) string {
 	return text
 }
 
-// describeAlgorithm prints the summary and reference of an algorithm, and the type,
-// default and meaning of each option.
+// describeAbilities says what a method does and needs with its default options.
+func describeAbilities(d algorithms.Description) string {
+	says := []string{map[algorithms.ModelKind]string{
+		algorithms.TaskModels: "a model of each task", algorithms.OneModel: "one model", algorithms.Versions: "one model in versions",
+		algorithms.PersonalModels: "one model, and one of each client", algorithms.DeviceModels: "a model of each client",
+		algorithms.UnknownModel: "the learner says its abilities when it starts",
+	}[d.Model]}
+	m, down := &d.Messages, "D"
+	if d.Work.Vectors > 1 {
+		down = fmt.Sprintf("%d D", d.Work.Vectors)
+	}
+	up := down
+	if d.Work.Extra > 0 {
+		up += fmt.Sprintf(" + %d", d.Work.Extra)
+	}
+	for _, x := range []struct {
+		holds bool
+		text  string
+	}{
+		{m.None, "no messages"},
+		{m.Differ, "messages that differ from client to client"},
+		{!m.None && !m.Differ && !m.Bytes, down + " values down, " + up + " up"},
+		{d.MinimizesP, "minimizes P"},
+		{d.HubRounds > 0, "rounds of hubs"},
+		{d.Asynchronous != algorithms.No, "with or without rounds"},
+		{d.Weights == algorithms.Yes, "weighted updates"},
+		{d.Needs.AllClients, "needs every client"},
+		{d.Needs.Dual, "needs a loss with a conjugate"},
+		{m.Coded, "[compression]"},
+		{m.Private, "[privacy]"},
+		{d.Work.Steps != nil, "timing mode"},
+	} {
+		if x.holds {
+			says = append(says, x.text)
+		}
+	}
+	return strings.Join(says, "; ")
+}
+
+// describeAlgorithm prints the summary, the reference and the abilities of an algorithm, and the
+// type, default and meaning of each option.
 func describeAlgorithm(w io.Writer, name string, width int) error {
 	f, ok := algorithms.Lookup(name)
 	if !ok {
 		panic("command: unknown algorithm in the list of names: " + name)
 	}
-	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n" + describeOptions("options", f.Options(), width)
+	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n"
+	text += columns.Wrap(describeAbilities(f.Describe(f.Options(), mtl.Shape{})), width, 2) + "\n" + describeOptions("options", f.Options(), width)
 	_, err := io.WriteString(w, text)
 	return err
 }
