@@ -2,9 +2,12 @@ package results
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedsim/internal/state"
@@ -79,4 +82,44 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 			t.Errorf("%T: the comparison of %s", *record, c.Name)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "rewrite the tables of columns in docs/reading.md")
+
+// docs/reading.md has the lists of columns.
+func TestReadingPageHasTheColumns(t *testing.T) {
+	const path = "../docs/reading.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for name, table := range map[string]string{"rounds": tableOf(RoundColumns), "devices": tableOf(DeviceColumns), "clients": tableOf(ClientColumns)} {
+		begin, end := "<!-- columns of "+name+": go test ./results -run Reading -update -->\n", "<!-- end -->"
+		before, rest, ok := strings.Cut(page, begin)
+		_, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has no place for the columns of %s", path, name)
+		}
+		page = before + begin + table + end + after
+	}
+	switch {
+	case *update:
+		err = os.WriteFile(path, []byte(page), 0o666)
+	case page != string(text):
+		err = fmt.Errorf("%s is out of date: run go test ./results -run Reading -update", path)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// tableOf returns the columns as a table in Markdown.
+func tableOf[R any](columns []Column[R]) string {
+	table := "| column | unit | content |\n|---|---|---|\n"
+	for i := range columns {
+		c := &columns[i]
+		table += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Unit, strings.ReplaceAll(c.Doc, "|", `\|`))
+	}
+	return table
 }
