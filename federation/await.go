@@ -25,6 +25,17 @@ const (
 // numberAvailable returns how many clients are available.
 func (f *Federation) numberAvailable() int { return len(f.devices) - f.clients.Unavailable() }
 
+// canBeAsked returns how many clients are available and owe no response to an earlier round.
+func (f *Federation) canBeAsked() int {
+	n := f.numberAvailable()
+	for _, t := range f.open.late {
+		if f.clients.Available(int(t)) {
+			n--
+		}
+	}
+	return n
+}
+
 // awaitAvailable lets time pass until federation.min_available clients are available.
 func (f *Federation) awaitAvailable() {
 	least := f.setup.Config.MinAvailable

@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -212,6 +213,59 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 					t.Errorf("%s: the events of %s are not those of %s", protocol, selection, "uniform")
 				}
 			}
+		}
+	}
+}
+
+// counting is a selector that also counts the clients that it could choose, one by one.
+type counting struct {
+	Selector
+	f    *Federation
+	seen []int
+	owed bool // an available client owed a response
+}
+
+func (c *counting) Select(s *Selection) []int32 {
+	n := 0
+	for t := range c.f.devices {
+		if c.f.clients.Available(t) && !s.Owes(int32(t)) {
+			n++
+		}
+		c.owed = c.owed || c.f.clients.Available(t) && s.Owes(int32(t))
+	}
+	c.seen = append(c.seen, n)
+	return c.Selector.Select(s)
+}
+
+// A round tells how many clients could be asked when it began: available ones that owe no
+// response. Nobody counts before the first round, nor without rounds.
+func TestRoundsCountTheClientsThatCouldBeAsked(t *testing.T) {
+	for _, available := range []float64{0.6, 1} {
+		f := start(t, world(t, "fedavg", First, func(s *Setup) {
+			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, Keep
+			s.Network.Jitter = 0.9
+			s.Plan.Rounds = 60
+			if available < 1 {
+				s.Availability = coins{7, available}
+			}
+		}))
+		c := &counting{Selector: f.selector, f: f}
+		f.selector = c
+		var got []int
+		out, err := f.Run(context.Background(), func(r results.Round) { got = append(got, r.Available) })
+		if err != nil || out.Status != results.Done {
+			t.Fatal(out, err)
+		}
+		if want := append([]int{results.UnknownCount}, c.seen...); !slices.Equal(got, want) {
+			t.Errorf("rounds had %v clients, want %v", got, want)
+		}
+		if available == 1 && !c.owed {
+			t.Error("no client owed a response while it was available")
+		}
+	}
+	for _, r := range run(t, world(t, "fedasync", Asynchronous, nil)).Rounds {
+		if r.Available != results.UnknownCount {
+			t.Errorf("round %d of %s: %d clients could be asked", r.Round, Asynchronous, r.Available)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 func (f *Federation) runRound() results.Round {
 	f.open.ended = false
 	f.open.began = f.clients.Now()
+	available := results.UnknownCount
 	f.note(RoundStarted, engine.Server, 0)
 	if !f.continuous() || !f.async.started {
 		f.awaitAvailable()
@@ -33,6 +34,7 @@ func (f *Federation) runRound() results.Round {
 				return results.Round{}
 			}
 		}
+		available = f.canBeAsked()
 		f.open.bytes = f.messageBytes(f.beginRound())
 		f.clients.SetBytesDown(f.open.bytes)
 		f.choose()
@@ -60,7 +62,7 @@ func (f *Federation) runRound() results.Round {
 		}
 	}
 	r := f.account()
-	r.Thetas = thetas
+	r.Available, r.Thetas = available, thetas
 	return r
 }
 

@@ -44,21 +44,22 @@ type Session struct {
 	group    int     // messages of the open group of hubs that have not ended
 	dropped  []int32 // devices that messages of Send have marked as dropped
 
-	started  bool    // round 0 was closed
-	began    bool    // the open round has begun
-	played   bool    // by Round
-	playing  []int32 // places of messages of Round that have not ended, by device
-	chosen   bool    // by Select, in the open round
-	selected []int32
-	taken    []int64      // by the open round of Round
-	answer   []int64      // by device, the id of its last response
-	sizes    [][2]float64 // by device, the bytes down and up of the last message that was taken; 0: none
-	order    []int32      // scratch: places
-	asked    []int32      // scratch: clients of Round
-	marks    []int        // scratch of checkOnce: by device, the last call that had it
-	calls    int          // of checkOnce
-	members  []int32      // scratch: clients of a group
-	reached  []int32      // scratch of Nodes
+	started   bool    // round 0 was closed
+	began     bool    // the open round has begun
+	played    bool    // by Round
+	playing   []int32 // places of messages of Round that have not ended, by device
+	chosen    bool    // by Select, in the open round
+	available int     // clients that could be asked when Select was called
+	selected  []int32
+	taken     []int64      // by the open round of Round
+	answer    []int64      // by device, the id of its last response
+	sizes     [][2]float64 // by device, the bytes down and up of the last message that was taken; 0: none
+	order     []int32      // scratch: places
+	asked     []int32      // scratch: clients of Round
+	marks     []int        // scratch of checkOnce: by device, the last call that had it
+	calls     int          // of checkOnce
+	members   []int32      // scratch: clients of a group
+	reached   []int32      // scratch of Nodes
 
 	// Of the call that moves the clock:
 	out     []Notice
@@ -293,6 +294,7 @@ func (s *Session) Select(round int) ([]int32, error) {
 	}
 	if !s.chosen {
 		s.chosen = true
+		s.available = s.f.canBeAsked()
 		s.f.selectClients()
 		s.selected = append(s.selected[:0], s.f.open.asked...)
 		s.awaitReports()

@@ -216,6 +216,9 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 		f.tally.asked = f.selection.asked
 	}
 	r := f.account()
+	if s.chosen {
+		r.Available = s.available
+	}
 	s.began, s.played, s.chosen = false, false, false
 	if s.policy {
 		s.awaitAvailable()

@@ -85,6 +85,7 @@ type Round struct {
 	TestError     float64
 	// ValidationError is the error on rows that choices may look at; NaN without them.
 	ValidationError float64
+	Available       int     // devices that could be asked when the round began; UnknownCount where nobody counts
 	Participants    int     // devices whose update the server used
 	Dropped         int     // devices that dropped out, became unavailable or were depleted
 	Late            int     // devices whose response was late
@@ -115,6 +116,7 @@ var RoundColumns = []Column[Round]{
 	{Kind: MetricColumn, Name: "train_error", Doc: "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", Field: func(r *Round) any { return &r.TrainError }},
 	{Kind: MetricColumn, Name: "test_error", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestError }},
 	{Kind: MetricColumn, Name: "validation_error", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationError }},
+	{Kind: StateColumn, Name: "available", Label: "devices available", Optional: true, Doc: "devices that could be asked when the round began: available, and without a response that they still owe; empty in round 0 and where nobody counts: protocol asynchronous, and programs that choose devices themselves", Field: func(r *Round) any { return &r.Available }},
 	{Kind: CostColumn, Name: "participants", Label: "responses used", Doc: "devices whose update the server used", Field: func(r *Round) any { return &r.Participants }},
 	{Kind: CostColumn, Name: "dropped", Label: "devices dropped", Doc: "devices that dropped out, became unavailable or were depleted", Field: func(r *Round) any { return &r.Dropped }},
 	{Kind: CostColumn, Name: "late", Label: "late responses", Doc: "devices whose response was late", Field: func(r *Round) any { return &r.Late }},

@@ -32,27 +32,26 @@ func syntheticRuns() []results.Run {
 		if r.Algorithm == "mocha" {
 			nan := math.NaN()
 			r.Trials, r.ReportLast = 9, 3
-			r.AtOptimum = &results.Round{Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: 0.01, TestError: 0.03 * float64(r.Seed)}
+			r.AtOptimum = &results.Round{Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: 0.01, TestError: 0.03 * float64(r.Seed), Available: results.UnknownCount}
 		}
 		r.EventHash, r.ModelHash = 0x9e3779b97f4a7c15*uint64(len(runs)+1), 0xd6e8feb86659fd93*uint64(len(runs)+1)
 		if r.Status == "" {
 			r.Status = results.Done
 		}
 		for h := 0; h <= 40; h++ {
-			x := results.Round{Outer: h / 20, Round: h, TimeS: roundS * float64(h) * (1 + float64(r.Seed%10)/64)}
+			x := results.NewRound()
+			x.Outer, x.Round, x.TimeS = h/20, h, roundS*float64(h)*(1+float64(r.Seed%10)/64)
 			x.Suboptimality = math.Exp(-rate*float64(h)) + floor
 			x.Primal = r.Optimum * (1 + x.Suboptimality)
-			x.Dual, x.Gap = math.NaN(), math.NaN()
 			if r.Algorithm == "mocha" {
 				x.Dual = -r.Optimum * (1 - x.Suboptimality/3)
 				x.Gap = x.Primal + x.Dual
 			}
-			x.ValidationError = math.NaN()
-			if x.TrainError, x.TestError = math.NaN(), math.NaN(); h%5 == 0 {
+			if h%5 == 0 {
 				x.TrainError, x.TestError = 0.25/float64(h+1), 0.3/float64(h+1)
 			}
 			if h > 0 {
-				x.Participants, x.Dropped, x.Late = 29, 1, h%2
+				x.Available, x.Participants, x.Dropped, x.Late = 30, 29, 1, h%2
 				x.FLOPs, x.BytesDown, x.BytesUp, x.EnergyJ = 1e9/3, 4488*30, 4488*29, 0.1*float64(h)
 			}
 			r.Rounds = append(r.Rounds, x)
