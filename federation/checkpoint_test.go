@@ -135,7 +135,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
 			rt.Fatalf("resumed after round %d: %v", h+1, err)
 		}
-		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status {
+		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status || !slices.Equal(out.Warnings, whole.Warnings) {
 			rt.Fatalf("resumed after round %d: %+v, want %+v", h+1, out, whole)
 		}
 		if !slices.Equal(told, toldAgain) {

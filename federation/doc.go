@@ -45,8 +45,9 @@
 //
 // # Checkpoints
 //
-// A checkpoint holds the rounds so far, a log of the method's answers, and the state of
-// the method (replaylog.go). A resumed run replays its events by the log.
+// A checkpoint holds a log of what the method answered and what is known of its model, and the
+// state of the method. A resumed run repeats its events with the logged answers: package replay
+// decorates the method, and the server does not notice.
 //
 // The package must not know the mathematics of an algorithm, how a scenario was written,
 // or where results go.

@@ -421,6 +421,7 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	if err != nil {
 		return nil, err
 	}
+	f.checkLoss(&start)
 	record(start)
 	plan := f.setup.Plan
 	metric := f.metric(plan.StopAt)
@@ -472,6 +473,9 @@ loop:
 			}
 			if err != nil {
 				return nil, err
+			}
+			if evaluated {
+				f.checkLoss(&r)
 			}
 			record(r)
 			if f.setup.Checkpoint != nil && !f.Replaying() {

@@ -72,7 +72,8 @@ func (f *Federation) refuseNonFinite(t int) {
 }
 
 // checkLoss notes the first round whose training loss is not finite.
-func (f *Federation) checkLoss(r *results.Round, learnerLoss bool) {
+func (f *Federation) checkLoss(r *results.Round) {
+	learnerLoss := f.setup.Problem == nil || f.method.About.Own
 	if f.census.diverged == 0 && (math.IsInf(r.Primal, 0) || math.IsNaN(r.Primal) && !learnerLoss) {
 		f.census.diverged = max(r.Round, 1)
 	}
