@@ -145,7 +145,7 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 	if r.prepare.Preparation == nil {
 		r.prepare.Preparation = &Preparation{}
 	}
-	r.learners = external.NewLearners(ctx, o.Stderr)
+	r.learners = external.NewLearners(context.WithoutCancel(ctx), o.Stderr) // a run that is interrupted ends after its round
 	r.learners.Remind(o.Clock, external.Reminders{After: 10 * time.Second, Every: time.Minute})
 	if o.Waits != nil {
 		o.Waits(r.learners.Pending)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"fedsim/internal/external/externaltest"
 )
 
 // outside is a method in another process with more options.
@@ -16,7 +14,7 @@ algorithm = "external"
 command = %s
 options = { tasks = 5, features = 6, rows_min = 10, rows_max = 30, options = { batch = 0, step = 0.5 }, %s }
 %s
-`, externaltest.Command(), options, strings.Join(keys, "\n"))
+`, learnerCommand(), options, strings.Join(keys, "\n"))
 }
 
 // Every way in which a learner breaks the protocol ends the run with an error of one line
@@ -88,7 +86,7 @@ func TestLearnersThatLackAbilities(t *testing.T) {
 		"receive": {"federation.protocol=asynchronous", `federation.protocol = "asynchronous": must be another: learner test learner works in rounds`},
 		"loss":    {"federation.selection=power-of-choice", `federation.selection = "power-of-choice": must be another: learner test learner cannot report the losses of clients`},
 	} {
-		source := strings.Replace(outside(""), externaltest.Command(), externaltest.Command(lacks), 1)
+		source := strings.Replace(outside(""), learnerCommand(), learnerCommand(lacks), 1)
 		source = strings.Replace(source, ", }", "}", 1)
 		_, err := gather(t.Context(), parse(t, source, c.set, "federation.clients_per_round=2", "federation.candidates="+map[bool]string{true: "3", false: "0"}[lacks == "loss"]), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -13,7 +13,6 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/external/externaltest"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -136,7 +135,7 @@ func TestLearnersResume(t *testing.T) {
 			method = "fedbuff"
 		}
 		source := outside(fmt.Sprintf("method = %q, log = %q", method, log))
-		source = strings.Replace(source, externaltest.Command(), externaltest.Command(c.lacks), 1)
+		source = strings.Replace(source, learnerCommand(), learnerCommand(c.lacks), 1)
 		e := parse(t, source, c.set, "federation.deadline_s=0.3", "run.rounds=12", "faults.drop_probability=0.2")
 		var whole collected
 		want := mustGather(t, e, Options{Recorder: &recordtest.Recorder{Clients: &whole}})
@@ -220,7 +219,7 @@ func TestLearnersWithTheirOwnData(t *testing.T) {
 	equalRuns(t, "own data", mustGather(t, e, Options{})[0], mustGather(t, own, Options{})[0])
 
 	// Timing mode starts no learner: only the learner knows its work.
-	_, err = gather(t.Context(), parse(t, strings.Replace(outside(""), externaltest.Command(), `["no-such-program"]`, 1), "run.mode=timing"), Options{})
+	_, err = gather(t.Context(), parse(t, strings.Replace(outside(""), learnerCommand(), `["no-such-program"]`, 1), "run.mode=timing"), Options{})
 	if err == nil || !strings.Contains(err.Error(), `run.mode = "timing": must be "learning": how long external computes depends on what it learns`) {
 		t.Error(err)
 	}

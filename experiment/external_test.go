@@ -6,13 +6,18 @@ import (
 	"os"
 	"testing"
 
-	"fedsim/internal/external/externaltest"
+	"fedsim/config"
 	"fedsim/results"
 )
 
-func TestMain(m *testing.M) {
-	externaltest.Main()
-	os.Exit(m.Run())
+// learnerCommand returns the command of a learner, as a TOML list for a scenario: the test
+// binary, of which TestMain makes one. It lacks some of the abilities.
+func learnerCommand(lacks ...string) string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return config.Literal(append([]string{self, "learner-for-tests"}, lacks...))
 }
 
 // paired is a scenario with a built-in method and the same arithmetic in another process.
@@ -25,7 +30,7 @@ options = { %s }
 algorithm = "external"
 command = %s
 options = { method = %q, options = { %s }, tasks = 5, features = 6, rows_min = 10, rows_max = 30 }
-`, method, options, externaltest.Command(), method, options)
+`, method, options, learnerCommand(), method, options)
 }
 
 // equalRuns requires two runs to have the same events, times, bytes, energy and model, bit for

@@ -3,6 +3,7 @@ package external
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fedsim/algorithms"
@@ -129,6 +130,22 @@ func (a *Learner) fail(op string, err error) bool {
 		a.err = fmt.Errorf("%s: %w", op, err)
 	}
 	return false
+}
+
+// Err returns the first error.
+func (a *Learner) Err() error { return a.err }
+
+// Ask sends a request of any operation and fields, and reads an answer of any fields. An error
+// that the learner reports is a *[ReportedError], and does not end the run.
+func (a *Learner) Ask(op string, fields map[string]any) error {
+	line := map[string]any{"op": op, "run": a.run}
+	maps.Copy(line, fields)
+	response, err := a.process.exchange(a.of.ctx, a.options, a.about.ID, &request{Op: op}, line)
+	if err != nil {
+		a.fail(op, err)
+		return err
+	}
+	return reported(response)
 }
 
 // flush sends the commits and discards that are pending.

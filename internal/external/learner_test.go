@@ -11,7 +11,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/external"
-	"fedsim/internal/external/externaltest"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 )
@@ -32,7 +31,7 @@ func learner(t *testing.T, transcript string) (*external.Learner, string) {
 	}
 	l := external.NewLearners(t.Context(), nil)
 	about := external.Run{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
-	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: externaltest.Scripted(file)})
+	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func TestOneModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := external.NewLearners(t.Context(), nil)
-		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: externaltest.Scripted(file)})
+		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
 		if err != nil {
 			t.Fatal(err)
 		}

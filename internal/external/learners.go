@@ -20,10 +20,13 @@ const mostLine = 64 << 20
 // Learners are the processes of the learners of an experiment. A process serves one run at
 // a time, and then the next; a method with Options.Processes has so many for all its runs.
 type Learners struct {
+	// Tap sees the lines of all requests and responses; nil: nobody does. Grace is how long a
+	// learner may take to exit at the end of its input. Set them before the first Start.
+	Tap   func(request, response []byte)
+	Grace time.Duration
+
 	ctx    context.Context
 	stderr io.Writer
-	tap    func(request, response []byte) // sees the lines; nil: nobody does
-	grace  time.Duration                  // how long a learner may take to exit at the end of its input
 
 	board     board
 	reminders Reminders
@@ -40,16 +43,14 @@ type process struct {
 	ready sync.Once
 	hello hello
 	err   error
-	tap   func(request, response []byte)
 	runs  int // under way
 	last  int // number of the last run
 }
 
 // NewLearners returns the processes of an experiment, none at first. The standard error of
-// learners goes to stderr, line by line; nil: nowhere. The interruption of ctx does not end
-// a request: a run ends after its round.
+// learners goes to stderr, line by line; nil: nowhere. The end of ctx ends requests.
 func NewLearners(ctx context.Context, stderr io.Writer) *Learners {
-	return &Learners{ctx: context.WithoutCancel(ctx), stderr: stderr, grace: 30 * time.Second}
+	return &Learners{ctx: ctx, stderr: stderr, Grace: 30 * time.Second}
 }
 
 // Close ends all processes: at the end of their input, or by force if that takes long. Their
@@ -62,7 +63,7 @@ func (l *Learners) Close() error {
 	for i, p := range l.processes {
 		if p.Process != nil {
 			all.Go(func() {
-				if err := p.Close(l.grace); err != nil {
+				if err := p.Close(l.Grace); err != nil {
 					errs[i] = fmt.Errorf("learner %s: at the end of its input: %w", p.name(), err)
 				}
 			})
@@ -88,7 +89,7 @@ func (l *Learners) lease(o *Options) (p *process, run int, err error) {
 		}
 	}
 	if best == nil || best.runs > 0 && (o.Processes == 0 || count < o.Processes) {
-		best = &process{of: l, key: o.key(), tap: l.tap}
+		best = &process{of: l, key: o.key()}
 		l.processes = append(l.processes, best)
 	}
 	best.runs++
@@ -139,26 +140,32 @@ func (l *Learners) release(p *process, failed bool) {
 
 // ask sends a request of a run and reads the answer.
 func (p *process) ask(ctx context.Context, o *Options, run string, question request, into reader) error {
-	line, err := pipe.Encode(question)
+	response, err := p.exchange(ctx, o, run, &question, question)
 	if err != nil {
 		return err
+	}
+	return into.read(response)
+}
+
+// exchange sends a line about a request and returns the answer.
+func (p *process) exchange(ctx context.Context, o *Options, run string, about *request, line any) ([]byte, error) {
+	text, err := pipe.Encode(line)
+	if err != nil {
+		return nil, err
 	}
 	name := p.hello.name
 	if name == "" {
 		name = o.program()
 	}
 	end := func() {}
-	response, err := p.AskInTurn(ctx, line, o.timeout(), func() {
-		end = p.of.begin(&pending{learner: name, of: &question, run: run, timeout: o.timeout()})
+	response, err := p.AskInTurn(ctx, text, o.timeout(), func() {
+		end = p.of.begin(&pending{learner: name, of: about, run: run, timeout: o.timeout()})
 	})
 	end()
-	if p.tap != nil {
-		p.tap(line, response)
+	if p.of.Tap != nil {
+		p.of.Tap(text, response)
 	}
-	if err != nil {
-		return err
-	}
-	return into.read(response)
+	return response, err
 }
 
 // Run describes a run to a learner.

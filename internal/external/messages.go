@@ -2,7 +2,6 @@ package external
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -199,20 +198,33 @@ func numbers(d *pipe.Decoder) []float64 {
 // reader reads the line of an answer.
 type reader func(d *pipe.Decoder, line []byte) *pipe.Error
 
-// reportedError is the start of an error that the learner reports.
-const reportedError = "the learner reports: "
+// ReportedError is an error that a learner reports.
+type ReportedError struct{ Text string }
+
+// Error returns the text in one line.
+func (e *ReportedError) Error() string {
+	if e.Text == "" {
+		return "the learner reports an error without a text"
+	}
+	return "the learner reports: " + quote.Line(e.Text)
+}
+
+// reported returns the error that a line reports, if it does.
+func reported(line []byte) error {
+	var answer struct {
+		Error *string `json:"error"`
+	}
+	if bytes.Contains(line, []byte(`"error"`)) && json.Unmarshal(line, &answer, jsontext.AllowInvalidUTF8(true)) == nil && answer.Error != nil {
+		return &ReportedError{*answer.Error}
+	}
+	return nil
+}
 
 // read reads a line. The error names the defect of the line, or is the error that the
 // learner reports.
 func (r reader) read(line []byte) error {
-	var reported struct {
-		Error *string `json:"error"`
-	}
-	if bytes.Contains(line, []byte(`"error"`)) && json.Unmarshal(line, &reported, jsontext.AllowInvalidUTF8(true)) == nil && reported.Error != nil {
-		if *reported.Error == "" {
-			return errors.New("the learner reports an error without a text")
-		}
-		return fmt.Errorf(reportedError+"%s", quote.Line(*reported.Error))
+	if err := reported(line); err != nil {
+		return err
 	}
 	switch err := r(new(pipe.Decoder), line); {
 	case err == nil:

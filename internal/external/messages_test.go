@@ -1,6 +1,9 @@
 package external
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+)
 
 // An error that the learner reports is passed on, whatever else the answer has; anything else
 // is read strictly.
@@ -20,5 +23,13 @@ func TestReportedErrors(t *testing.T) {
 		if err := reader(messageFields.Into(&size)).read([]byte(line)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
+	}
+}
+
+func TestNameBeforeHello(t *testing.T) {
+	folder := t.TempDir()
+	o := Options{Command: []string{filepath.Join(folder, "python"), "-m", "pyfedsim.learner", filepath.Join(folder, "m.py:Mean")}}
+	if got, want := o.program(), "python -m pyfedsim.learner m.py:Mean"; got != want {
+		t.Errorf("name %q, want %q", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/external"
+	"fedsim/internal/learnercheck"
 )
 
 func newLearner() *cobra.Command {
@@ -91,13 +92,13 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	check := external.Check{
+	check := learnercheck.Check{
 		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: federation.CheckNamed,
 	}
 	findings := 0
 	var failed error
 	started := time.Now()
-	check.Run(ctx, func(p external.Part) {
+	check.Run(ctx, func(p learnercheck.Part) {
 		findings += len(p.Findings)
 		if ctx.Err() == nil && failed == nil {
 			failed = writePart(stdout, &p)
@@ -140,7 +141,7 @@ func (f *learnerCheckFlags) learnerOptions() (*external.Options, error) {
 }
 
 // writePart prints the outcome of a part of a check.
-func writePart(w io.Writer, p *external.Part) error {
+func writePart(w io.Writer, p *learnercheck.Part) error {
 	if p.Skipped != "" {
 		_, err := fmt.Fprintf(w, "skip   %s: %s\n", p.Name, p.Skipped)
 		return err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fedsim/internal/external/externaltest"
 	"fedsim/results/rundir"
 )
 
@@ -37,7 +36,7 @@ var programs = map[string]func(){
 	"manifest":         printManifest,
 	"truncated-zip":    truncatedZip,
 	"damaged-zip":      damagedZip,
-	"learner":          func() { externaltest.Scalar(os.Args[1:]) },
+	"learner":          func() { scalarLearner(os.Args[1:]) },
 }
 
 // TestScripts runs testdata/script, one archive per behavior.

@@ -1,4 +1,4 @@
-package externaltest
+package experiment_test
 
 import (
 	"fmt"

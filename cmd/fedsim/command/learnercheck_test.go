@@ -1,33 +1,23 @@
-package external
+package command
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"fedsim/federation"
-	"fedsim/internal/external/externaltest"
+	"fedsim/internal/external"
+	"fedsim/internal/learnercheck"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "scalar" {
-		externaltest.Scalar(os.Args[2:])
-		os.Exit(0)
-	}
-	externaltest.Main()
-	os.Exit(m.Run())
-}
-
-// check checks the learner of one number with a fault, or with none. It returns the
+// checkScalar checks the learner of one number with a fault, or with none. It returns the
 // findings and the parts that were left out.
-func check(t *testing.T, fault string, change func(*Check)) (findings []Finding, parts []Part) {
+func checkScalar(t *testing.T, fault string, change func(*learnercheck.Check)) (findings []learnercheck.Finding, parts []learnercheck.Part) {
 	t.Helper()
-	c := Check{
-		Options: &Options{Command: []string{os.Args[0], "scalar"}, TimeoutS: 20, Learner: map[string]any{}},
-		Clients: 4, Rows: 10, Rounds: 3, Dir: t.TempDir(), Store: federation.CheckNamed, grace: time.Minute,
+	c := learnercheck.Check{
+		Options: &external.Options{Command: []string{"learner"}, TimeoutS: 20, Learner: map[string]any{}},
+		Clients: 4, Rows: 10, Rounds: 3, Dir: t.TempDir(), Store: federation.CheckNamed, Grace: time.Minute,
 	}
 	if fault != "" {
 		c.Options.Command = append(c.Options.Command, fault)
@@ -35,7 +25,7 @@ func check(t *testing.T, fault string, change func(*Check)) (findings []Finding,
 	if change != nil {
 		change(&c)
 	}
-	c.Run(t.Context(), func(p Part) {
+	c.Run(t.Context(), func(p learnercheck.Part) {
 		findings = append(findings, p.Findings...)
 		parts = append(parts, p)
 	})
@@ -44,7 +34,7 @@ func check(t *testing.T, fault string, change func(*Check)) (findings []Finding,
 
 func TestConforming(t *testing.T) {
 	for _, fault := range []string{"", "no-hash", "rounds-only"} {
-		findings, parts := check(t, fault, nil)
+		findings, parts := checkScalar(t, fault, nil)
 		for _, f := range findings {
 			t.Errorf("%q: %s; request %s; response %s", fault, f.Text, f.Request, f.Response)
 		}
@@ -94,8 +84,8 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			findings, _ := check(t, fault, nil)
-			if !slices.ContainsFunc(findings, func(f Finding) bool { return strings.Contains(f.Text, want) }) {
+			findings, _ := checkScalar(t, fault, nil)
+			if !slices.ContainsFunc(findings, func(f learnercheck.Finding) bool { return strings.Contains(f.Text, want) }) {
 				t.Errorf("%+v: one must contain %s", findings, want)
 			}
 		})
@@ -103,30 +93,22 @@ func TestFindings(t *testing.T) {
 }
 
 func TestFindingsHaveTheirLines(t *testing.T) {
-	findings, _ := check(t, "negative", nil)
+	findings, _ := checkScalar(t, "negative", nil)
 	if len(findings) == 0 || findings[0].Request != `{"op":"end","run":2,"round":1}` || findings[0].Response != `{"flops":-1}` {
 		t.Errorf("%+v", findings)
 	}
 }
 
 func TestHangingLearnersAreFound(t *testing.T) {
-	findings, _ := check(t, "hang", func(c *Check) { c.Options.TimeoutS = 0.5 })
+	findings, _ := checkScalar(t, "hang", func(c *learnercheck.Check) { c.Options.TimeoutS = 0.5 })
 	if len(findings) == 0 || !strings.Contains(findings[0].Text, "did not answer in 500ms") {
 		t.Errorf("%+v", findings)
 	}
 }
 
 func TestLearnersThatStayAreFound(t *testing.T) {
-	findings, _ := check(t, "stays", func(c *Check) { c.grace = 100 * time.Millisecond })
+	findings, _ := checkScalar(t, "stays", func(c *learnercheck.Check) { c.Grace = 100 * time.Millisecond })
 	if len(findings) != 1 || !strings.HasPrefix(findings[0].Text, "learner scalar: at the end of its input: did not exit at the end of its input in 100ms") {
 		t.Errorf("%+v", findings)
-	}
-}
-
-func TestNameBeforeHello(t *testing.T) {
-	folder := t.TempDir()
-	o := Options{Command: []string{filepath.Join(folder, "python"), "-m", "pyfedsim.learner", filepath.Join(folder, "m.py:Mean")}}
-	if got, want := o.program(), "python -m pyfedsim.learner m.py:Mean"; got != want {
-		t.Errorf("name %q, want %q", got, want)
 	}
 }

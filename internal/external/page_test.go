@@ -1,13 +1,16 @@
-package experiment
+package external_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fedsim/config"
-	"fedsim/internal/external/externaltest"
+	"fedsim/experiment"
+	"fedsim/internal/recordtest"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -27,7 +30,7 @@ func blocks(page, language string) (found []string) {
 // The transcripts of docs/learner-protocol.md are what fedsim asks, with its scenario.
 func TestTheTranscriptsOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/learner-protocol.md")
+	page, err := os.ReadFile("../../docs/learner-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +44,19 @@ func TestTheTranscriptsOfThePage(t *testing.T) {
 		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scenarios.Parse([]string{"a.toml", "b.toml"}[i], []byte(scenario[0]), append(sets[i], "methods.mean.command="+config.Literal(externaltest.Scripted(file))))
+		s, err := scenarios.Parse([]string{"a.toml", "b.toml"}[i], []byte(scenario[0]), append(sets[i], "methods.mean.command="+config.Literal(scripted(file))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs := mustGather(t, s.Experiments, Options{})
-		if last := runs[0].Rounds[len(runs[0].Rounds)-1]; len(last.Metrics) != 1 || last.Metrics[0].Value < 0.4 || last.TestError != 1-last.Metrics[0].Value {
+		var rounds []results.Round
+		record := &recordtest.Recorder{End: func(_ int, r results.Run) error {
+			rounds = r.Rounds
+			return nil
+		}}
+		if err := experiment.Run(t.Context(), s.Experiments, experiment.Options{Clock: time.Now, Recorder: record}); err != nil {
+			t.Fatal(err)
+		}
+		if last := rounds[len(rounds)-1]; len(last.Metrics) != 1 || last.Metrics[0].Value < 0.4 || last.TestError != 1-last.Metrics[0].Value {
 			t.Errorf("transcript %d: the last round is %+v", i, last)
 		}
 		if _, err := os.Stat(file); err == nil {

@@ -1,7 +1,7 @@
-// Package externaltest is a learner for tests: a method of package algorithms behind the
-// learner protocol, with the arithmetic of the method in fedsim itself. It can also break
-// the protocol in every way.
-package externaltest
+// The learner of these tests is a method of package algorithms behind the learner protocol, with
+// the arithmetic of the method in fedsim itself. It can also break the protocol in every way.
+
+package experiment_test
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"testing"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -23,29 +24,13 @@ import (
 	"fedsim/mtl"
 )
 
-// argument makes a test binary a learner.
-const argument = "learner-for-tests"
-
-// Main makes the test binary a learner if it was started by Command. TestMain calls it.
-func Main() {
-	if len(os.Args) >= 2 && os.Args[1] == argument {
+// TestMain makes the test binary a learner if learnerCommand has started it.
+func TestMain(m *testing.M) {
+	if len(os.Args) >= 2 && os.Args[1] == "learner-for-tests" {
 		serve(os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
-	if len(os.Args) == 3 && os.Args[1] == scripted {
-		follow(os.Args[2], os.Stdin, os.Stdout)
-		os.Exit(0)
-	}
-}
-
-// Command returns the command of a learner, as a TOML list for a scenario. It lacks some
-// of the abilities.
-func Command(lacks ...string) string {
-	self, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	return config.Literal(append([]string{self, argument}, lacks...))
+	os.Exit(m.Run())
 }
 
 // options are those of the learner in the scenario.

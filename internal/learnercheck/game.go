@@ -1,13 +1,13 @@
-package external
+package learnercheck
 
 import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"fedsim/algorithms"
+	"fedsim/internal/external"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
 )
@@ -41,59 +41,64 @@ type game struct {
 // answer is a learner's answer at a place of a game.
 type answer struct{ place, value string }
 
-// savedAfter is the round after which a game's state is taken: late work is open.
-const savedAfter = 1
-
-// play plays rounds and returns the answers. They are nil if the learner breaks a rule.
-func (k *checking) play(l *Learners, g game) (answers []answer, ok bool) {
+// play plays rounds and returns the answers. They are nil if the learner breaks a rule. After
+// an error the learner does nothing, and finish reports it.
+func (k *checking) play(l *external.Learners, g game) (answers []answer) {
 	a := k.start(l)
-	if a == nil {
-		return nil, false
+	if a == nil || g.load != nil && !k.load(a, g.load) {
+		return nil
 	}
 	first := 1
 	if g.load != nil {
-		c := state.Reading(bytes.NewReader(g.load.Bytes()))
-		a.State(c)
-		if err := c.Err(); err != nil {
-			k.wrong("%v", err)
-			a.err = err
-			a.Close()
-			return nil, false
-		}
-		first = savedAfter + 1
+		first = 2 // a state is taken after round 1: late work is open
 	} else {
 		answers = k.evaluate(a, "before the first round")
 	}
-	for round := first; round <= k.Rounds && a.err == nil; round++ {
+	for round := first; round <= k.Rounds && a.Err() == nil; round++ {
 		place := fmt.Sprintf("round %d", round)
-		answers = append(answers, k.round(a, &g, place)...)
+		answers = append(answers, k.round(a, &g, round, place)...)
 		answers = append(answers, k.evaluate(a, place)...)
-		if g.twice && a.err == nil {
+		if g.twice {
 			k.evaluate(a, place)
 		}
-		if g.save != nil && a.err == nil {
-			if g.save.Len() == 0 {
-				a.State(state.Writing(g.save))
-			} else {
-				a.file = 1 // the next states overwrite the other file
-				a.State(state.Writing(io.Discard))
-			}
+		if g.save != nil {
+			k.save(a, g.save)
 		}
 	}
 	if !k.finish(a) {
-		return nil, false
+		return nil
 	}
-	return answers, true
+	return answers
 }
 
-// round plays a round, whose number the learner counts.
-func (k *checking) round(a *Learner, g *game, place string) []answer {
-	_, _ = a.Begin() // a.err
-	round := a.round
+// save lets the learner save its state. The first one is kept.
+func (k *checking) save(a *external.Learner, to *bytes.Buffer) {
+	var w io.Writer = to
+	if k.kept {
+		w = io.Discard
+	}
+	a.State(state.Writing(w))
+	k.kept = true
+}
+
+// load lets the learner load a state. It reports whether it has.
+func (k *checking) load(a *external.Learner, from *bytes.Buffer) bool {
+	c := state.Reading(bytes.NewReader(from.Bytes()))
+	a.State(c)
+	if c.Err() != nil {
+		k.wrong("%v", c.Err())
+		_ = a.Close() // it has been reported
+	}
+	return c.Err() == nil
+}
+
+// round plays a round.
+func (k *checking) round(a *external.Learner, g *game, round int, place string) []answer {
+	_, _ = a.Begin()
 	lost, last := round%k.Clients, k.Clients-1
 	late := g.late != no && round%2 == 1  // the last client's work of this round is late
 	after := g.late != no && round%2 == 0 // that of the round before is
-	if g.losses && a.err == nil {
+	if g.losses {
 		k.losses(a)
 	}
 	var requests []algorithms.Request
@@ -101,27 +106,36 @@ func (k *checking) round(a *Learner, g *game, place string) []answer {
 		if client == last && (after || late && g.late == skip) || client == lost && g.lost == skip {
 			continue
 		}
-		requests = append(requests, k.order(client, round, g.limit))
+		requests = append(requests, order(client, round, g.limit))
 	}
-	works := k.solve(a, g, requests)
-	if g.again && a.err == nil {
-		k.again(a, requests[0], works[0])
+	works := make([]algorithms.Work, len(requests))
+	if g.single {
+		for i := range requests {
+			a.SolveAll(requests[i:i+1], works[i:i+1])
+		}
+	} else {
+		a.SolveAll(requests, works)
+	}
+	if g.again {
+		k.again(a, requests[0], works[0], place)
 	}
 	var answers []answer
 	for i, r := range requests {
 		if r.Device != lost {
-			answers = append(answers, answer{fmt.Sprintf("%s, work of client %d", place, r.Device), workText(works[i])})
+			answers = append(answers, workOf(place, r.Device, works[i]))
 		}
 	}
 	for client := range k.Clients {
+		weight := 1.0
+		if g.weighted {
+			weight = 1 / float64(1+client)
+		}
 		switch {
 		case client == last && (late || after && g.late == skip):
 		case client == last && after && g.late == discard, client == lost && !(client == last && after):
 			a.Discard(client)
-		case g.weighted:
-			a.Commit(client, 1/float64(1+client))
 		default:
-			a.Commit(client, 1)
+			a.Commit(client, weight)
 		}
 	}
 	flops, _ := a.End()
@@ -129,54 +143,35 @@ func (k *checking) round(a *Learner, g *game, place string) []answer {
 }
 
 // order returns the request for a client's work in a round.
-func (k *checking) order(client, round, limit int) algorithms.Request {
+func order(client, round, limit int) algorithms.Request {
 	if limit == 0 {
 		limit = algorithms.NoLimit
 	}
 	return algorithms.Request{Device: client, Steps: limit, Stream: rng.New(1, rng.Solve, client, round)}
 }
 
-// solve asks for the work of clients.
-func (k *checking) solve(a *Learner, g *game, requests []algorithms.Request) []algorithms.Work {
-	works := make([]algorithms.Work, len(requests))
-	if !g.single {
-		a.SolveAll(requests, works)
-		return works
-	}
-	for i, r := range requests {
-		if a.err == nil {
-			works[i] = a.Solve(r)
-		}
-	}
-	return works
-}
-
 // again discards a client's work and asks for it again: it must be the same.
-func (k *checking) again(a *Learner, r algorithms.Request, first algorithms.Work) {
+func (k *checking) again(a *external.Learner, r algorithms.Request, first algorithms.Work, place string) {
 	a.Discard(r.Device)
-	second := a.Solve(r)
-	if a.err == nil && first != second {
-		k.wrong("round %d, client %d: its work is %s, and after a discard %s with the same seed", a.round, r.Device, workText(first), workText(second))
+	if second := a.Solve(r); a.Err() == nil && first != second {
+		k.wrong("%s, client %d: its work is %s, and after a discard %s with the same seed", place, r.Device, workText(first), workText(second))
 	}
 }
 
 // losses asks for the losses of all clients.
-func (k *checking) losses(a *Learner) {
+func (k *checking) losses(a *external.Learner) {
 	clients, into := make([]int32, k.Clients), make([]float64, k.Clients)
 	for i := range clients {
 		clients[i] = int32(i)
 	}
-	_ = a.Losses(clients, into) // a.err
+	_ = a.Losses(clients, into) // finish reports it
 }
 
 // evaluate returns the answers of an evaluation.
-func (k *checking) evaluate(a *Learner, place string) []answer {
-	if a.err != nil {
-		return nil
-	}
+func (k *checking) evaluate(a *external.Learner, place string) []answer {
 	said, err := a.Evaluate()
 	if err != nil {
-		return nil
+		return nil // finish reports it
 	}
 	if err := k.Store(a.About.Metrics, k.Clients, said.Values, said.Clients); err != nil {
 		k.wrong("evaluate: %v", err)
@@ -209,6 +204,10 @@ func workText(w algorithms.Work) string {
 	return fmt.Sprintf("%d steps, %s FLOPs, %d bytes", w.Steps, number(w.FLOPs), w.Values)
 }
 
+func workOf(place string, client int, w algorithms.Work) answer {
+	return answer{fmt.Sprintf("%s, work of client %d", place, client), workText(w)}
+}
+
 // compare reports the first place at which answers differ. When is the condition of the
 // second ones. Places that only one of them has do not count.
 func (k *checking) compare(when string, first, second []answer) {
@@ -218,7 +217,7 @@ func (k *checking) compare(when string, first, second []answer) {
 	}
 	for _, x := range first {
 		if y, ok := values[x.place]; ok && x.value != y {
-			k.differs("%s: %s, but %s %s", x.place, x.value, y, when)
+			k.find(Finding{Text: fmt.Sprintf("%s: %s, but %s %s", x.place, x.value, y, when)})
 			return
 		}
 	}
@@ -226,16 +225,16 @@ func (k *checking) compare(when string, first, second []answer) {
 
 // asynchronous checks a run without rounds, the same in another process, and one that
 // continues in a third.
-func (k *checking) asynchronous(first, second, third *Learners) {
-	var saved bytes.Buffer
+func (k *checking) asynchronous(first, second, third *external.Learners) {
 	want := k.playAsynchronous(first, nil, nil)
 	if want == nil {
 		return
 	}
 	k.compare("in another process", want, k.playAsynchronous(second, nil, nil))
-	if !slices.Contains(k.hello.can, canSave) {
+	if !k.can["save"] {
 		return
 	}
+	var saved bytes.Buffer
 	k.compare("if the state is saved", want, k.playAsynchronous(first, &saved, nil))
 	if saved.Len() > 0 {
 		k.compare("after it was loaded by another process", want, k.playAsynchronous(third, nil, &saved))
@@ -245,52 +244,37 @@ func (k *checking) asynchronous(first, second, third *Learners) {
 // playAsynchronous plays a run without rounds: models are sent to all clients, and each
 // response but one a turn is received. The state is saved to the first buffer in the
 // middle, with work under way, or loaded from the second.
-func (k *checking) playAsynchronous(l *Learners, save, load *bytes.Buffer) []answer {
+func (k *checking) playAsynchronous(l *external.Learners, save, load *bytes.Buffer) []answer {
 	a := k.start(l)
-	if a == nil {
+	if a == nil || load != nil && !k.load(a, load) {
 		return nil
 	}
 	var answers []answer
 	turn, half := 1, max(k.Rounds/2, 1)
 	if load != nil {
-		c := state.Reading(bytes.NewReader(load.Bytes()))
-		if a.State(c); c.Err() != nil {
-			k.wrong("%v", c.Err())
-			a.err = c.Err()
-			a.Close()
-			return nil
-		}
 		turn = half
 	} else {
 		for client := range k.Clients {
-			if a.err == nil {
-				_, _ = a.Send(client)
-			}
+			_, _ = a.Send(client)
 		}
 	}
-	for ; turn <= k.Rounds && a.err == nil; turn++ {
+	for ; turn <= k.Rounds && a.Err() == nil; turn++ {
 		place := fmt.Sprintf("turn %d", turn)
 		for i := range k.Clients {
-			client := (i + turn) % k.Clients
-			if i == 0 && turn == half && load != nil {
-				// its work was asked before the state was saved
-			} else if w := a.Solve(k.order(client, turn, 0)); a.err == nil {
-				answers = append(answers, answer{fmt.Sprintf("%s, work of client %d", place, client), workText(w)})
+			client, saving := (i+turn)%k.Clients, i == 0 && turn == half
+			if !saving || load == nil { // else its work was asked before the state was saved
+				answers = append(answers, workOf(place, client, a.Solve(order(client, turn, 0))))
 			}
-			if i == 0 && turn == half && save != nil && a.err == nil {
-				a.State(state.Writing(save))
+			if saving && save != nil {
+				k.save(a, save)
 			}
-			switch {
-			case a.err != nil:
-			case i == 1:
+			if i == 1 {
 				k.discardSent(a, place, client)
-			default:
+			} else {
 				taken, flops, _ := a.Receive(client)
 				answers = append(answers, answer{fmt.Sprintf("%s, response of client %d", place, client), fmt.Sprintf("taken %t, %s FLOPs", taken, number(flops))})
 			}
-			if a.err == nil {
-				_, _ = a.Send(client)
-			}
+			_, _ = a.Send(client)
 		}
 		answers = append(answers, k.evaluate(a, place)...)
 	}
@@ -301,8 +285,9 @@ func (k *checking) playAsynchronous(l *Learners, save, load *bytes.Buffer) []ans
 }
 
 // discardSent discards the work of a client: it must leave no trace.
-func (k *checking) discardSent(a *Learner, place string, client int) {
-	before := k.evaluate(a, fmt.Sprintf("%s, after the work of client %d", place, client))
+func (k *checking) discardSent(a *external.Learner, place string, client int) {
+	place = fmt.Sprintf("%s, after the work of client %d", place, client)
+	before := k.evaluate(a, place)
 	a.Discard(client)
-	k.compare("after that work was discarded", before, k.evaluate(a, fmt.Sprintf("%s, after the work of client %d", place, client)))
+	k.compare("after that work was discarded", before, k.evaluate(a, place))
 }

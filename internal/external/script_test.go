@@ -1,4 +1,4 @@
-package externaltest
+package external_test
 
 import (
 	"bufio"
@@ -8,22 +8,32 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"testing"
 	"time"
 )
 
-// scripted makes a test binary a learner that follows a transcript.
-const scripted = "scripted-learner-for-tests"
+// scriptedArgument makes a test binary a learner that follows a transcript.
+const scriptedArgument = "scripted-learner-for-tests"
 
-// Scripted returns the command of a learner that answers as a transcript says, while the
+// TestMain makes the test binary a learner if scripted has started it.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == scriptedArgument {
+		follow(os.Args[2], os.Stdin, os.Stdout)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// scripted returns the command of a learner that answers as a transcript says, while the
 // requests are those of the transcript: lines after "> " and, for its answers, after "< ".
 // When the last answer is given, it removes the file. An answer "after PATH: ANSWER" waits until
 // there is a file.
-func Scripted(file string) []string {
+func scripted(file string) []string {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
-	return []string{self, scripted, file}
+	return []string{self, scriptedArgument, file}
 }
 
 func follow(file string, in io.Reader, out io.Writer) {

@@ -1,4 +1,4 @@
-package externaltest
+package command
 
 import (
 	"bufio"
@@ -17,12 +17,12 @@ import (
 	"fedsim/internal/elementary"
 )
 
-// Scalar is a learner of a single number, which federated averaging moves to the mean of
+// scalarLearner is a learner of a single number, which federated averaging moves to the mean of
 // the clients' numbers. It needs no data. Each client draws noise and counts its commits.
 // Args are its faults, by which it breaks the rules of the protocol; "log=FILE", a file
 // that gets its process id; and "gate=FILE": the learner makes FILE.waiting in round 5, and
 // waits there until FILE exists.
-func Scalar(args []string) {
+func scalarLearner(args []string) {
 	s := &scalar{faults: args, runs: map[int]*scalarRun{}}
 	for _, arg := range args {
 		if path, ok := strings.CutPrefix(arg, "log="); ok {
