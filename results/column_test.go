@@ -23,6 +23,42 @@ func TestColumnsHaveEveryField(t *testing.T) {
 	checkColumns(t, ClientColumns)
 }
 
+// What walks the columns of rounds leaves none out: the sums of a run have every cost, and only
+// costs, and a new round knows no metric and no count that may be unknown.
+func TestColumnsOfRounds(t *testing.T) {
+	var run Run
+	for n := range 3 {
+		r := NewRound()
+		for i := range RoundColumns {
+			switch c := &RoundColumns[i]; {
+			case (c.Kind == MetricColumn || c.Optional) != c.Get(&r).IsUnknown():
+				t.Errorf("%s of a new round is %v", c.Name, c.Get(&r))
+			case c.Type() == WholeType:
+				c.Set(&r, Whole(int64(100*i+n)))
+			default:
+				c.Set(&r, Real(float64(100*i+n)))
+			}
+		}
+		run.Rounds = append(run.Rounds, r)
+	}
+	total := run.Total()
+	for i := range RoundColumns {
+		c := &RoundColumns[i]
+		want := 0.0
+		if c.Kind == CostColumn {
+			want = float64(300*i + 3)
+		}
+		if got := c.Get(&total).Real(); got != want {
+			t.Errorf("the total of %s is %g, want %g", c.Name, got, want)
+		}
+	}
+	for i := range metrics {
+		if c := metricColumns[metrics[i].Name]; c == nil || c.Kind != MetricColumn {
+			t.Errorf("metric %s has no column", metrics[i].Name)
+		}
+	}
+}
+
 func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 	names := map[string]bool{}
 	field := map[any]string{} // names of columns by address in record

@@ -1,10 +1,13 @@
 package driven
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"testing"
+
+	"fedsim/results"
 )
 
 // A run from hello to finish, with its rows and events.
@@ -50,6 +53,23 @@ func TestEndOfInputBeforeHello(t *testing.T) {
 	_, err := p.serveText(t, "")
 	if !errors.Is(err, ErrInterrupted) || !errors.Is(err, context.Canceled) || err.Error() != "interrupted: the input ended before the op finish; no run was started" {
 		t.Error(err)
+	}
+}
+
+// The row of a round has every column that fedsim measures, and null where nothing is known.
+func TestRowHasTheMeasuredColumns(t *testing.T) {
+	round := results.NewRound()
+	r := response{b: []byte("{")}
+	r.row(&round)
+	for i := range results.RoundColumns {
+		c := &results.RoundColumns[i]
+		want := `"` + c.Name + `":0`
+		if c.Optional {
+			want = `"` + c.Name + `":null`
+		}
+		if bytes.Contains(r.b, []byte(want)) != c.Kind.Measured() {
+			t.Errorf("%s: the row is %s", c.Name, r.b)
+		}
 	}
 }
 
