@@ -1,6 +1,10 @@
 package algorithms
 
-import "fmt"
+import (
+	"fmt"
+
+	"fedsim/mtl"
+)
 
 // Description is what a method does and needs. Factory.Describe returns it before a run, where
 // something may be unknown; Describe of an instance says it all. Everybody reads the abilities of
@@ -109,11 +113,18 @@ type Messages struct {
 	Private, Unequal bool
 }
 
-// Described is the Describe method of an Algorithm, to be embedded.
+// Described has methods of an Algorithm, to be embedded: Describe, and those of a method without a
+// model that the run evaluates, or whose objective does not depend on the coupling.
 type Described struct{ About Description }
 
 // Describe returns the description.
 func (d *Described) Describe() Description { return d.About }
+
+// Model returns none.
+func (d *Described) Model() Model { return Model{} }
+
+// SetCoupling changes nothing.
+func (d *Described) SetCoupling(mtl.Coupling) {}
 
 // Method is an Algorithm with its description, and with those of its other interfaces that the
 // description says may be used; the others are nil.
@@ -131,7 +142,7 @@ type Method struct {
 // Start starts a run of the method.
 func (f Factory) Start(s Setup, o Options) (*Method, error) {
 	s.Description = f.Describe(o, s.Shape)
-	const unevaluated = "starting %s: a run without a problem has no model to evaluate: Description.Evaluated must be another"
+	const unevaluated = "starting %s: it has no model of the run's problem to evaluate: Description.Evaluated must be another"
 	if s.Description.Evaluated == ByRun && s.Problem == nil {
 		return nil, fmt.Errorf(unevaluated, f.Name)
 	}
@@ -141,7 +152,7 @@ func (f Factory) Start(s Setup, o Options) (*Method, error) {
 	}
 	m := &Method{Algorithm: a, About: a.Describe()}
 	d := &m.About
-	if d.Evaluated == ByRun && s.Problem == nil {
+	if d.Evaluated == ByRun && (s.Problem == nil || a.Model().W == nil) {
 		return nil, fmt.Errorf(unevaluated, f.Name)
 	}
 	for _, x := range []struct {

@@ -64,7 +64,6 @@ func (d *descent) Solve(r algorithms.Request) algorithms.Work {
 
 func (d *descent) Commit(device int, _ float64) { d.taken = append(d.taken, device) }
 func (d *descent) Discard(int)                  {}
-func (d *descent) SetCoupling(mtl.Coupling)     {}
 func (d *descent) Model() algorithms.Model      { return algorithms.Model{W: &d.w} }
 
 func (d *descent) End() (flops float64, err error) {

@@ -81,28 +81,18 @@ func init() {
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)
-			return &fedAsync{versionedModel: newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu), opts: opts}, nil
+			f := &fedAsync{newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu, opts.MaxStaleness), opts}
+			f.receive = f.mix
+			return f, nil
 		},
 	})
 }
 
-// Receive mixes the device's model into w, unless it is older than allowed.
-func (f *fedAsync) Receive(device int) (taken bool, flops float64, err error) {
-	tau := f.staleness(device)
-	defer f.Discard(device)
-	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, f.link.take(), nil
-	}
-	f.link.commit(device)
+// mix mixes the device's model into w.
+func (f *fedAsync) mix(device, tau int) (flops float64) {
 	sent, _ := f.sent.held(device)
 	weight, w := f.opts.weight(tau), f.weights()
 	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.of[device])
 	f.steps++
-	return true, float64(5*float64(len(w))) + f.link.take(), nil
-}
-
-// Commit hands the device's response to the server.
-func (f *fedAsync) Commit(device int, _ float64) {
-	_, flops, _ := f.Receive(device)
-	f.served += flops
+	return float64(5 * float64(len(w)))
 }

@@ -54,33 +54,28 @@ func init() {
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
-			return &fedBuff{
-				versionedModel: newVersionedModel(s, opts.AverageOptions, 0), opts: opts,
+			f := &fedBuff{
+				versionedModel: newVersionedModel(s, opts.AverageOptions, 0, opts.MaxStaleness), opts: opts,
 				buffer: newAverage(s.Problem.Values()),
-			}, nil
+			}
+			f.receive = f.gather
+			return f, nil
 		},
 	})
 }
 
-// Receive puts the device's change into the buffer, unless it is older than
-// allowed, and takes a step when the buffer is full.
-func (f *fedBuff) Receive(device int) (taken bool, flops float64, err error) {
-	tau := f.staleness(device)
-	defer f.Discard(device)
-	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, f.link.take(), nil
-	}
+// gather puts the device's change into the buffer, and takes a step when the buffer is full.
+func (f *fedBuff) gather(device, tau int) (flops float64) {
 	f.buffer.add(f.changes.of[device], f.weight(device), 1/math.Sqrt(1+float64(tau)))
-	f.link.commit(device)
 	f.responses++
 	if f.responses < f.opts.Buffer {
-		return true, f.link.take(), nil
+		return 0
 	}
-	flops = f.buffer.apply(f.weights(), f.opts.ServerStep) + f.link.take()
+	flops = f.buffer.apply(f.weights(), f.opts.ServerStep)
 	f.buffer.reset()
 	f.responses = 0
 	f.steps++
-	return true, flops, nil
+	return flops
 }
 
 // State codes the model, the messages to the devices and the buffer.
@@ -90,10 +85,4 @@ func (f *fedBuff) State(c *state.Coder) {
 	c.Float64s(f.buffer.sum)
 	c.Float64(&f.buffer.weight)
 	c.Float64(&f.buffer.flops)
-}
-
-// Commit hands the device's response to the server.
-func (f *fedBuff) Commit(device int, _ float64) {
-	_, flops, _ := f.Receive(device)
-	f.served += flops
 }

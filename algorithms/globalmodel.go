@@ -148,9 +148,6 @@ func (m *globalModel) State(c *state.Coder) {
 	m.link.state(c)
 }
 
-// SetCoupling changes nothing: the objective does not depend on the coupling.
-func (m *globalModel) SetCoupling(mtl.Coupling) {}
-
 // average gathers weighted changes of a model.
 type average struct {
 	sum    []float64

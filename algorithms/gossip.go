@@ -190,9 +190,6 @@ func (g *gossip) evaluated() {
 // Model returns the models that the run evaluates; there are no dual variables.
 func (g *gossip) Model() Model { return Model{W: &g.w} }
 
-// SetCoupling changes nothing: the objective does not depend on the coupling.
-func (g *gossip) SetCoupling(mtl.Coupling) {}
-
 // consensusDistance is the metric sqrt(1/m sum_k |x_k - x|^2), with x the mean of the models of
 // the m devices.
 const consensusDistance = "consensus_distance"

@@ -64,8 +64,5 @@ func (*optimum) End() (float64, error) { return 0, nil }
 // Model returns W at the optimum.
 func (o *optimum) Model() Model { return Model{W: o.w} }
 
-// SetCoupling does nothing: the optimum of several outer iterations is that of W and Omega.
-func (*optimum) SetCoupling(mtl.Coupling) {}
-
 // State codes nothing: the solution is stored with the problem.
 func (*optimum) State(*state.Coder) {}

@@ -179,9 +179,3 @@ func (t *timing) End() (float64, error) {
 	}
 	return 0, nil
 }
-
-// Model returns none.
-func (t *timing) Model() Model { return Model{} }
-
-// SetCoupling does nothing.
-func (t *timing) SetCoupling(mtl.Coupling) {}

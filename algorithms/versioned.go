@@ -11,10 +11,13 @@ type versionedModel struct {
 	steps  int     // server steps: the version of w
 	rounds bool    // a round is open, or was: devices hold what Begin sent
 	served float64 // FLOPs of the server in the open round
+	oldest int     // server steps between sending a device the model and its response; 0: no limit
+	// receive takes the change of a device, which is so many steps old, and returns the FLOPs.
+	receive func(device, staleness int) (flops float64)
 }
 
-func newVersionedModel(s Setup, o AverageOptions, mu float64) versionedModel {
-	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Devices())}
+func newVersionedModel(s Setup, o AverageOptions, mu float64, oldest int) versionedModel {
+	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Devices()), oldest: oldest}
 }
 
 // Send fixes the present w as the device's start.
@@ -41,6 +44,24 @@ func (m *versionedModel) Solve(r Request) Work {
 func (m *versionedModel) staleness(device int) int {
 	_, version := m.sent.held(device)
 	return m.steps - version
+}
+
+// Receive takes the device's change, unless it is older than allowed.
+func (m *versionedModel) Receive(device int) (taken bool, flops float64, err error) {
+	staleness := m.staleness(device)
+	defer m.Discard(device)
+	if m.oldest > 0 && staleness > m.oldest {
+		return false, m.link.take(), nil
+	}
+	m.link.commit(device)
+	flops = m.receive(device, staleness)
+	return true, flops + m.link.take(), nil
+}
+
+// Commit hands the device's response to the server.
+func (m *versionedModel) Commit(device int, _ float64) {
+	_, flops, _ := m.Receive(device)
+	m.served += flops
 }
 
 // State codes the model and the messages to the devices.

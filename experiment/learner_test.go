@@ -48,10 +48,8 @@ func (s *stump) Solve(r algorithms.Request) algorithms.Work {
 	n := int(s.problem.Rows[r.Device])
 	return algorithms.Work{Steps: n, FLOPs: float64(n), Values: 1}
 }
-func (s *stump) Discard(int)              {}
-func (s *stump) End() (float64, error)    { return 1, nil }
-func (s *stump) Model() algorithms.Model  { return algorithms.Model{} }
-func (s *stump) SetCoupling(mtl.Coupling) {}
+func (s *stump) Discard(int)           {}
+func (s *stump) End() (float64, error) { return 1, nil }
 func (s *stump) Commit(k int, _ float64) {
 	if !s.counted[k] {
 		s.counted[k] = true

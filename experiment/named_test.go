@@ -71,11 +71,9 @@ func (m *counter) Solve(r algorithms.Request) algorithms.Work {
 	m.solved[r.Device] = true
 	return algorithms.Work{Steps: 1, FLOPs: 1000, Values: 10}
 }
-func (m *counter) Commit(k int, _ float64)  { m.taken[k]++ }
-func (m *counter) Discard(int)              {}
-func (m *counter) End() (float64, error)    { return 1, nil }
-func (m *counter) Model() algorithms.Model  { return algorithms.Model{} }
-func (m *counter) SetCoupling(mtl.Coupling) {}
+func (m *counter) Commit(k int, _ float64) { m.taken[k]++ }
+func (m *counter) Discard(int)             {}
+func (m *counter) End() (float64, error)   { return 1, nil }
 
 func (m *counter) sum() (sum float64) {
 	for _, n := range m.taken {

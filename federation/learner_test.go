@@ -75,9 +75,6 @@ func (a *angles) End() (float64, error) {
 	return 2, nil
 }
 
-func (a *angles) Model() algorithms.Model  { return algorithms.Model{} }
-func (a *angles) SetCoupling(mtl.Coupling) {}
-
 func (a *angles) loss(k int) float64 { return 1 - math.Cos(a.x-a.of[k]) }
 
 func (a *angles) Losses(clients []int32, into []float64) error {

@@ -390,8 +390,6 @@ func (d driven) Solve(algorithms.Request) algorithms.Work { return algorithms.Wo
 func (d driven) Commit(t int, _ float64)                  { d.s.take(t) }
 func (d driven) Discard(int)                              {}
 func (d driven) End() (float64, error)                    { return 0, nil }
-func (d driven) Model() algorithms.Model                  { return algorithms.Model{} }
-func (d driven) SetCoupling(mtl.Coupling)                 {}
 func (d driven) Evaluate() (algorithms.Evaluation, error) {
 	return algorithms.Evaluation{Metrics: algorithms.Unknown()}, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/pipe"
-	"fedsim/mtl"
 )
 
 // Learner is one run of a learner in another process. After an error it does nothing, and each
@@ -270,12 +269,6 @@ func (a *Learner) End() (float64, error) {
 	a.ask(request{Op: "end", Run: a.run, Round: &a.round}, endFields.Into(&flops))
 	return flops, a.err
 }
-
-// Model returns none: the learner has it.
-func (a *Learner) Model() algorithms.Model { return algorithms.Model{} }
-
-// SetCoupling does nothing: learners have no problem.
-func (a *Learner) SetCoupling(mtl.Coupling) {}
 
 // Send fixes the message to a client and returns its bytes.
 func (a *Learner) Send(client int) (int, error) {

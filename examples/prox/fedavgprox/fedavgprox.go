@@ -173,9 +173,6 @@ func (m *method) Model() algorithms.Model {
 	return algorithms.Model{W: &m.model}
 }
 
-// SetCoupling changes nothing: one model for all tasks does not use their relations.
-func (m *method) SetCoupling(mtl.Coupling) {}
-
 // State codes w and the devices' changes of it: all that another instance needs.
 func (m *method) State(c *algorithms.Coder) {
 	c.Float64s(m.w)
