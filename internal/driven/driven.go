@@ -20,7 +20,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/federation"
 	"fedsim/internal/analysis/ledger"
-	"fedsim/internal/checkpoint"
 	"fedsim/internal/pipe"
 	"fedsim/results"
 	"fedsim/scenarios"
@@ -52,12 +51,9 @@ type Options struct {
 
 // Directory is where a run is stored.
 type Directory struct {
-	Run         *scenarios.Run
-	Checkpoints checkpoint.Policy
-	// Recorder records the run, at place 0.
-	Recorder results.Recorder
-	// Journal returns a journal of the run; nil: none.
-	Journal func(devices int) federation.Journal
+	Run *scenarios.Run
+	// Options has the Recorder of the run, at place 0, and its Journal and Checkpoints.
+	Options experiment.Options
 	// Finish ends the rows of the run and stores it. It returns the place of the results; empty:
 	// nothing was stored.
 	Finish func(rows results.Rows, run results.Run, failed bool) (place string, err error)
@@ -424,7 +420,7 @@ func (s *server) hello(text []byte) (failed *Error) {
 		return &Error{Code: CodeScenario, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
 	}
 	var err error
-	if s.digests, err = newDigests(s.directory.Checkpoints.Saver(s.ctx, "lines of the driver")); err != nil {
+	if s.digests, err = newDigests(s.directory.Options.Checkpoints.Saver(s.ctx, "lines of the driver")); err != nil {
 		return &Error{Code: CodeDirectory, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
 	}
 	if err := s.digests.add(text); err != nil {
@@ -443,8 +439,8 @@ func (s *server) start(declared []results.NamedMetric) error {
 	about.Metrics = declared
 	s.run, s.devices, s.training = about, setup.Size.Devices, setup.Size.Rows
 	var journals []federation.Journal
-	if s.directory.Journal != nil {
-		if j := s.directory.Journal(s.devices); j != nil {
+	if journal := s.directory.Options.Journal; journal != nil {
+		if j := journal(s.directory.Run, s.devices); j != nil {
 			journals = append(journals, j)
 		}
 	}
@@ -456,7 +452,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
 		return err
 	}
-	s.rows, err = s.directory.Recorder.Begin(0, about)
+	s.rows, err = s.directory.Options.Recorder.Begin(0, about)
 	return err
 }
 

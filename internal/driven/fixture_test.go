@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/recordtest"
@@ -48,9 +49,11 @@ func (p *place) options(t testing.TB) Options {
 				return nil, &Error{Code: CodeScenario, Message: err.Error(), Cause: err}
 			}
 			return &Directory{
-				Run:         &s.Experiments[0].Jobs[0].Candidates[0],
-				Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
-				Recorder:    &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) { return p.take }},
+				Run: &s.Experiments[0].Jobs[0].Candidates[0],
+				Options: experiment.Options{
+					Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
+					Recorder:    &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) { return p.take }},
+				},
 				Finish: func(_ results.Rows, r results.Run, failed bool) (string, error) {
 					p.finished, p.failed = &r, failed
 					return "place", nil

@@ -76,7 +76,7 @@ func (s *server) checkLate(m *results.NamedMetric) error {
 // from the first round again.
 func (s *server) declare(all []results.NamedMetric) (err error) {
 	s.run.Metrics = all
-	if s.rows, err = s.directory.Recorder.Begin(0, s.run); err != nil {
+	if s.rows, err = s.directory.Options.Recorder.Begin(0, s.run); err != nil {
 		return err
 	}
 	for i := range s.run.Rounds {

@@ -2,36 +2,36 @@
 package recordtest
 
 import (
+	"errors"
+
 	"fedsim/internal/state"
 	"fedsim/results"
 )
 
-// Recorder is a recorder of functions. The zero value records nothing.
+// Recorder is a recorder of functions, each of which may be nil.
 type Recorder struct {
-	To      results.Recorder                                     // receives everything, too; nil: none
-	Rounds  func(index int, run results.Run) func(results.Round) // called when a run begins; nil: not called
-	Devices func(index int, all []results.DeviceRow) error       // nil: not called
-	Clients interface {                                          // of all runs; nil: none
+	To      results.Recorder                                     // receives everything, too; nil: nobody
+	Rounds  func(index int, run results.Run) func(results.Round) // called when a run begins
+	Devices func(index int, all []results.DeviceRow) error
+	Clients interface { // of all runs; nil: nobody
 		Write(*results.Round) error
 		State(*state.Coder)
 	}
-	End func(index int, run results.Run) error // called before that of To; nil: not called
-	Had func(id string) bool                   // nil: that of To, or none
+	End func(index int, run results.Run) error // called before that of To
+	Had func(id string) bool                   // nil: To is asked
 }
 
 // Begin returns the rows of a run.
 func (r *Recorder) Begin(index int, run results.Run) (results.Rows, error) {
-	x := &rows{of: r, index: index}
-	if r.To != nil {
-		var err error
-		if x.to, err = r.To.Begin(index, run); err != nil {
-			return nil, err
-		}
-	}
+	x := &rows{Rows: nobody{}, of: r, index: index}
 	if r.Rounds != nil {
 		x.round = r.Rounds(index, run)
 	}
-	return x, nil
+	var err error
+	if r.To != nil {
+		x.Rows, err = r.To.Begin(index, run)
+	}
+	return x, err
 }
 
 // Done asks Had, or To.
@@ -43,51 +43,33 @@ func (r *Recorder) Done(id string) bool {
 }
 
 type rows struct {
-	of    *Recorder
-	index int
-	to    results.Rows // nil: none
-	round func(results.Round)
+	results.Rows // of To
+	of           *Recorder
+	index        int
+	round        func(results.Round)
 }
 
 func (x *rows) Round(r *results.Round) error {
-	if x.to != nil {
-		if err := x.to.Round(r); err != nil {
-			return err
-		}
-	}
+	err := x.Rows.Round(r)
 	if x.round != nil {
 		x.round(*r)
 	}
 	if x.of.Clients != nil {
-		return x.of.Clients.Write(r)
+		err = errors.Join(err, x.of.Clients.Write(r))
 	}
-	return nil
+	return err
 }
 
 func (x *rows) Devices(all []results.DeviceRow) error {
-	if x.to != nil {
-		if err := x.to.Devices(all); err != nil {
-			return err
-		}
-	}
+	err := x.Rows.Devices(all)
 	if x.of.Devices != nil {
-		return x.of.Devices(x.index, all)
+		err = errors.Join(err, x.of.Devices(x.index, all))
 	}
-	return nil
-}
-
-func (x *rows) Model(tasks, features int, weights func(task int) []float64) error {
-	if x.to != nil {
-		return x.to.Model(tasks, features, weights)
-	}
-	return nil
+	return err
 }
 
 func (x *rows) State(c *state.Coder) {
-	if x.to != nil {
-		x.to.State(c)
-	}
-	if x.of.Clients != nil {
+	if x.Rows.State(c); x.of.Clients != nil {
 		x.of.Clients.State(c)
 	}
 }
@@ -98,8 +80,14 @@ func (x *rows) End(run results.Run) error {
 			return err
 		}
 	}
-	if x.to != nil {
-		return x.to.End(run)
-	}
-	return nil
+	return x.Rows.End(run)
 }
+
+// nobody receives nothing.
+type nobody struct{}
+
+func (nobody) Round(*results.Round) error                { return nil }
+func (nobody) Devices([]results.DeviceRow) error         { return nil }
+func (nobody) Model(int, int, func(int) []float64) error { return nil }
+func (nobody) State(*state.Coder)                        {}
+func (nobody) End(results.Run) error                     { return nil }

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment/into"
-	"fedsim/federation"
 	"fedsim/internal/driven"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -134,30 +133,16 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 	if f.directory, err = f.create(s, h); err != nil {
 		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
-	run := &s.Experiments[0].Jobs[0].Candidates[0]
 	return &driven.Directory{
-		Run:         run,
-		Journal:     func(devices int) federation.Journal { return f.journal(run, devices) },
-		Checkpoints: f.directory.Options().Checkpoints,
-		Recorder:    f.directory.Writer,
-		Finish:      f.finish,
-		Suspend:     f.suspend,
+		Run: &s.Experiments[0].Jobs[0].Candidates[0], Options: f.directory.Options(), Finish: f.finish, Suspend: f.suspend,
 	}, nil
-}
-
-// journal returns the journal of the timelines; nil: there are none.
-func (f *engineFlags) journal(run *scenarios.Run, devices int) federation.Journal {
-	if f.watched == nil {
-		return nil
-	}
-	return f.watched.journal()(run, devices)
 }
 
 // create creates the run directory, or opens that of an unfinished run.
 func (f *engineFlags) create(s *scenarios.Scenario, h driven.Hello) (*into.Directory, error) {
 	o := f.options(f.line)
 	o.Driver, o.Every = &rundir.Driver{Name: h.Driver, Notes: h.Notes}, f.every()
-	o.Permit = requireMemory // a driven scenario starts no program
+	o.Permit, o.Compute.Journal = requireMemory, f.watched.journal() // a driven scenario starts no program
 	if f.resume != "" {
 		return f.reopen(f.cmd.ErrOrStderr(), s, o)
 	}

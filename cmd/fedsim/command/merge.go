@@ -314,15 +314,6 @@ func why(items map[string]*work.Item, g *plan.Group) string {
 	return string(item.Condition)
 }
 
-// printAbsent prints the absent runs of a partial merge.
-func printAbsent(out io.Writer, w *rundir.Writer) error {
-	if len(w.Absent()) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "absent:  %s\n", absentText(w.Absent()))
-	return err
-}
-
 // absentText names the first absent run of a partial merge, and counts the rest.
 func absentText(absent []string) string {
 	if len(absent) == 0 {

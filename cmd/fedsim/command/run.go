@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -213,8 +214,12 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	if err := printTables(out, d.Tables, len(runs) > 0); err != nil {
 		return err
 	}
-	return errors.Join(f.printErrors(out, runs), f.printSearched(out, runs), f.printEdges(out, runs), printDropped(out, runs), f.printMore(out, d),
-		printPaths(out, w.Dir(), d.Figures), printTablePaths(out, d), printAbsent(out, w))
+	err := errors.Join(f.printErrors(out, runs), f.printSearched(out, runs), f.printEdges(out, runs), printDropped(out, runs))
+	if !f.all && len(runs) > 0 {
+		_, more := fmt.Fprintf(out, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
+		err = errors.Join(err, more)
+	}
+	return errors.Join(err, printPaths(out, d, d.Figures))
 }
 
 // printErrors prints the errors at the end with their uncertainty. Without --all, those of
@@ -252,24 +257,22 @@ func (f *outputFlags) printEdges(out io.Writer, runs []results.Run) error {
 	return err
 }
 
-// printMore says how to see all tables.
-func (f *outputFlags) printMore(out io.Writer, d *into.Directory) error {
-	if f.all || len(d.Writer.Runs()) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "\nall tables: fedsim results show %s\n", quote.Shell(d.Writer.Dir()))
-	return err
-}
-
-// printPaths prints the paths of a run directory and its figures.
-func printPaths(out io.Writer, dir string, figures []string) error {
-	if _, err := fmt.Fprintf(out, "\nresults: %s\n", dir); err != nil {
-		return err
-	}
+// printPaths prints the paths of a run directory, its figures and tables, and what it lacks.
+func printPaths(out io.Writer, d *into.Directory, figures []string) error {
+	var b strings.Builder
+	dir := d.Writer.Dir()
+	fmt.Fprintf(&b, "\nresults: %s\n", dir)
 	for _, name := range figures {
-		if _, err := fmt.Fprintf(out, "figure:  %s\n", filepath.Join(dir, "figures", name)); err != nil {
-			return err
+		fmt.Fprintf(&b, "figure:  %s\n", filepath.Join(dir, "figures", name))
+	}
+	for _, t := range d.Tables {
+		for _, file := range t.Files() {
+			fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", file.Name))
 		}
 	}
-	return nil
+	if absent := d.Writer.Absent(); len(absent) > 0 {
+		fmt.Fprintf(&b, "absent:  %s\n", absentText(absent))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"fedsim/experiment/into"
 )
@@ -23,18 +22,6 @@ func printTables(out io.Writer, made []*into.Table, below bool) error {
 			return err
 		}
 		below = true
-	}
-	return nil
-}
-
-// printTablePaths prints the files of tables.
-func printTablePaths(out io.Writer, d *into.Directory) error {
-	for _, r := range d.Tables {
-		for _, file := range r.Files() {
-			if _, err := fmt.Fprintf(out, "table:   %s\n", filepath.Join(d.Writer.Dir(), "tables", file.Name)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := writeTheory(f.text(cmd), found); err != nil {
 		return err
 	}
-	if err := printPaths(f.text(cmd), d.Writer.Dir(), append(chart, d.Figures...)); err != nil {
+	if err := printPaths(f.text(cmd), d, append(chart, d.Figures...)); err != nil {
 		return err
 	}
 	return errors.Join(d.Undrawn, failed, broken(found), stalls(d.Writer.Runs()))
