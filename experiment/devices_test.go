@@ -103,7 +103,7 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			}
 			theta := math.NaN()
 			if want.Thetas != nil {
-				theta = want.Thetas[t].Value
+				theta = want.Thetas[t]
 			}
 			if r.Theta != theta && !(math.IsNaN(r.Theta) && math.IsNaN(theta)) {
 				return fmt.Errorf("round %d, device %d: theta %g", want.Round, t, r.Theta)

@@ -240,6 +240,7 @@ func (r *runner) repeat(rep repetition) {
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
+	result.Stragglers = results.StragglersOf(out.Rounds)
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
 	if r.compared != nil {

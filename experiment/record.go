@@ -1,6 +1,9 @@
 package experiment
 
 import (
+	"math"
+	"slices"
+
 	"fedsim/federation"
 	"fedsim/internal/analysis/ledger"
 	"fedsim/mtl"
@@ -27,8 +30,13 @@ func (r *runner) journal(rec *record, run *scenarios.Run, devices int) federatio
 			all = append(all, also)
 		}
 	}
-	if r.options.Recorder != nil && run.Settings.Run.Devices {
-		rec.book = ledger.New(devices, func(rows []results.DeviceRow) error { return rec.rows.Devices(rows) })
+	if s := &run.Settings.Run; r.options.Recorder != nil && (s.Devices || s.ThetaEvery > 0) {
+		rec.book = ledger.New(devices, func(rows []results.DeviceRow) error {
+			if !s.Devices && !slices.ContainsFunc(rows, func(r results.DeviceRow) bool { return !math.IsNaN(r.Theta) }) {
+				return nil // a round in which theta was not measured
+			}
+			return rec.rows.Devices(rows)
+		})
 		all = append(all, rec.book)
 	}
 	return federation.Journals(all...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/config"
 	"fedsim/internal/external"
@@ -133,13 +134,10 @@ func sample(run *results.Run, minusLeast float64) (theory.Run, error) {
 		if x.Thetas == nil {
 			return s, fmt.Errorf("method %q does not measure theta, which the theorems need", run.Algorithm)
 		}
-		values := make([]float64, len(x.Thetas))
-		for t := range values {
-			if values[t] = x.Thetas[t].Value; math.IsNaN(values[t]) {
-				return s, fmt.Errorf("round %d takes a response of device %d to an earlier round, which the theorems exclude: federation.late must be \"drop\"", x.Round, t)
-			}
+		if t := slices.IndexFunc(x.Thetas, math.IsNaN); t >= 0 {
+			return s, fmt.Errorf("round %d takes a response of device %d to an earlier round, which the theorems exclude: federation.late must be \"drop\"", x.Round, t)
 		}
-		s.Thetas = append(s.Thetas, values)
+		s.Thetas = append(s.Thetas, x.Thetas)
 	}
 	if len(s.Thetas) == 0 {
 		return s, fmt.Errorf("it %s before its first round (%s)", run.Status, run.Reason)

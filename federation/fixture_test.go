@@ -202,10 +202,8 @@ func sameRounds(a, b []results.Round) error {
 		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
 		for i := range x.NumField() {
 			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
-			if thetas, ok := x.Field(i).Interface().([]results.Theta); ok {
-				same = slices.EqualFunc(thetas, b[h].Thetas, func(v, w results.Theta) bool {
-					return v.Accepted == w.Accepted && math.Float64bits(v.Value) == math.Float64bits(w.Value)
-				})
+			if thetas, ok := x.Field(i).Interface().([]float64); ok {
+				same = slices.EqualFunc(thetas, b[h].Thetas, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) })
 			}
 			if x.Field(i).Kind() == reflect.Float64 {
 				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())

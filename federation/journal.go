@@ -5,7 +5,6 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/results"
 )
 
 // Journal hears what happens in a run, in the order of virtual time. Rows by device,
@@ -107,12 +106,12 @@ func (f *Federation) noteUnavailable() {
 }
 
 // noteThetas notes the measurements of the local work.
-func (f *Federation) noteThetas(thetas []results.Theta) {
+func (f *Federation) noteThetas(thetas []float64) {
 	if f.setup.Journal == nil {
 		return
 	}
-	for t := range thetas {
-		if theta := thetas[t].Value; !math.IsNaN(theta) {
+	for t, theta := range thetas {
+		if !math.IsNaN(theta) {
 			f.note(ThetaMeasured, t, theta)
 		}
 	}

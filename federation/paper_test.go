@@ -146,9 +146,9 @@ func TestLemmaMeanThetaIsBounded(t *testing.T) {
 	mean, quality, drops := make([]float64, n), make([]float64, n), make([]float64, n)
 	for _, r := range out.Rounds[1:] {
 		for k, theta := range r.Thetas {
-			mean[k] += theta.Value / 30
-			if theta.Accepted {
-				quality[k] += theta.Value
+			mean[k] += theta / 30
+			if theta < 1 {
+				quality[k] += theta
 			} else {
 				drops[k] += 1.0 / 30
 			}

@@ -50,7 +50,7 @@ func (f *Federation) runRound() results.Round {
 	if f.aborted() {
 		return results.Round{}
 	}
-	var thetas []results.Theta
+	var thetas []float64
 	if !f.continuous() {
 		f.clients.CloseGroup()
 		f.countResponses()

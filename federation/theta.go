@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"fedsim/internal/state"
-	"fedsim/results"
 )
 
 // thetas returns theta_t^h of every device in the round that is about to close: 1
@@ -12,21 +11,20 @@ import (
 // localSolutionQuality2a). An answer to an earlier round solves a subproblem that is
 // gone: its theta is not known (NaN). thetas returns nil in rounds that are not
 // measured and for methods that cannot say. It costs no virtual time.
-func (f *Federation) thetas() []results.Theta {
+func (f *Federation) thetas() []float64 {
 	every := f.setup.Plan.ThetaEvery
 	if !f.method.About.Theta || every == 0 || (f.round+1)%every != 0 {
 		return nil
 	}
-	thetas := make([]results.Theta, len(f.devices))
+	thetas := make([]float64, len(f.devices))
 	var measured []int32
 	for t := range thetas {
-		switch x := &thetas[t]; {
+		switch {
 		case !f.takes(t):
-			x.Value = 1
+			thetas[t] = 1
 		case f.clients.Number(t) != f.round:
-			x.Accepted, x.Value = true, math.NaN()
+			thetas[t] = math.NaN()
 		default:
-			x.Accepted = true
 			measured = append(measured, int32(t))
 		}
 	}
@@ -34,11 +32,11 @@ func (f *Federation) thetas() []results.Theta {
 		f.setup.Pool.For(len(measured), func(i, _ int) {
 			t := int(measured[i])
 			update := f.method.Inspected.Update(t)
-			thetas[t].Value = update.Theta(f.setup.Problem, t)
+			thetas[t] = update.Theta(f.setup.Problem, t)
 		})
 	}, func(c *state.Coder) {
 		for _, t := range measured {
-			c.Float64(&thetas[t].Value)
+			c.Float64(&thetas[t])
 		}
 	})
 	return thetas

@@ -40,10 +40,18 @@ func TestThetaChangesNothing(t *testing.T) {
 // Devices that have not answered have theta = 1 (section 3.4: a dropped node),
 // as many as the round says have been taken answered, and some progress was made.
 func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
+	var told entries
 	out := run(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Faults.DropProbability = 0.4
 		s.Plan.Rounds, s.Plan.ThetaEvery = 40, 1
+		s.Journal = &told
 	}))
+	taken := map[[2]int]bool{} // by round and device
+	for _, e := range told {
+		if e.Kind == UpdateTaken {
+			taken[[2]int{int(e.Round), int(e.Device)}] = true
+		}
+	}
 	dropped := 0
 	for _, r := range out.Rounds[1:] {
 		if len(r.Thetas) != len(sizes) {
@@ -52,14 +60,14 @@ func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
 		answered := 0
 		for k, theta := range r.Thetas {
 			switch {
-			case !theta.Accepted:
+			case !taken[[2]int{r.Round, k}]:
 				dropped++
-				if theta.Value != 1 {
-					t.Errorf("round %d: device %d dropped and has theta %g, want 1", r.Round, k, theta.Value)
+				if theta != 1 {
+					t.Errorf("round %d: device %d dropped and has theta %g, want 1", r.Round, k, theta)
 				}
-			case theta.Value < 0 || theta.Value > 1:
-				t.Errorf("round %d: theta of device %d = %g, want it in [0, 1]", r.Round, k, theta.Value)
-			case theta.Value < 1:
+			case theta < 0 || theta > 1:
+				t.Errorf("round %d: theta of device %d = %g, want it in [0, 1]", r.Round, k, theta)
+			case theta < 1:
 				answered++
 			}
 		}
@@ -81,9 +89,9 @@ func TestCoCoAKeepsItsTheta(t *testing.T) {
 			largest := 0.0
 			for _, r := range out.Rounds[1:] {
 				for k, x := range r.Thetas {
-					largest = math.Max(largest, x.Value)
-					if !x.Accepted || x.Value > theta*(1+1e-9) {
-						t.Errorf("round %d: device %d has theta %g, want at most %g", r.Round, k, x.Value, theta)
+					largest = math.Max(largest, x)
+					if x > theta*(1+1e-9) {
+						t.Errorf("round %d: device %d has theta %g, want at most %g", r.Round, k, x, theta)
 					}
 				}
 			}
@@ -112,7 +120,7 @@ func TestCoCoACountsWhoWasShortOfTheta(t *testing.T) {
 	short := int64(0)
 	for _, r := range out.Rounds[1:] {
 		for _, x := range r.Thetas {
-			if x.Value > 0.2 {
+			if x > 0.2 {
 				short++
 			}
 		}
@@ -129,7 +137,7 @@ func TestCoCoACountsWhoWasShortOfTheta(t *testing.T) {
 	thetas, half := 0.0, early.Rounds[31:]
 	for _, r := range half {
 		for _, x := range r.Thetas {
-			thetas += x.Value / float64(len(half)*len(sizes))
+			thetas += x / float64(len(half)*len(sizes))
 		}
 	}
 	if thetas > 0.5 {

@@ -128,11 +128,11 @@ func thetas() example {
 					}
 					s := rng.New(seed, rng.Synthetic, len(m.method), h)
 					for range 20 {
-						x := results.Theta{Value: 0.3 + 0.1*s.Float64(), Accepted: true}
+						x := 0.3 + 0.1*s.Float64()
 						if m.method == "MOCHA" {
-							x.Value = math.Min(0.9, (0.2+0.8*s.Float64())*(0.4+float64(h)/60))
+							x = math.Min(0.9, (0.2+0.8*s.Float64())*(0.4+float64(h)/60))
 							if s.Float64() < 0.25 && p != "0" {
-								x = results.Theta{Value: 1}
+								x = 1
 							}
 						}
 						r.Rounds[h].Thetas = append(r.Rounds[h].Thetas, x)

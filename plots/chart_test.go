@@ -146,7 +146,7 @@ func TestThetaCurves(t *testing.T) {
 		t.Fatalf("%d panels, %d curves; want 2 and 20 devices under 3 seeds", len(m.panels), len(m.panels[0].curves[0]))
 	}
 	c := m.panels[0].curves[0][0]
-	if len(c.x) != 19 || c.x[0] != 2 || c.x[18] != 38 || c.y[0] != e.runs[0].Rounds[2].Thetas[0].Value {
+	if len(c.x) != 19 || c.x[0] != 2 || c.x[18] != 38 || c.y[0] != e.runs[0].Rounds[2].Thetas[0] {
 		t.Errorf("the curve of the first device is %v %v", c.x, c.y)
 	}
 	if x, ok := m.xLimits(&m.panels[0]); !ok || x.max < 38 {

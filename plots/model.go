@@ -127,7 +127,7 @@ func (m *model) curvesOf(r *results.Run) []curve {
 	for t := range curves {
 		curves[t] = m.curve(r, func(x *results.Round) float64 {
 			if values := m.y.each(x); t < len(values) {
-				return values[t].Value
+				return values[t]
 			}
 			return math.NaN()
 		})

@@ -27,7 +27,7 @@ type Quantity struct {
 	count bool // counts events during a round, not the state after it
 	// each returns the values of the devices if Devices is true; of is nil then. Lines
 	// show the distribution of the values.
-	each func(*results.Round) []results.Theta
+	each func(*results.Round) []float64
 }
 
 // unit is a unit of measurement and its size in base units.
@@ -105,7 +105,7 @@ var quantities = func() []Quantity {
 		list = append(list, q)
 	}
 	list = append(append(list, counts...),
-		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []results.Theta { return r.Thetas }})
+		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []float64 { return r.Thetas }})
 	for i := range list {
 		if list[i].Units == nil {
 			list[i].Units = []unit{} // not null in JSON

@@ -63,6 +63,7 @@ type Run struct {
 	Warnings   []Warning     // why its numbers may not mean what they seem to
 	WallS      float64       // seconds of the real clock
 	Metrics    []NamedMetric // that its learner declares; nil for a learner without named metrics
+	Stragglers *Stragglers   // nil: theta was not measured
 	Rounds     []Round
 
 	// ByClient has the values by client of the last round that has any, metric by metric.
@@ -92,9 +93,13 @@ type Round struct {
 	FLOPs           float64 // on all devices, this round
 	BytesDown       float64 // this round
 	BytesUp         float64
-	EnergyJ         float64      // all devices, this round
-	Thetas          []Theta      // by device; nil when not measured
-	Metrics         []NamedValue // in the order in which they are declared; nil when there are none
+	EnergyJ         float64 // all devices, this round
+	// Thetas are the accuracies of the local solves by device, theta_t^h of eq.
+	// localSolutionQuality2a: 0 exact, 1 no progress or no update that the server used, more than 1
+	// for a method whose update made the subproblem worse, NaN for an update of an earlier round.
+	// nil: not measured, or not read; see rundir.AddClients.
+	Thetas  []float64
+	Metrics []NamedValue // in the order in which they are declared; nil when there are none
 
 	// ClientMetrics are the values by client, and Client returns what else is known of a
 	// client, at the end of the round. Observers of a run see them in the round that they are

@@ -11,10 +11,9 @@ func (r *Round) State(c *state.Coder) {
 	}
 	for i := 0; i < n && c.Err() == nil; i++ {
 		if c.Reads() {
-			r.Thetas = append(r.Thetas, Theta{})
+			r.Thetas = append(r.Thetas, 0)
 		}
-		c.Float64(&r.Thetas[i].Value)
-		c.Bool(&r.Thetas[i].Accepted)
+		c.Float64(&r.Thetas[i])
 	}
 	n = c.Count(len(r.Metrics))
 	if c.Reads() {

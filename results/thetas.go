@@ -2,53 +2,51 @@ package results
 
 import "math"
 
-// Theta is the accuracy of a device's local solve in a round, theta_t^h of eq.
-// localSolutionQuality2a: 0 exact, 1 no progress, more than 1 for a method whose
-// update made the subproblem worse, NaN when not known.
-type Theta struct {
-	Value    float64 // NaN: the update is from an earlier round
-	Accepted bool    // the server used the device's update; Value is 1 otherwise
+// Stragglers are the empirical constants of Assumption 2 over a run in which theta was measured.
+type Stragglers struct {
+	PMax     float64 // largest share over the devices of their rounds with theta = 1 (or more)
+	ThetaMax float64 // largest mean over the devices of the theta of their other rounds; NaN: none made progress
 }
 
-// Stragglers returns the empirical constants of Assumption 2 over a run: pMax,
-// the largest share over the devices of their rounds with theta = 1 (or more),
-// and thetaMax, the largest mean over the devices of the theta of their other
-// rounds. Rounds without measurements and updates with an unknown theta are left out.
-// Both are NaN without measurements; thetaMax is also NaN when no device made progress.
-func Stragglers(run *Run) (pMax, thetaMax float64) {
+// StragglersOf returns the constants over rounds with their Thetas. Rounds without measurements and
+// updates with an unknown theta are left out. Without measurements it returns nil.
+func StragglersOf(rounds []Round) *Stragglers {
 	type device struct {
 		rounds, stuck int
 		sum           float64
 	}
 	var devices []device
-	for i := range run.Rounds {
-		for t, theta := range run.Rounds[i].Thetas {
+	for i := range rounds {
+		for t, theta := range rounds[i].Thetas {
 			if t == len(devices) {
 				devices = append(devices, device{})
 			}
 			d := &devices[t]
-			if math.IsNaN(theta.Value) {
+			if math.IsNaN(theta) {
 				continue
 			}
 			d.rounds++
-			if theta.Value >= 1 {
+			if theta >= 1 {
 				d.stuck++
 			} else {
-				d.sum += theta.Value
+				d.sum += theta
 			}
 		}
 	}
-	pMax, thetaMax = math.NaN(), math.NaN()
+	s := Stragglers{PMax: math.NaN(), ThetaMax: math.NaN()}
 	for _, d := range devices {
 		if d.rounds == 0 {
 			continue
 		}
-		if share := float64(d.stuck) / float64(d.rounds); !(pMax >= share) {
-			pMax = share
+		if share := float64(d.stuck) / float64(d.rounds); !(s.PMax >= share) {
+			s.PMax = share
 		}
-		if moved := d.rounds - d.stuck; moved > 0 && !(thetaMax >= d.sum/float64(moved)) {
-			thetaMax = d.sum / float64(moved)
+		if moved := d.rounds - d.stuck; moved > 0 && !(s.ThetaMax >= d.sum/float64(moved)) {
+			s.ThetaMax = d.sum / float64(moved)
 		}
 	}
-	return pMax, thetaMax
+	if math.IsNaN(s.PMax) {
+		return nil
+	}
+	return &s
 }

@@ -6,25 +6,24 @@ import (
 )
 
 func TestStragglers(t *testing.T) {
-	run := func(rounds ...[]Theta) *Run {
-		r := &Run{}
+	of := func(rounds ...[]float64) *Stragglers {
+		var list []Round
 		for _, x := range rounds {
-			r.Rounds = append(r.Rounds, Round{Thetas: x})
+			list = append(list, Round{Thetas: x})
 		}
-		return r
+		return StragglersOf(list)
 	}
-	ok := func(v float64) Theta { return Theta{v, true} }
-	gone := Theta{1, false}
+	const gone = 1
 	// Device 0 is stuck in 2 of 5 rounds and has a mean of (0.2 + 0.4 + 0.3)/3
 	// otherwise, device 1 in 1 of 5 with (0.1 + 0.1 + 0.1 + 0.9)/4.
-	a := run(nil, []Theta{ok(0.2), ok(0.1)}, []Theta{gone, ok(0.1)}, []Theta{ok(0.4), gone}, []Theta{ok(0.3), ok(0.1)}, []Theta{ok(1), ok(0.9)})
-	if p, theta := Stragglers(a); math.Abs(p-0.4) > 1e-15 || math.Abs(theta-0.3) > 1e-15 {
-		t.Errorf("p_max = %g, Theta_max = %g; want 0.4 and 0.3", p, theta)
+	a := of(nil, []float64{0.2, 0.1}, []float64{gone, 0.1}, []float64{0.4, gone}, []float64{0.3, 0.1}, []float64{1, 0.9})
+	if math.Abs(a.PMax-0.4) > 1e-15 || math.Abs(a.ThetaMax-0.3) > 1e-15 {
+		t.Errorf("%+v; want 0.4 and 0.3", a)
 	}
-	if p, theta := Stragglers(run([]Theta{gone}, []Theta{ok(1.5)})); p != 1 || !math.IsNaN(theta) {
-		t.Errorf("without progress: p_max = %g, Theta_max = %g; want 1 and NaN", p, theta)
+	if s := of([]float64{gone}, []float64{1.5}); s.PMax != 1 || !math.IsNaN(s.ThetaMax) {
+		t.Errorf("without progress: %+v; want 1 and NaN", s)
 	}
-	if p, theta := Stragglers(run(nil, nil)); !math.IsNaN(p) || !math.IsNaN(theta) {
-		t.Errorf("without measurements: %g, %g; want NaN", p, theta)
+	if s := of(nil, nil, []float64{math.NaN()}); s != nil {
+		t.Errorf("without measurements: %+v", s)
 	}
 }

@@ -67,9 +67,9 @@ func measured(runs []results.Run) bool {
 // medianTheta returns the median over the devices with a measured theta, or NaN.
 func medianTheta(r *results.Round) float64 {
 	var values []float64
-	for _, t := range r.Thetas {
-		if !math.IsNaN(t.Value) {
-			values = append(values, t.Value)
+	for _, theta := range r.Thetas {
+		if !math.IsNaN(theta) {
+			values = append(values, theta)
 		}
 	}
 	n := len(values)

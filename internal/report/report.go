@@ -112,7 +112,7 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 			r.Expected += len(scenario.Experiments[i].Jobs[j].Seeds)
 		}
 	}
-	if m.HasClients() {
+	if m.HasClients() || m.HasDevices() {
 		if err := rundir.AddClients(dir, found.Runs); err != nil {
 			return nil, err
 		}

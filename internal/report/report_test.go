@@ -284,7 +284,7 @@ func TestMedianTheta(t *testing.T) {
 	round := func(values ...float64) *results.Round {
 		r := new(results.Round)
 		for _, v := range values {
-			r.Thetas = append(r.Thetas, results.Theta{Value: v})
+			r.Thetas = append(r.Thetas, v)
 		}
 		return r
 	}

@@ -2,13 +2,17 @@ package rundir
 
 import (
 	"errors"
+	"math"
 
 	"fedsim/results"
 )
 
 // AddClients sets ByClient of those runs that have values by client in a run directory or in the
-// stage of an unfinished one.
+// stage of an unfinished one, and the Thetas of the rounds in which theta was measured.
 func AddClients(dir string, runs []results.Run) error {
+	if err := addThetas(dir, runs); err != nil {
+		return err
+	}
 	last := newLastClients(runs)
 	err := clientsTable.each(dir, "", func(run *results.Run, row *results.ClientRow) error {
 		if i, ok := last.index[run.ID]; ok {
@@ -21,6 +25,43 @@ func AddClients(dir string, runs []results.Run) error {
 	}
 	last.set()
 	return err
+}
+
+// addThetas sets the Thetas of the rounds in which theta was measured, which have a row by device
+// with a theta.
+func addThetas(dir string, runs []results.Run) error {
+	left := map[string][]results.Round{} // rounds from that of the last row on, by run
+	for i := range runs {
+		if runs[i].Stragglers == nil {
+			continue
+		}
+		left[runs[i].ID] = runs[i].Rounds
+		for k := range runs[i].Rounds {
+			runs[i].Rounds[k].Thetas = nil
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return devicesTable.each(dir, "", func(run *results.Run, row *results.DeviceRow) error {
+		rounds := left[run.ID]
+		for len(rounds) > 0 && rounds[0].Round < row.Round {
+			rounds = rounds[1:]
+		}
+		left[run.ID] = rounds
+		if len(rounds) == 0 || rounds[0].Round != row.Round {
+			return nil
+		}
+		thetas := &rounds[0].Thetas
+		if *thetas == nil && math.IsNaN(row.Theta) {
+			return nil
+		}
+		for len(*thetas) < row.Device { // those without a theta before the first one
+			*thetas = append(*thetas, math.NaN())
+		}
+		*thetas = append(*thetas, row.Theta)
+		return nil
+	})
 }
 
 // lastClients collects the values by client of the last round that has any, metric by

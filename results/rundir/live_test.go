@@ -62,8 +62,6 @@ func glance(t *testing.T, dir string) Info {
 func TestReadLive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	runs := syntheticRuns()[:3]
-	runs[1].Rounds[7].Thetas = []results.Theta{{Value: 0.5, Accepted: true}}
-	runs[1].Rounds[7].Participants = 1
 	var marks []string
 	look := func(phase Status, statuses ...results.Status) *Live {
 		t.Helper()
@@ -427,7 +425,7 @@ func BenchmarkProgress(b *testing.B) {
 // The log holds runs to the bit, values that JSON has no number for too.
 func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	want := append(syntheticRuns(), withExtremes()...)
-	want[0].Rounds[1].Thetas = []results.Theta{{Value: 1.0 / 3, Accepted: true}, {Value: 1}, {Value: math.NaN(), Accepted: true}}
+	want[0].Stragglers = &results.Stragglers{PMax: 1.0 / 3, ThetaMax: math.NaN()}
 	want[1].Metrics, want[1].Rounds[2].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
 	l := &progressLog{runs: map[int]*openRun{}}
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
@@ -458,7 +456,7 @@ func FuzzProgress(f *testing.F) {
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	run := syntheticRuns()[0]
 	run.Rounds = run.Rounds[:2]
-	run.Rounds[1].Thetas = []results.Theta{{Value: 0.5, Accepted: true}, {Value: 1}}
+	run.Stragglers = &results.Stragglers{PMax: 0.5, ThetaMax: math.NaN()}
 	run.Metrics, run.Rounds[1].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
 	l.addEnd(0, &run, storedRows{SHA256: "ab", Devices: 1})
 	f.Add(l.buffer)

@@ -55,7 +55,6 @@ type Manifest struct {
 	ResultHash results.Hash      `json:"result_hash"`              // over the hashes of all runs, in order
 	Figures    []string          `json:"figures"`                  // names of the files in figures/
 	Tables     []string          `json:"tables,omitempty"`         // names of the files in tables/
-	Thetas     bool              `json:"thetas,omitempty"`         // there is a thetas.csv
 	Metrics    bool              `json:"metrics,omitempty"`        // there is a metrics.csv
 	Parquet    []string          `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
 	Sums       []string          `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
@@ -111,6 +110,8 @@ type RunEntry struct {
 	// in metrics.csv.
 	Metrics []results.NamedMetric `json:"metrics,omitempty"`
 	Values  int                   `json:"metric_values,omitempty"`
+	// Stragglers are the constants of Assumption 2; absent where theta was not measured.
+	Stragglers *stragglers `json:"stragglers,omitempty"`
 }
 
 // Clock is the part of a manifest that differs between two runs of the same scenario.
@@ -153,7 +154,6 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		State:    state,
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
-		Thetas:   measured(runs),
 		Parquet:  extra.parquet,
 		Clock:    newClock(about.Started, runs, end),
 	}
@@ -192,6 +192,7 @@ func newRunEntry(r *results.Run) RunEntry {
 		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Searched: r.Searched, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Data: r.Data, Relative: r.Relative, Objective: r.Objective, Status: r.Status, Reason: r.Reason,
 		EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
 		Limit: r.Limit, Capped: r.Capped, Warnings: r.Warnings, Trials: r.Trials, ReportLast: r.ReportLast, AtOptimum: newAtOptimum(r.AtOptimum), Metrics: r.Metrics, Values: countNamed(r),
+		Stragglers: newStragglers(r.Stragglers),
 	}
 }
 
@@ -203,7 +204,28 @@ func (e *RunEntry) run() results.Run {
 		Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 		EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
 		Limit: e.Limit, Capped: e.Capped, Warnings: e.Warnings, Trials: e.Trials, ReportLast: e.ReportLast, AtOptimum: e.AtOptimum.round(e.Metrics), Metrics: e.Metrics,
+		Stragglers: e.Stragglers.of(),
 	}
+}
+
+// stragglers is a results.Stragglers in JSON.
+type stragglers struct {
+	PMax     float `json:"p_max"`
+	ThetaMax float `json:"theta_max"`
+}
+
+func newStragglers(s *results.Stragglers) *stragglers {
+	if s == nil {
+		return nil
+	}
+	return &stragglers{float(s.PMax), float(s.ThetaMax)}
+}
+
+func (s *stragglers) of() *results.Stragglers {
+	if s == nil {
+		return nil
+	}
+	return &results.Stragglers{PMax: float64(s.PMax), ThetaMax: float64(s.ThetaMax)}
 }
 
 // newClock returns the clock of runs; end is nil at a checkpoint.

@@ -37,8 +37,7 @@ const (
 //
 //	{"head":{...}}                            the first line: versions, scenario, columns
 //	{"place":3,"begin":{...}}                 the start of the run at that place
-//	{"place":3,"round":[...],"metrics":[...],"thetas":[...]}
-//	                                          its next round; cells as in rounds.csv, and a
+//	{"place":3,"round":[...],"metrics":[...]} its next round; cells as in rounds.csv, and a
 //	                                          value or null for each metric of its begin, with
 //	                                          the statistics over its clients if there are any
 //	{"place":3,"end":{...}}                   its end
@@ -224,21 +223,6 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 	if len(r.Metrics) > 0 && len(of.metrics) > 0 { // else the run begins again at its end
 		b = appendNamed(append(b, `,"metrics":[`...), of.metrics, r.Metrics)
 		b = append(b, ']')
-	}
-	for i, theta := range r.Thetas {
-		if i == 0 {
-			b = append(b, `,"thetas":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		if theta.Accepted {
-			b = appendJSON(b, theta.Value)
-		} else {
-			b = append(b, "false"...) // its value is 1
-		}
-		if i == len(r.Thetas)-1 {
-			b = append(b, ']')
-		}
 	}
 	l.round = results.Round{}
 	l.buffer = endLine(b, start)

@@ -11,7 +11,6 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -213,8 +212,7 @@ func (p *progress) addRound(before, lists string) error {
 	if err != nil || run == nil {
 		return fmt.Errorf("has a round of run %d, which has not begun", place)
 	}
-	cells, thetas, measured := strings.Cut(strings.TrimSuffix(lists, "]"), `],"thetas":[`)
-	cells, values, named := strings.Cut(cells, `],"metrics":[`)
+	cells, values, named := strings.Cut(strings.TrimSuffix(lists, "]"), `],"metrics":[`)
 	var round results.Round
 	if named {
 		if round.Metrics, err = parseNamed(run.Metrics, values); err != nil {
@@ -230,19 +228,6 @@ func (p *progress) addRound(before, lists string) error {
 		if err := parseCell(c, &round, jsonCell(list[i])); err != nil {
 			return fmt.Errorf("%s = %s: %w", c.Name, list[i], err)
 		}
-	}
-	for cell := range strings.SplitSeq(thetas, ",") {
-		if !measured {
-			break
-		}
-		theta := results.Theta{Value: 1}
-		if cell != "false" {
-			if theta.Value, err = parseNumber(jsonCell(cell)); err != nil || math.IsInf(theta.Value, 0) {
-				return fmt.Errorf("theta = %s: must be a number, null or false", cell)
-			}
-			theta.Accepted = true
-		}
-		round.Thetas = append(round.Thetas, theta)
 	}
 	run.Rounds = append(run.Rounds, round)
 	return nil

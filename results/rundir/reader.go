@@ -61,14 +61,6 @@ func Read(dir string) (*Results, error) {
 			return nil, err
 		}
 	}
-	if m.Thetas {
-		err = readTable(filepath.Join(dir, thetasFile), func(path string, r io.Reader) error {
-			return readThetas(path, r, res.Runs)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
 	err = readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
 		return readRuns(path, r, res.Runs, m.Targets)
 	})

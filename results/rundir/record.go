@@ -100,6 +100,12 @@ func (w *Writer) add(index int, run results.Run, stored storedRows) error {
 	if w.ids[run.ID] {
 		return fmt.Errorf("run %q: must be there once", run.ID)
 	}
+	if run.Stragglers != nil { // its thetas are in its rows
+		run.Rounds = slices.Clone(run.Rounds)
+		for i := range run.Rounds {
+			run.Rounds[i].Thetas = nil
+		}
+	}
 	if name := modelName(index); exists(filepath.Join(w.stage(), modelsDir, name)) {
 		run.Model = name
 	}

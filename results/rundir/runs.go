@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -26,7 +28,7 @@ var (
 		{name: "optimum", kind: realCell, doc: "reference optimum P*"},
 		{name: "optimum_gap", kind: realCell, doc: "certified relative gap of the optimum"},
 	}
-	// The results of results.Stragglers; only when theta was measured.
+	// Those of results.Stragglers; only when theta was measured.
 	stragglerColumns = []column{
 		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
 		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
@@ -46,8 +48,9 @@ type runTable struct {
 
 func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	return runTable{
-		keys: results.SweptKeys(runs), tuned: results.TunedKeys(runs), targets: targets, measured: measured(runs),
-		limited: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
+		keys: results.SweptKeys(runs), tuned: results.TunedKeys(runs), targets: targets,
+		measured: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Stragglers != nil }),
+		limited:  slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
 	}
 }
 
@@ -116,8 +119,8 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		}
 	}
 	if t.measured {
-		pMax, thetaMax := results.Stragglers(r)
-		row = append(row, formatNumber(pMax), formatNumber(thetaMax))
+		s := cmp.Or(r.Stragglers, &results.Stragglers{PMax: math.NaN(), ThetaMax: math.NaN()})
+		row = append(row, formatNumber(s.PMax), formatNumber(s.ThetaMax))
 	}
 	switch {
 	case t.limited && r.Limit != "":

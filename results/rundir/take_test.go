@@ -71,7 +71,7 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	addFull(t, one, every(0, 1)...)
 	finish(t, one, Complete)
 	want := tree(t, one.Dir())
-	for _, name := range []string{devicesParquet, clientsParquet, metricsFile, thetasFile, "models/000004.npy"} {
+	for _, name := range []string{devicesParquet, clientsParquet, metricsFile, "models/000004.npy"} {
 		if want[name] == "" {
 			t.Fatalf("there is no %s", name)
 		}

@@ -8,7 +8,6 @@
 //	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
 //	DIR/metrics.csv      a row for each metric that a learner declares, and round; optional
 //	DIR/clients.parquet  a row for each value of a metric by client, see [results.ClientRow]; optional
-//	DIR/thetas.csv       a row for each device and round with a measured theta; optional
 //	DIR/models/          final models; optional
 //	DIR/tables/          tables of prediction errors; optional
 //	DIR/figures/         figures; optional
@@ -54,7 +53,6 @@ const (
 	scenarioFile   = "scenario.toml"
 	roundsFile     = "rounds.csv"
 	runsFile       = "runs.csv"
-	thetasFile     = "thetas.csv"
 	metricsFile    = "metrics.csv"
 	roundsParquet  = "rounds.parquet"
 	devicesParquet = "devices.parquet"
@@ -229,13 +227,10 @@ type attached struct {
 }
 
 // fileNames lists the files of a run directory, the manifest first.
-func (a attached) fileNames(thetas, metrics bool) []string {
+func (a attached) fileNames(metrics bool) []string {
 	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
 	if metrics {
 		names = append(names, metricsFile)
-	}
-	if thetas {
-		names = append(names, thetasFile)
 	}
 	names = append(names, a.parquet...)
 	for _, f := range []struct {
@@ -330,7 +325,6 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		{roundsFile, func(out io.Writer) error { return roundsTable(w.runs).writeCSV(out) }},
 		{runsFile, func(out io.Writer) error { return runsTable(w.runs, w.about.Targets).writeCSV(out) }},
 		{metricsFile, func(out io.Writer) error { return metricsTable(w.runs).writeCSV(out) }},
-		{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }},
 		{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }},
 		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, w.ownStores()) }},
 		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, w.ownStores()) }},
@@ -428,7 +422,7 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 		}
 	}
 	folders := map[string]bool{}
-	names := extra.fileNames(measured(w.runs), hasNamed(w.runs))
+	names := extra.fileNames(hasNamed(w.runs))
 	for _, name := range append(names[1:], manifestFile) {
 		from := filepath.Join(stageDir, name)
 		if folder := filepath.Dir(name); folder != "." {

@@ -175,7 +175,7 @@ func TestMergedRunsEqualOneRun(t *testing.T) {
 	}
 	path := write("everything", everything)
 	one := runOnce(t, path, "--no-figures")
-	for _, file := range []string{"devices.parquet", "clients.parquet", "metrics.csv", "thetas.csv", "models/000006.npy", "tables/errors.csv"} {
+	for _, file := range []string{"devices.parquet", "clients.parquet", "metrics.csv", "models/000006.npy", "tables/errors.csv"} {
 		if one.files[file] == "" {
 			t.Errorf("there is no %s", file)
 		}

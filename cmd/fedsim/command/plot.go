@@ -93,15 +93,13 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	return errors.Join(err, printFigures(cmd.OutOrStdout(), out, files))
 }
 
-// read reads a run directory, with its values by client if a figure may show them.
+// read reads a run directory, with its values by client.
 func (p *plotFlags) read(cmd *cobra.Command, dir string) (*rundir.Results, error) {
 	found, err := rundir.Read(dir)
-	if err == nil {
-		noteAbsent(cmd.ErrOrStderr(), dir, &found.Manifest)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || p.x != "" || p.y != "" {
-		return found, err
-	}
+	noteAbsent(cmd.ErrOrStderr(), dir, &found.Manifest)
 	return found, rundir.AddClients(dir, found.Runs)
 }
 

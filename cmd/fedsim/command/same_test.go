@@ -116,8 +116,13 @@ func contentOf(program, dir string) (map[string]string, error) {
 		if err := columnsInto(found, table, string(out)); err != nil {
 			return nil, err
 		}
+		if table == "devices" {
+			if found["thetas"], err = thetasOf(dir, string(out)); err != nil {
+				return nil, err
+			}
+		}
 	}
-	for _, pattern := range []string{"thetas.csv", "tables/*.csv", "models/*", "figures/*.svg"} {
+	for _, pattern := range []string{"tables/*.csv", "models/*", "figures/*.svg"} {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))
 		for _, file := range files {
 			text, err := os.ReadFile(file)
@@ -135,6 +140,34 @@ func contentOf(program, dir string) (map[string]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// thetasOf returns a line for each known theta: run, round, device, theta, and whether the server
+// used an update of the device. Earlier versions write them to thetas.csv, with unknown ones; later
+// ones have them in the rows by device only.
+func thetasOf(dir, devices string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "thetas.csv"))
+	if err != nil {
+		text = []byte(devices)
+	}
+	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || len(records) == 0 {
+		return "", err
+	}
+	var thetas strings.Builder
+	for _, record := range records[1:] {
+		cell := func(name string) string {
+			if c := slices.Index(records[0], name); c >= 0 {
+				return record[c]
+			}
+			return ""
+		}
+		if cell("theta") != "" {
+			used := cell("accepted") == "true" || cell("taken") > "0"
+			fmt.Fprintln(&thetas, cell("run"), cell("round"), cell("device"), cell("theta"), used)
+		}
+	}
+	return thetas.String(), nil
 }
 
 // columnsInto adds the columns of a table in csv but those of wall time, one text each.

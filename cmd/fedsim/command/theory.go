@@ -54,7 +54,7 @@ to H; the measurement is of alpha itself.
 
 The run directory has the files that "fedsim run" writes. In addition,
 figures/theory-bound.png and .svg show the measured D(alpha) - D* and the bound,
-and thetas.csv has theta for each device and round.
+and devices.parquet has theta for each device and round.
 
 The command fails if a measurement exceeds its bound. It exits with status 3 if a
 run stalled; the rounds before the stall are compared. It cannot be resumed.`,

@@ -63,6 +63,9 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 // Read analyzes a run of a run directory; Find returns the run. The error wraps
 // rundir.ErrNoDevices if the directory has no rows by device.
 func Read(dir string, run *scenarios.Run) (*Report, error) {
+	if !run.Settings.Run.Devices {
+		return nil, fmt.Errorf("%s: %w of all rounds: run.devices = true makes them", dir, rundir.ErrNoDevices)
+	}
 	reports, err := ReadAll(dir, []*scenarios.Run{run})
 	if err != nil {
 		return nil, err
@@ -73,14 +76,16 @@ func Read(dir string, run *scenarios.Run) (*Report, error) {
 	return reports[0], nil
 }
 
-// ReadAll analyzes several runs in one pass over the rows. The report of a run
-// without a complete round has no rounds and no devices.
+// ReadAll analyzes several runs in one pass over the rows. The report of a run without
+// run.devices, or without a complete round, has no rounds and no devices.
 func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	index := make(map[string]int, len(runs))
 	for i, run := range runs {
 		reports[i] = &Report{Run: run, dir: dir}
-		index[run.ID] = i
+		if run.Settings.Run.Devices { // else rows of rounds in which theta was measured, at most
+			index[run.ID] = i
+		}
 	}
 	err := eachRound(dir, index, func(i int, startS float64, rows []results.DeviceRow) error {
 		reports[i].addRound(startS, rows)
