@@ -109,6 +109,7 @@ func (t *taking) take(dir string, p *progress, err error) error {
 		t.at[at] = len(t.runs)
 		t.index, t.runs = append(t.index, at), append(t.runs, run.Run)
 		t.have(run.ID)
+		t.log.end(at, &run.Run, run.rows)
 	}
 	return nil
 }

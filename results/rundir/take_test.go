@@ -97,6 +97,13 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 		if err := w.Take(t.Context(), placesOf(fullRuns()), groups...); err != nil {
 			t.Fatal(err)
 		}
+		stage, err := w.Stage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Read(stage); err != nil || len(got.Runs) != len(fullRuns()) {
+			t.Fatalf("%+v, %v", got, err)
+		}
 		finish(t, w, Complete)
 		if d := cmp.Diff(want, tree(t, w.Dir())); d != "" {
 			t.Fatal(d)
