@@ -70,7 +70,7 @@ func TestErrors(t *testing.T) {
 		{"unknown key of a nested table", "[data.synthetic]\ntask = 3\n" + mocha, nil,
 			"x.toml:2:1: unknown key data.synthetic.task: did you mean tasks?"},
 		{"misspelt statistic over clients", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\ny = \"test_error_worst_10\"\n", nil,
-			"x.toml:5:5: experiment.figure.y = \"test_error_worst_10\": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy, participants, dropped, late, theta (did you mean \"test_error_worst10\"?)"},
+			"x.toml:5:5: experiment.figure.y = \"test_error_worst_10\": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy, available, participants, dropped, late, theta (did you mean \"test_error_worst10\"?)"},
 		{"options beside the keys of a method", "[methods.f]\nalgorithm = \"fedavg\"\nstep = 0.3\nepoch = 3\nlable = \"x\"\n", nil,
 			"x.toml:3:1: unknown key methods.f.step: did you mean options.step?\nx.toml:4:1: unknown key methods.f.epoch: did you mean options.epochs?\nx.toml:5:1: unknown key methods.f.lable: did you mean label?"},
 		{"option of a method in a sweep", "[methods.fedavg]\n[[experiment]]\nname = \"a\"\nsweep = { \"methods.fedavg.step\" = [1.0, 2.0] }\n", nil,
