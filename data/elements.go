@@ -1,7 +1,10 @@
 package data
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -75,6 +78,52 @@ type badElement struct {
 }
 
 func (b *badElement) Error() string { return b.problem }
+
+// numbersFile is an open file of one array of numbers.
+type numbersFile struct {
+	name     string // for messages
+	file     io.Closer
+	in       *bufio.Reader // after the head, once it has been read
+	elements elements
+	head     int64  // bytes of the head, if messages name bytes; 0: they name elements
+	made     string // what may be corrupt: "download" or "file"
+}
+
+func (f *numbersFile) close() { _ = f.file.Close() } // it was only read
+
+// wrong returns an error in the file.
+func (f *numbersFile) wrong(problem string, err error) error {
+	return &ParseError{File: f.name, Problem: problem, Err: err}
+}
+
+// unreadable converts an error of reading.
+func (f *numbersFile) unreadable(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return f.wrong("is truncated", nil)
+	}
+	return f.wrong("cannot be read: the "+f.made+" may be corrupt", err)
+}
+
+// read reads all numbers, and checks that the file ends after them.
+func (f *numbersFile) read(use func(elements, io.Reader) error) error {
+	err := use(f.elements, f.in)
+	if bad, ok := errors.AsType[*badElement](err); ok {
+		if f.head > 0 {
+			return f.wrong(fmt.Sprintf("byte %d: %s", f.head+bad.at*int64(f.elements.size), bad.problem), nil)
+		}
+		return f.wrong(fmt.Sprintf("element %d: %s", bad.at, bad.problem), nil)
+	}
+	if err != nil {
+		return f.unreadable(err)
+	}
+	switch _, err := f.in.ReadByte(); { // also checks the sum of a zip
+	case err == nil:
+		return f.wrong("has more bytes than its head says", nil)
+	case err != io.EOF:
+		return f.unreadable(err)
+	}
+	return nil
+}
 
 // each reads count numbers, and calls visit with some of them at a time: a whole number of
 // times step, and the index of the first. The error is a *badElement or one of reading.

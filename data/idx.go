@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -183,11 +182,8 @@ func idxLabels(images string) (string, error) {
 
 // idxFile is an open file whose head has been read.
 type idxFile struct {
-	name     string
-	file     *os.File
-	in       *bufio.Reader // after the head
-	elements elements
-	shape    []int
+	numbersFile
+	shape []int
 }
 
 // idxTypes are the types of numbers by the third byte of a file.
@@ -202,29 +198,22 @@ func openIDX(name string) (*idxFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read idx data: %w", err)
 	}
-	f := &idxFile{name: name, file: file}
-	if err := f.head(); err != nil {
+	f := &idxFile{numbersFile: numbersFile{name: name, file: file, made: "download"}}
+	if err := f.readHead(file); err != nil {
 		f.close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *idxFile) close() { _ = f.file.Close() } // it was only read
-
-// wrong returns an error in the file.
-func (f *idxFile) wrong(problem string, err error) error {
-	return &ParseError{File: f.name, Problem: problem, Err: err}
-}
-
-// head reads the head.
-func (f *idxFile) head() error {
-	info, err := f.file.Stat()
+// readHead reads the head.
+func (f *idxFile) readHead(file *os.File) error {
+	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("read idx data: %w", err)
 	}
 	most, exact := info.Size(), true
-	f.in = bufio.NewReaderSize(f.file, 1<<16)
+	f.in = bufio.NewReaderSize(file, 1<<16)
 	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(f.in)
 		if err != nil {
@@ -249,7 +238,8 @@ func (f *idxFile) head() error {
 		f.shape = append(f.shape, int(binary.BigEndian.Uint32(size[:])))
 	}
 	count, ok := sizeOf(f.shape)
-	length := 4 + 4*int64(len(f.shape)) + int64(count)*int64(f.elements.size)
+	f.head = 4 + 4*int64(len(f.shape))
+	length := f.head + int64(count)*int64(f.elements.size)
 	switch {
 	case !ok:
 		return f.wrong(fmt.Sprintf("byte 4: has too many values: must have at most %d", maxCells), nil)
@@ -269,14 +259,6 @@ func (f *idxFile) fill(b []byte) error {
 	return nil
 }
 
-// unreadable converts an error of reading.
-func (f *idxFile) unreadable(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return f.wrong("is truncated", nil)
-	}
-	return f.wrong("cannot be read: the download may be corrupt", err)
-}
-
 // columns returns the number of features of a row.
 func (f *idxFile) columns() int {
 	n, _ := sizeOf(f.shape[1:])
@@ -290,25 +272,6 @@ func (f *idxFile) match(images *idxFile) error {
 	}
 	if f.shape[0] != images.shape[0] {
 		return f.wrong(fmt.Sprintf("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.name), nil)
-	}
-	return nil
-}
-
-// read reads all numbers, and checks that the file ends after them.
-func (f *idxFile) read(use func(elements, io.Reader) error) error {
-	err := use(f.elements, f.in)
-	if bad, ok := errors.AsType[*badElement](err); ok {
-		at := 4 + 4*int64(len(f.shape)) + bad.at*int64(f.elements.size)
-		return f.wrong(fmt.Sprintf("byte %d: %s", at, bad.problem), nil)
-	}
-	if err != nil {
-		return f.unreadable(err)
-	}
-	switch _, err := f.in.ReadByte(); {
-	case err == nil:
-		return f.wrong("has more bytes than the sizes in its head say", nil)
-	case err != io.EOF:
-		return f.unreadable(err)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestReadIDXErrors(t *testing.T) {
 		{images, packed(idxBytes(8, []int{math.MaxInt32, math.MaxInt32}, []byte{})), images + ": byte 4: has too many values"},
 		{images, packed(idxBytes(8, []int{3, 1 << 28}, []byte{1})), "must have 805306380 by the sizes in its head"},
 		{images, packed(idxBytes(8, []int{3, 4}, []byte{1, 2, 3})), images + ": is truncated"},
-		{images, packed(idxBytes(8, []int{3, 4}, make([]byte, 13))), images + ": has more bytes than the sizes in its head say"},
+		{images, packed(idxBytes(8, []int{3, 4}, make([]byte, 13))), images + ": has more bytes than its head says"},
 		{images, float(math.NaN()), images + ": byte 44: NaN is not a finite number"},
 		{images, float(2e100), images + ": byte 44: 2e+100 is too large, values must be at most 1e100 in size"},
 		{images, packed(idxBytes(8, []int{2, 4}, make([]byte, 8))), labels + ": has 3 labels for the 2 rows of"},

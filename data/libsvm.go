@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -59,7 +58,7 @@ func readLIBSVM(cfg Config, path string) (set *Set, err error) {
 	if set, err = r.read(file); err != nil {
 		return nil, err
 	}
-	set.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	set.Name = nameOf(path)
 	return set, nil
 }
 

@@ -124,11 +124,8 @@ func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]flo
 // npyFile is an open array.
 type npyFile struct {
 	npy.Header
-	elements elements
-	count    int
-	name     string // for messages
-	file     fs.File
-	in       *bufio.Reader // after the head
+	numbersFile
+	count int
 }
 
 // array opens an array, and checks its size against that of its file.
@@ -146,30 +143,16 @@ func (f *dataFolder) array(name string) (*npyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &npyFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16)}
-	if err := a.head(bound); err != nil {
+	a := &npyFile{numbersFile: numbersFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16), made: "file"}}
+	if err := a.readHead(bound); err != nil {
 		a.close()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *npyFile) close() { _ = a.file.Close() } // it was only read
-
-func (a *npyFile) wrong(problem string, err error) error {
-	return &ParseError{File: a.name, Problem: problem, Err: err}
-}
-
-// unreadable converts an error of reading.
-func (a *npyFile) unreadable(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return a.wrong("is truncated", nil)
-	}
-	return a.wrong("cannot be read: the file may be corrupt", err)
-}
-
-// head reads the head of a file with at most some bytes.
-func (a *npyFile) head(bound int64) (err error) {
+// readHead reads the head of a file with at most some bytes.
+func (a *npyFile) readHead(bound int64) (err error) {
 	if a.Header, err = npy.Read(a.in); err != nil {
 		return a.wrong("cannot be read", err)
 	}
@@ -206,24 +189,6 @@ func (a *npyFile) wrongType() error {
 	return a.wrong(fmt.Sprintf("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and tasks, texts (U); convert it with astype", string(rune(a.Kind)), a.Size), nil)
 }
 
-// read reads the numbers, and checks that the file ends after them.
-func (a *npyFile) read(use func(io.Reader) error) error {
-	err := use(a.in)
-	if bad, ok := errors.AsType[*badElement](err); ok {
-		return a.wrong(fmt.Sprintf("element %d: %s", bad.at, bad.problem), nil)
-	}
-	if err != nil {
-		return a.unreadable(err)
-	}
-	switch _, err := a.in.ReadByte(); { // also checks the sum of a zip
-	case err == nil:
-		return a.wrong("has more bytes than its head says", nil)
-	case err != io.EOF:
-		return a.unreadable(err)
-	}
-	return nil
-}
-
 // features reads an array as the features of rows: all sizes but the first make a row.
 func (f *dataFolder) features(name string) (x Matrix, err error) {
 	a, err := f.array(name)
@@ -244,11 +209,11 @@ func (f *dataFolder) features(name string) (x Matrix, err error) {
 		return x, a.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
 	}
 	x = NewMatrix(a.Shape[0], columns)
-	return x, a.read(func(in io.Reader) error {
+	return x, a.read(func(e elements, in io.Reader) error {
 		if a.Fortran {
-			return a.elements.columns(in, &x)
+			return e.columns(in, &x)
 		}
-		return a.elements.rows(in, &x)
+		return e.rows(in, &x)
 	})
 }
 
@@ -262,11 +227,11 @@ func (f *dataFolder) column(name string, rows int) (numbers []float64, texts []s
 	if a.count != rows || len(a.Shape) == 0 || a.Shape[0] != rows {
 		return nil, nil, a.wrong(fmt.Sprintf("has the shape %v: must have one value for each of the %d rows of features", a.Shape, rows), nil)
 	}
-	err = a.read(func(in io.Reader) error {
+	err = a.read(func(e elements, in io.Reader) error {
 		if a.Kind == 'U' {
 			texts, err = a.texts(in)
 		} else {
-			numbers, err = a.elements.vector(in, a.count)
+			numbers, err = e.vector(in, a.count)
 		}
 		return err
 	})

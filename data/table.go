@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -251,14 +252,5 @@ func (s *Set) orderTasks() {
 		}
 		numbers[s.Tasks[t].Name] = number
 	}
-	slices.SortStableFunc(s.Tasks, func(a, b Task) int {
-		switch {
-		case numbers[a.Name] < numbers[b.Name]:
-			return -1
-		case numbers[a.Name] > numbers[b.Name]:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(s.Tasks, func(a, b Task) int { return cmp.Compare(numbers[a.Name], numbers[b.Name]) })
 }
