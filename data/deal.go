@@ -108,10 +108,7 @@ func (d *dealing) dealShards() {
 	order := permutation(len(d.y), d.seed, rng.Partition, -1)
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(d.y[a], d.y[b]) })
 	count := d.Clients * d.Shards
-	shards := make([]int32, count)
-	for s := range shards {
-		shards[s] = int32(s)
-	}
+	shards := numbersTo(count)
 	stream := rng.New(d.seed, rng.Partition, -1, dealShards)
 	stream.Shuffle(shards)
 	for i, s := range shards {
@@ -326,10 +323,7 @@ func (d *dealing) dealHeld() {
 // as the training rows are cut.
 func (d *dealing) heldByGroup() [][]int32 {
 	rows := make([][]int32, d.groups)
-	order := make([]int32, len(d.heldY))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := numbersTo(len(d.heldY))
 	ranged := d.names == nil && d.groups > 1
 	if ranged {
 		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(d.heldY[a], d.heldY[b]) })

@@ -20,10 +20,7 @@ func (s *Set) held() bool {
 // splitHeld divides the set into its own training and test rows.
 func splitHeld(set *Set) (*Split, error) {
 	return divide(set, func(t int) (train, test []int32) {
-		rows := make([]int32, set.Tasks[t].X.Rows)
-		for i := range rows {
-			rows[i] = int32(i)
-		}
+		rows := numbersTo(set.Tasks[t].X.Rows)
 		n := len(rows) - set.Tasks[t].Held
 		return rows[:n], rows[n:]
 	})

@@ -51,10 +51,7 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 
 	skewed := set.empty()
 	for t := range set.Tasks {
-		rows := make([]int32, set.Tasks[t].X.Rows)
-		for i := range rows {
-			rows[i] = int32(i)
-		}
+		rows := numbersTo(set.Tasks[t].X.Rows)
 		streams[t].Shuffle(rows)
 		skewed.Tasks[t] = set.Tasks[t].pick(rows[:sizes[t]])
 	}

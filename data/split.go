@@ -128,6 +128,15 @@ func Fold(set *Set, folds, fold int, seed uint64) (*Split, error) {
 	})
 }
 
+// numbersTo returns the numbers from 0 to n-1.
+func numbersTo(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
 // permutation returns the rows of a task in random order.
 func permutation(n int, seed uint64, purpose rng.Purpose, task int) []int32 {
 	return permute(nil, n, seed, purpose, task)

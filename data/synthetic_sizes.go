@@ -57,10 +57,7 @@ func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 		}
 	}
 	fill(wide)
-	order := make([]int32, m)
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := numbersTo(m)
 	stream.Shuffle(order)
 	sizes := make([]int, m)
 	for i, t := range order {
