@@ -3,14 +3,41 @@ package data
 import (
 	"archive/zip"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+
+	"fedsim/internal/input"
 )
 
 // dataFolder is a folder with the files of a data set, on disk or in an archive.
 type dataFolder struct {
 	files fs.FS
 	name  string // of the folder, for messages
+}
+
+// openFolder opens the folder, or the zip of one, at a path. what names the data, and incomplete
+// is the problem of a file that is not a complete zip.
+func openFolder(path, what, incomplete string) (folder *dataFolder, closer io.Closer, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s data: %w", what, err)
+	}
+	if info.IsDir() {
+		return &dataFolder{os.DirFS(path), path}, io.NopCloser(nil), nil
+	}
+	file, err := input.Open(path, maxFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s data: %w", what, err)
+	}
+	archive, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		_ = file.Close() // it was only read
+		return nil, nil, &ParseError{File: path, Problem: incomplete, Err: err}
+	}
+	return &dataFolder{archive, path}, file, nil
 }
 
 // path returns a file's name for messages.

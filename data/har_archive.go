@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
-
-	"fedsim/internal/input"
 )
 
 // The file that identifies the folder of the data set.
@@ -20,53 +17,44 @@ const harMarker = "train/X_train.txt"
 // 61 MB).
 const maxInnerZip = 1 << 28
 
+// truncatedZip is the problem of a download that is not a complete zip.
+const truncatedZip = "not a complete zip file: the download may be truncated"
+
 // openHAR finds the data set at a path: a folder, its parent, or a zip of either, which
 // may be inside another zip as in UCI's current download.
 func openHAR(name string) (folder *dataFolder, closer io.Closer, err error) {
-	info, err := os.Stat(name)
+	whole, closer, err := openFolder(name, "UCI HAR", truncatedZip)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
-	}
-	if info.IsDir() {
-		folder, err = findHAR(os.DirFS(name), name)
-		return folder, io.NopCloser(nil), err
-	}
-	file, err := input.Open(name, maxFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
-	}
-	folder, err = openHARZip(file, info.Size(), name)
-	if err != nil {
-		closeAfter(file, &err)
 		return nil, nil, err
 	}
-	return folder, file, nil
+	if folder, err = locateHAR(whole); err != nil {
+		closeAfter(closer, &err)
+		return nil, nil, err
+	}
+	return folder, closer, nil
 }
 
-// openHARZip finds the data set in a zip, or in the only zip inside it.
-func openHARZip(r io.ReaderAt, size int64, name string) (*dataFolder, error) {
-	archive, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, &ParseError{File: name, Problem: "not a complete zip file: the download may be truncated", Err: err}
-	}
-	folder, err := findHAR(archive, name)
-	if err == nil {
-		return folder, nil
+// locateHAR finds the data set in a folder or a zip, or in the only zip inside a zip.
+func locateHAR(whole *dataFolder) (*dataFolder, error) {
+	folder, err := findHAR(whole.files, whole.name)
+	archive, zipped := whole.files.(*zip.Reader)
+	if err == nil || !zipped {
+		return folder, err
 	}
 	for _, inner := range archive.File {
 		if path.Base(inner.Name) != "UCI HAR Dataset.zip" || strings.HasPrefix(inner.Name, "__MACOSX/") {
 			continue
 		}
-		innerName := name + "/" + inner.Name
-		content, err := readWhole(archive, inner.Name, innerName, maxInnerZip)
+		name := whole.name + "/" + inner.Name
+		content, err := readWhole(archive, inner.Name, name, maxInnerZip)
 		if err != nil {
 			return nil, err
 		}
 		nested, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
-			return nil, &ParseError{File: innerName, Problem: "not a complete zip file: the download may be truncated", Err: err}
+			return nil, &ParseError{File: name, Problem: truncatedZip, Err: err}
 		}
-		return findHAR(nested, innerName)
+		return findHAR(nested, name)
 	}
 	return nil, err
 }

@@ -309,7 +309,11 @@ func FuzzHAR(f *testing.F) {
 			files[names[which]] = string(content)
 			content = zipped(t, "", files)
 		}
-		folder, err := openHARZip(bytes.NewReader(content), int64(len(content)), "har.zip")
+		archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return // openFolder reports it
+		}
+		folder, err := locateHAR(&dataFolder{archive, "har.zip"})
 		if err == nil {
 			var set *Set
 			if set, err = readHARFolder(folder); err == nil {

@@ -1,19 +1,16 @@
 package data
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"fedsim/internal/input"
 	"fedsim/internal/npy"
 	"fedsim/internal/quote"
 )
@@ -22,7 +19,7 @@ import (
 // row, targets, and the task of each row. A folder that fedsim data export wrote has clients
 // and test rows instead. An error in a file is a *ParseError.
 func readNPZ(cfg Config, path string) (*Set, error) {
-	folder, closer, err := openNPZ(path)
+	folder, closer, err := openFolder(path, "npz", "not a complete npz file, which is a zip of npy files")
 	if err != nil {
 		return nil, err
 	}
@@ -32,27 +29,6 @@ func readNPZ(cfg Config, path string) (*Set, error) {
 	}
 	set.Name = nameOf(path)
 	return set, nil
-}
-
-// openNPZ opens the file or the folder at a path.
-func openNPZ(path string) (folder *dataFolder, closer io.Closer, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read npz data: %w", err)
-	}
-	if info.IsDir() {
-		return &dataFolder{os.DirFS(path), path}, io.NopCloser(nil), nil
-	}
-	file, err := input.Open(path, maxFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read npz data: %w", err)
-	}
-	archive, err := zip.NewReader(file, info.Size())
-	if err != nil {
-		_ = file.Close() // it was only read
-		return nil, nil, &ParseError{File: path, Problem: "not a complete npz file, which is a zip of npy files", Err: err}
-	}
-	return &dataFolder{archive, path}, file, nil
 }
 
 // readArrays reads the arrays of the folder.
