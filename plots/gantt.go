@@ -236,7 +236,7 @@ const nameGap = vg.Length(4)
 func (g *Gantt) bands(c *draw.Canvas, at func(float64) vg.Length) {
 	fill := func(s GanttSpan, with color.Color) (left, right vg.Length) {
 		left, right = at(s.From), at(s.To)
-		c.FillPolygon(with, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+		box(c, with, left, right, c.Min.Y, c.Max.Y)
 		return left, right
 	}
 	sty := textStyle(tickSize, false)

@@ -309,10 +309,7 @@ func (d *drawnLabels) level(rows float64) int {
 
 // shadeOf returns a shade from light to dark.
 func shadeOf(level int) color.Color {
-	t := float64(level) / shades
-	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + t*(float64(b)-float64(a)))) }
-	a, b := shadeLight, shadeDark
-	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
+	return mixed(shadeLight, shadeDark, float64(level)/shades)
 }
 
 // width returns about the width of the body beside the names of the classes.

@@ -3,6 +3,7 @@ package plots
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -131,9 +132,10 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, b := range d.bands {
 		lines[i] = points(b.x, b.mean, toX, toY)
 		fill := func(below, above []float64) {
-			if !same(below, above) {
-				low, high := b.path(points(b.x, below, toX, toY)), b.path(points(b.x, above, toX, toY))
-				c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(simplified(low), reversed(simplified(high))...)))
+			if !slices.Equal(below, above) {
+				low, high := simplified(b.path(points(b.x, below, toX, toY))), simplified(b.path(points(b.x, above, toX, toY)))
+				slices.Reverse(high)
+				c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(low, high...)))
 			}
 		}
 		fill(b.low, b.high)
@@ -282,21 +284,4 @@ func points(x, y []float64, toX, toY func(float64) vg.Length) []vg.Point {
 		ps[i] = vg.Point{X: toX(x[i]), Y: toY(y[i])}
 	}
 	return ps
-}
-
-func reversed(ps []vg.Point) []vg.Point {
-	out := make([]vg.Point, len(ps))
-	for i, p := range ps {
-		out[len(ps)-1-i] = p
-	}
-	return out
-}
-
-func same(a, b []float64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -107,9 +107,12 @@ func (m *model) lineStyles() []lineStyle {
 func ramp(t float64) color.NRGBA {
 	at := t * float64(len(rampColors)-1)
 	i := min(int(at), len(rampColors)-2)
-	f := at - float64(i)
-	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + f*(float64(b)-float64(a)))) }
-	a, b := rampColors[i], rampColors[i+1]
+	return mixed(rampColors[i], rampColors[i+1], at-float64(i))
+}
+
+// mixed returns the color at a share of the way from a to b.
+func mixed(a, b color.NRGBA, share float64) color.NRGBA {
+	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + share*(float64(b)-float64(a)))) }
 	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 

@@ -120,6 +120,16 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 	in := interval{r.min - shift, r.max - shift}
 	label := func(mantissa, decade int) string { return decadeText(mantissa, decade, powers) }
 	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
+	// each calls f for 1 to 9 times the powers of ten, where they are on the axis.
+	each := func(f func(mantissa, decade int, place float64)) {
+		for d := first - 1; d <= last; d++ {
+			for k := 1; k <= 9; k++ {
+				if place := float64(d) + math.Log10(float64(k)); in.holds(place) {
+					f(k, d, place)
+				}
+			}
+		}
+	}
 	var t ticks
 	if hasDecades(in) {
 		stride, anchor := (last-first)/most+1, 0
@@ -130,48 +140,37 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 		if last-first == 1 {
 			for _, ks := range [][]int{{3}, {2, 5}} {
 				n := 2
-				for d := first - 1; d <= last; d++ {
-					for _, k := range ks {
-						if in.holds(float64(d) + math.Log10(float64(k))) {
-							n++
-						}
+				each(func(k, _ int, _ float64) {
+					if slices.Contains(ks, k) {
+						n++
 					}
-				}
+				})
 				if n <= most {
 					between = ks
 				}
 			}
 		}
-		for d := first - 1; d <= last; d++ {
-			for k := 1; k <= 9; k++ {
-				place := float64(d) + math.Log10(float64(k))
-				if !in.holds(place) || k > 1 && stride > 1 {
-					continue
-				}
-				tick := plot.Tick{Value: place + shift}
-				if k == 1 && mod(d-anchor, stride) == 0 || slices.Contains(between, k) {
-					tick.Label = label(k, d)
-				}
-				t = append(t, tick)
+		each(func(k, d int, place float64) {
+			if k > 1 && stride > 1 {
+				return
 			}
-		}
+			tick := plot.Tick{Value: place + shift}
+			if k == 1 && mod(d-anchor, stride) == 0 || slices.Contains(between, k) {
+				tick.Label = label(k, d)
+			}
+			t = append(t, tick)
+		})
 		return t
 	}
 	labeled := 0
-	for d := first - 1; d <= last; d++ {
-		for k := 1; k <= 9; k++ {
-			place := float64(d) + math.Log10(float64(k))
-			if !in.holds(place) {
-				continue
-			}
-			tick := plot.Tick{Value: place + shift}
-			if k == 1 || k == 2 || k == 5 {
-				tick.Label = label(k, d)
-				labeled++
-			}
-			t = append(t, tick)
+	each(func(k, d int, place float64) {
+		tick := plot.Tick{Value: place + shift}
+		if k == 1 || k == 2 || k == 5 {
+			tick.Label = label(k, d)
+			labeled++
 		}
-	}
+		t = append(t, tick)
+	})
 	if labeled >= 2 {
 		return t
 	}
