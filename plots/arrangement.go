@@ -57,7 +57,7 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 		}
 		label := lineLabel(&runs[i], fig.Series, extra)
 		if _, ok := lineOf[label]; !ok {
-			v := valueOf(&runs[i], fig.Series)
+			v := runs[i].ValueOf(fig.Series)
 			lineOf[label] = len(a.Lines)
 			values = append(values, v)
 			a.Lines = append(a.Lines, Line{Label: label, Emphasis: fig.Emphasis != "" && v == fig.Emphasis})
@@ -153,20 +153,11 @@ func requireKey(fig *results.Figure, role, key string, runs []results.Run) error
 	return errorf(fig, "%s = %q: no run has this key: must be one of %s", role, key, strings.Join(names, ", "))
 }
 
-// valueOf returns the value of a key, or of "method", of a run.
-func valueOf(r *results.Run, key string) string {
-	if key == "method" {
-		return r.Method
-	}
-	v, _ := r.Value(key)
-	return v
-}
-
 func panelValue(r *results.Run, key string) string {
 	if key == "" {
 		return ""
 	}
-	return valueOf(r, key)
+	return r.ValueOf(key)
 }
 
 // otherKeys returns the keys, other than series and panel, in which the runs differ. It leaves
@@ -179,7 +170,7 @@ func otherKeys(runs []results.Run, series, panel string) []string {
 	join := func(key string) {
 		for i := range runs {
 			if key != "" && key != "method" {
-				group[i] += "\n" + valueOf(&runs[i], key)
+				group[i] += "\n" + runs[i].ValueOf(key)
 			}
 		}
 	}
@@ -188,7 +179,7 @@ func otherKeys(runs []results.Run, series, panel string) []string {
 	differs := func(key string) bool {
 		first := map[string]string{}
 		for i := range runs {
-			v := valueOf(&runs[i], key)
+			v := runs[i].ValueOf(key)
 			if had, ok := first[group[i]]; ok && had != v {
 				return true
 			}
@@ -213,12 +204,12 @@ func otherKeys(runs []results.Run, series, panel string) []string {
 }
 
 func lineLabel(r *results.Run, key string, extra []string) string {
-	label := valueOf(r, key)
+	label := r.ValueOf(key)
 	for _, k := range extra {
 		if k == "method" {
 			label += ", " + r.Method
 		} else {
-			label += ", " + settingText(k, valueOf(r, k))
+			label += ", " + settingText(k, r.ValueOf(k))
 		}
 	}
 	return label

@@ -50,7 +50,7 @@ func Default(runs []results.Run, targets results.Targets) results.Figure {
 	values := func(key string) int {
 		seen := make(map[string]bool)
 		for i := range runs {
-			seen[valueOf(&runs[i], key)] = true
+			seen[runs[i].ValueOf(key)] = true
 		}
 		return len(seen)
 	}

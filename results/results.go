@@ -202,6 +202,15 @@ func settingKeys(runs []Run, settings func(*Run) []Setting) []string {
 // Value returns the value of a swept key, or ok = false when the run does not sweep it.
 func (r *Run) Value(key string) (value string, ok bool) { return settingOf(r.Point, key) }
 
+// ValueOf returns the value of a swept key, or of "method"; empty: the run does not sweep it.
+func (r *Run) ValueOf(key string) string {
+	if key == "method" {
+		return r.Method
+	}
+	v, _ := r.Value(key)
+	return v
+}
+
 // TunedValue returns the value of a tuned option, or ok = false when it was not tuned.
 func (r *Run) TunedValue(key string) (value string, ok bool) { return settingOf(r.Tuned, key) }
 

@@ -123,8 +123,7 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 		for _, seeds := range block {
 			row := newRow(e.label(&seeds[0]), seeds, targets)
 			for _, key := range e.Sampled {
-				value, _ := seeds[0].Value(key)
-				row.Sampled = append(row.Sampled, Setting{key, value})
+				row.Sampled = append(row.Sampled, Setting{key, seeds[0].ValueOf(key)})
 			}
 			for i := range e.Named {
 				row.Named = append(row.Named, e.Named[i].AtEnd(seeds))
@@ -155,23 +154,17 @@ func (e *ExperimentTable) point(r *Run) []Setting {
 }
 
 // label returns the label of the row of a run.
-func (e *ExperimentTable) label(r *Run) string {
-	if e.RowKey == "method" {
-		return r.Method
-	}
-	v, _ := r.Value(e.RowKey)
-	return v
-}
+func (e *ExperimentTable) label(r *Run) string { return r.ValueOf(e.RowKey) }
 
 // rowKey returns the key that distinguishes the rows of an experiment.
 func rowKey(runs []Run) string {
-	if len(groupBy(runs, func(r *Run) string { return r.Method })) > 1 {
+	values := func(key string) int { return len(groupBy(runs, func(r *Run) string { return r.ValueOf(key) })) }
+	if values("method") > 1 {
 		return "method"
 	}
 	best, most := "method", 1
 	for _, key := range SweptKeys(runs) {
-		n := len(groupBy(runs, func(r *Run) string { v, _ := r.Value(key); return v }))
-		if n > most {
+		if n := values(key); n > most {
 			best, most = key, n
 		}
 	}
@@ -202,8 +195,7 @@ func sampled(runs []Run, of string) []string {
 		values, differ := map[string]string{}, map[string]bool{}
 		single := key != of
 		for i := range runs {
-			at, _ := runs[i].Value(of)
-			v, _ := runs[i].Value(key)
+			at, v := runs[i].ValueOf(of), runs[i].ValueOf(key)
 			had, seen := values[at]
 			single = single && (!seen || had == v)
 			values[at], differ[v] = v, true

@@ -56,7 +56,7 @@ func sweptOf(e *scenarios.Experiment, runs []results.Run, targets results.Target
 		r := &runs[i]
 		t := trial{At: []int{}, Values: []results.Number{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
 		for _, a := range page.Axes {
-			t.At = append(t.At, slices.Index(a.Values, valueAt(r, a.Name)))
+			t.At = append(t.At, slices.Index(a.Values, r.ValueOf(a.Name)))
 		}
 		for _, m := range page.Measures {
 			t.Values = append(t.Values, results.Number(m.of(r)))
@@ -77,7 +77,7 @@ func axesOf(e *scenarios.Experiment, runs []results.Run) []sweptAxis {
 		a := sweptAxis{Name: name, Values: []string{}, Numbers: []results.Number{}}
 		a.Sampled = slices.ContainsFunc(e.Axes, func(x scenarios.Axis) bool { return slices.Contains(x.Keys, name) })
 		for i := range runs {
-			if v := valueAt(&runs[i], name); !slices.Contains(a.Values, v) {
+			if v := runs[i].ValueOf(name); !slices.Contains(a.Values, v) {
 				a.Values = append(a.Values, v)
 			}
 		}
@@ -94,15 +94,6 @@ func axesOf(e *scenarios.Experiment, runs []results.Run) []sweptAxis {
 		}
 	}
 	return axes
-}
-
-// valueAt returns the value of a run on an axis.
-func valueAt(r *results.Run, axis string) string {
-	if axis == "method" {
-		return r.Method
-	}
-	v, _ := r.Value(axis)
-	return v
 }
 
 // measuresOf returns the measures of runs: of each target, then of the end.
