@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -211,6 +212,34 @@ func TestSummaryOfNothing(t *testing.T) {
 		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
 			t.Errorf("%+v: %s", runs, s)
 		}
+	}
+}
+
+// The best cells of a block are marked if rows differ; unknown values never are.
+func TestBestCells(t *testing.T) {
+	nan := math.NaN()
+	row := func(i, time, energy, last, test float64) Row {
+		// No run records the metric of the second target.
+		cells := []Cell{{TimeS: 1, EnergyJ: energy}, {TimeS: i}, {TimeS: time, EnergyJ: nan}}
+		return Row{Cells: cells, Last: last, Totals: Totals{TestError: test, ValidationError: nan}, Named: []float64{i, i}}
+	}
+	block := Block{Rows: []Row{row(0, 3, 7, 0.1, nan), row(1, 2, 5, 0.1, 0.4), row(2, nan, 5, 0.2, 0.3)}}
+	table := &ExperimentTable{
+		RowKey: "method", ByP: true, Targets: ToSuboptimalities(0.1, 0.05, 0.01), Known: []bool{true, false, true}, Texts: []string{"0.1", "0.05", "0.01"},
+		Named: []Metric{{Label: "test auc", Higher: true}, {Label: "norm"}}, Blocks: []Block{block},
+	}
+	costs := []string{"rounds", "time", "ratio", "sent", "energy"}
+	want := slices.Concat([]string{"test error", "sub-optimality", "test auc", "norm", "rounds", "time", "sent", "energy"}, costs, costs)
+	var heads []string
+	for _, g := range table.Columns() {
+		heads = append(heads, g.Heads...)
+	}
+	if !slices.Equal(heads, want) {
+		t.Fatalf("columns %q, must be %q", heads, want)
+	}
+	got := table.BestCells(&block)
+	if want := [][2]int{{2, 1}, {0, 2}, {1, 2}, {2, 3}, {0, 4}, {1, 13}, {2, 13}, {1, 15}}; !slices.Equal(got, want) {
+		t.Errorf("marked are %v, must be %v", got, want)
 	}
 }
 

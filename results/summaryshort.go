@@ -75,7 +75,7 @@ func (e *ExperimentTable) shortColumn() (what string, c endColumn, wins func(*Bl
 			number, _, _ := strings.Cut(text, " ")
 			return number
 		}
-		return "virtual time in " + name + " to " + e.Texts[0], endColumn{"time", true, cell}, func(b *Block, r *Row) bool { return b.first(r, 0) }
+		return "virtual time in " + name + " to " + e.Texts[0], endColumn{"time", true, cell, nil}, func(b *Block, r *Row) bool { return b.first(r, 0) }
 	}
 	model, cost := e.endColumns()
 	c = append(model, cost[1])[0]

@@ -61,6 +61,7 @@ type endColumn struct {
 	head  string
 	there bool
 	cell  func(*Block, *Row) string
+	by    func(*Row) float64 // compares the rows of a block, the lowest being the best; nil: nothing does
 }
 
 // amountCell returns a cell function of an amount, in one unit for the rows of a block.
@@ -120,28 +121,34 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	}
 	test, _ := MetricNamed("test_error")
 	distance, _ := MetricNamed(Suboptimality)
+	testError, validationError, last := func(r *Row) float64 { return r.Totals.TestError }, func(r *Row) float64 { return r.Totals.ValidationError }, func(r *Row) float64 { return r.Last }
 	model = []endColumn{
 		{head, learns || e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }), func(_ *Block, r *Row) string {
 			if r.Best {
 				return test.Format(r.Totals.TestError, real) + "*"
 			}
 			return test.Format(r.Totals.TestError, real) + mark
-		}},
-		{validation, e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.ValidationError) }), func(_ *Block, r *Row) string { return test.Format(r.Totals.ValidationError, real) }},
-		{"sub-optimality", optimum && e.ByP, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }},
-		{headP, learns && !optimum && e.ByP, func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }},
+		}, testError},
+		{validation, e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.ValidationError) }), func(_ *Block, r *Row) string { return test.Format(r.Totals.ValidationError, real) }, validationError},
+		{"sub-optimality", optimum && e.ByP, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
+		{headP, learns && !optimum && e.ByP, func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
-		model = append(model, endColumn{m.Label, true, func(_ *Block, r *Row) string { return m.Format(r.Named[i], real) }})
+		model = append(model, endColumn{m.Label, true, func(_ *Block, r *Row) string { return m.Format(r.Named[i], real) }, func(r *Row) float64 {
+			if m.Higher {
+				return -r.Named[i]
+			}
+			return r.Named[i]
+		}})
 	}
 	learns = learns || len(e.Named) > 0
 	cost = []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds() }},
-		{"time", true, timeCell(func(r *Row) float64 { return r.Totals.TimeS })},
-		{"answers a round", !learns, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Answers}.rounds() }},
-		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Totals.Bytes })},
-		{"energy", e.joules(), energyCell(func(r *Row) float64 { return r.Totals.EnergyJ })},
+		{"rounds", true, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds() }, nil},
+		{"time", true, timeCell(func(r *Row) float64 { return r.Totals.TimeS }), nil},
+		{"answers a round", !learns, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Answers}.rounds() }, nil},
+		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Totals.Bytes }), nil},
+		{"energy", e.joules(), energyCell(func(r *Row) float64 { return r.Totals.EnergyJ }), nil},
 	}
 	absent := func(c endColumn) bool { return !c.there }
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
@@ -153,19 +160,20 @@ func (e *ExperimentTable) clientColumns() []endColumn {
 	for i := range e.Main {
 		m := &e.Main[i]
 		at := slices.IndexFunc(e.Clients, func(c Metric) bool { return c.Name == m.Name })
-		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.Clients[at], real) }}
+		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.Clients[at], real) }, nil}
 	}
 	return list
 }
 
 // targetColumns returns the columns about the cost of a target.
 func (e *ExperimentTable) targetColumns(k int) []endColumn {
+	time, bytes, energy := func(r *Row) float64 { return r.Cells[k].TimeS }, func(r *Row) float64 { return r.Cells[k].Bytes }, func(r *Row) float64 { return r.Cells[k].EnergyJ }
 	list := []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return r.Cells[k].rounds() }},
-		{"time", true, timeCell(func(r *Row) float64 { return r.Cells[k].TimeS })},
-		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }},
-		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Cells[k].Bytes })},
-		{"energy", true, energyCell(func(r *Row) float64 { return r.Cells[k].EnergyJ })},
+		{"rounds", true, func(_ *Block, r *Row) string { return r.Cells[k].rounds() }, nil},
+		{"time", true, timeCell(time), time},
+		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
+		{"sent", true, amountCell(byteUnits, bytes), bytes},
+		{"energy", true, energyCell(energy), energy},
 	}
 	if !e.joules() {
 		list = list[:4]
@@ -255,6 +263,33 @@ func (e *ExperimentTable) Cells(block *Block) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// BestCells returns the cells of a block with the lowest time, bytes and energy to each target,
+// and those with the best final sub-optimality, error and declared metrics: the index of the row,
+// and that of the cell as in Cells. A column with equal values has none.
+func (e *ExperimentTable) BestCells(block *Block) [][2]int {
+	cells, at := [][2]int{}, 0
+	for _, part := range e.parts() {
+		for _, c := range part.columns {
+			at++
+			if c.by == nil {
+				continue
+			}
+			least, most := math.Inf(1), math.Inf(-1)
+			for i := range block.Rows {
+				if v := c.by(&block.Rows[i]); !math.IsNaN(v) {
+					least, most = min(least, v), max(most, v)
+				}
+			}
+			for i := range block.Rows {
+				if least < most && c.by(&block.Rows[i]) == least {
+					cells = append(cells, [2]int{i, at})
+				}
+			}
+		}
+	}
+	return cells
 }
 
 // orNone formats a number, NaN as "-".

@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"fedsim/plots"
 	"fedsim/results"
@@ -126,64 +125,7 @@ func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: best(t, b.Rows, e.Groups), Notes: nonNil(t.Remarks(b))})
-	}
-}
-
-// best returns the row and column of the smallest time, bytes and energy to each target,
-// and of the best final sub-optimality, error and declared metrics. A column with equal
-// values has none.
-func best(t *results.ExperimentTable, rows []results.Row, groups []group) [][2]int {
-	marks := [][2]int{}
-	column, target := 0, -1
-	for _, g := range groups {
-		isTarget := strings.HasPrefix(g.Title, "to ")
-		if isTarget {
-			for target++; !t.Known[target]; target++ {
-			}
-		}
-		for _, head := range g.Heads {
-			column++
-			value := measureOf(t, head, isTarget, target)
-			least, most := math.Inf(1), math.Inf(-1)
-			for i := range rows {
-				if v := value(&rows[i]); !math.IsNaN(v) {
-					least, most = math.Min(least, v), math.Max(most, v)
-				}
-			}
-			for i := range rows {
-				if least < most && value(&rows[i]) == least {
-					marks = append(marks, [2]int{i, column})
-				}
-			}
-		}
-	}
-	return marks
-}
-
-// measureOf returns the value of a row by which a column is compared; smaller is better.
-// It is NaN for columns without an order. isTarget is true for the columns of a target.
-func measureOf(t *results.ExperimentTable, head string, isTarget bool, target int) func(*results.Row) float64 {
-	named := slices.IndexFunc(t.Named, func(m results.Metric) bool { return m.Label == head })
-	switch {
-	case isTarget && head == "time":
-		return func(r *results.Row) float64 { return r.Cells[target].TimeS }
-	case isTarget && head == "sent":
-		return func(r *results.Row) float64 { return r.Cells[target].Bytes }
-	case isTarget && head == "energy":
-		return func(r *results.Row) float64 { return r.Cells[target].EnergyJ }
-	case head == "sub-optimality":
-		return func(r *results.Row) float64 { return r.Last }
-	case head == "test error" || head == "test RMSE":
-		return func(r *results.Row) float64 { return r.Totals.TestError }
-	case head == "validation error" || head == "validation RMSE":
-		return func(r *results.Row) float64 { return r.Totals.ValidationError }
-	case !isTarget && named >= 0 && t.Named[named].Higher:
-		return func(r *results.Row) float64 { return -r.Named[named] }
-	case !isTarget && named >= 0:
-		return func(r *results.Row) float64 { return r.Named[named] }
-	default:
-		return func(*results.Row) float64 { return math.NaN() }
+		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: nonNil(t.Remarks(b))})
 	}
 }
 

@@ -236,27 +236,6 @@ func TestInitialQuantity(t *testing.T) {
 	}
 }
 
-// The best cells of a block are marked if rows differ; unknown values never are.
-func TestBest(t *testing.T) {
-	nan := math.NaN()
-	row := func(time, energy, last, test float64) results.Row {
-		return results.Row{Cells: []results.Cell{{TimeS: 1, EnergyJ: energy}, {TimeS: time, EnergyJ: nan}}, Last: last, Totals: results.Totals{TestError: test}}
-	}
-	costs := []string{"rounds", "time", "ratio", "sent", "energy"}
-	table := &results.ExperimentTable{Known: []bool{true, false, true}, Named: []results.Metric{{Label: "test auc", Higher: true}, {Label: "norm"}}}
-	groups := []group{{"at the end", []string{"test error", "sub-optimality", "test auc", "norm"}}, {"in all", []string{"rounds", "time"}}, {"to 0.1", costs}, {"to 0.01", costs}, {"", []string{""}}}
-	// No run records the metric of the second target.
-	rows := []results.Row{row(3, 7, 0.1, nan), row(2, 5, 0.1, 0.4), row(nan, 5, 0.2, 0.3)}
-	for i := range rows {
-		rows[i].Cells = slices.Insert(rows[i].Cells, 1, results.Cell{TimeS: float64(i)})
-		rows[i].Named = []float64{float64(i), float64(i)}
-	}
-	got := best(table, rows, groups)
-	if want := [][2]int{{2, 1}, {0, 2}, {1, 2}, {2, 3}, {0, 4}, {1, 11}, {2, 11}, {1, 13}}; !slices.Equal(got, want) {
-		t.Errorf("marked are %v, must be %v", got, want)
-	}
-}
-
 // Relative units are a property of an experiment.
 func TestRelativeUnits(t *testing.T) {
 	dir := writeRun(t, 3, "")
