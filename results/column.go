@@ -65,6 +65,8 @@ func (c *Column[R]) Get(r *R) Value {
 // Check reports a value that the column cannot have: it says what the value must be.
 func (c *Column[R]) Check(v Value) error {
 	switch {
+	case v.typ == RealType:
+		return nil
 	case v.typ == WholeType && v.Whole() < 0 && (!c.Optional || v.Whole() != UnknownCount):
 		return errors.New("must be a count")
 	case c.Values != nil && !slices.Contains(c.Values, v.text):

@@ -50,14 +50,17 @@ func (v Value) Whole() int64 { return int64(v.bits) }
 
 // Real returns a number: NaN where it is not known, and for a text.
 func (v Value) Real() float64 {
-	switch {
-	case v.typ == RealType:
+	if v.typ == RealType {
 		return math.Float64frombits(v.bits)
-	case v.typ == TextType || v.IsUnknown():
-		return math.NaN()
-	default:
-		return float64(v.Whole())
 	}
+	return v.wholeAsReal()
+}
+
+func (v Value) wholeAsReal() float64 {
+	if v.typ == TextType || v.IsUnknown() {
+		return math.NaN()
+	}
+	return float64(v.Whole())
 }
 
 // IsUnknown reports whether the value is not known: an empty text, UnknownCount, or NaN.

@@ -46,21 +46,19 @@ func appendCells[R any](row []string, columns []results.Column[R], r *R) []strin
 
 // parseCell sets the value of a record, of numbers, from a cell.
 func parseCell[R any](c *results.Column[R], r *R, cell string) error {
-	v := results.Unknown(c.Get(r).Type())
-	switch {
-	case cell == "":
-	case v.Type() == results.WholeType:
-		n, err := strconv.ParseUint(cell, 10, strconv.IntSize-1)
-		if err != nil {
-			return fmt.Errorf("must be a count")
-		}
-		v = results.Whole(int64(n))
-	default:
+	v := results.Whole(results.UnknownCount)
+	if c.Get(r).Type() == results.RealType {
 		x, err := parseNumber(cell)
 		if err != nil {
 			return err
 		}
 		v = results.Real(x)
+	} else if cell != "" {
+		n, err := strconv.ParseUint(cell, 10, strconv.IntSize-1)
+		if err != nil {
+			return fmt.Errorf("must be a count")
+		}
+		v = results.Whole(int64(n))
 	}
 	if err := c.Check(v); err != nil {
 		return err
