@@ -43,6 +43,8 @@ func addThetas(dir string, runs []results.Run) error {
 	if len(left) == 0 {
 		return nil
 	}
+	var round *results.Round // of the last row
+	unknown := 0             // rows of it before the first theta
 	return devicesTable.each(dir, "", func(run *results.Run, row *results.DeviceRow) error {
 		rounds := left[run.ID]
 		for len(rounds) > 0 && rounds[0].Round < row.Round {
@@ -52,14 +54,17 @@ func addThetas(dir string, runs []results.Run) error {
 		if len(rounds) == 0 || rounds[0].Round != row.Round {
 			return nil
 		}
-		thetas := &rounds[0].Thetas
-		if *thetas == nil && math.IsNaN(row.Theta) {
+		if round != &rounds[0] {
+			round, unknown = &rounds[0], 0
+		}
+		if round.Thetas == nil && math.IsNaN(row.Theta) {
+			unknown++
 			return nil
 		}
-		for len(*thetas) < row.Device { // those without a theta before the first one
-			*thetas = append(*thetas, math.NaN())
+		for ; unknown > 0; unknown-- {
+			round.Thetas = append(round.Thetas, math.NaN())
 		}
-		*thetas = append(*thetas, row.Theta)
+		round.Thetas = append(round.Thetas, row.Theta)
 		return nil
 	})
 }

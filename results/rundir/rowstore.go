@@ -87,23 +87,30 @@ func (b *rowBlock[R]) begin(round int) bool {
 // add adds a row.
 func (b *rowBlock[R]) add(row *R) {
 	for i := range b.table.columns {
-		c := &b.table.columns[i]
-		v, before := c.Get(row), c.Get(&b.last)
-		switch v.Type() {
-		case results.WholeType:
-			b.rows = binary.AppendVarint(b.rows, v.Whole()-before.Whole())
-		case results.RealType:
-			b.rows = binary.AppendUvarint(b.rows, bits.ReverseBytes64(math.Float64bits(v.Real())^math.Float64bits(before.Real())))
-		default:
-			if v == before {
-				b.rows = append(b.rows, 0)
-				continue
-			}
-			b.rows = append(binary.AppendUvarint(b.rows, uint64(len(v.Text()))+1), v.Text()...)
+		field := b.table.columns[i].Field
+		switch now := field(row).(type) {
+		case *int:
+			b.rows = binary.AppendVarint(b.rows, int64(*now-*field(&b.last).(*int)))
+		case *int64:
+			b.rows = binary.AppendVarint(b.rows, *now-*field(&b.last).(*int64))
+		case *float64:
+			b.rows = binary.AppendUvarint(b.rows, bits.ReverseBytes64(math.Float64bits(*now)^math.Float64bits(*field(&b.last).(*float64))))
+		case *string:
+			b.rows = appendText(b.rows, *now, *field(&b.last).(*string))
+		case *results.Outcome:
+			b.rows = appendText(b.rows, string(*now), string(*field(&b.last).(*results.Outcome)))
 		}
 	}
 	b.last = *row
 	b.count++
+}
+
+// appendText appends a text that follows another one.
+func appendText(rows []byte, now, last string) []byte {
+	if now == last {
+		return append(rows, 0)
+	}
+	return append(binary.AppendUvarint(rows, uint64(len(now))+1), now...)
 }
 
 // take appends the head of the block to head, returns both, and begins the next block.

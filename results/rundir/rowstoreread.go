@@ -100,42 +100,38 @@ func readBlock(from *bufio.Reader, block []byte) ([]byte, error) {
 // eachOf reads the rows of a block; texts are those that it has in common with others.
 func (t *rowTable[R]) eachOf(rows []byte, texts map[string]string, each func(*R) error) error {
 	var row R
+	fields := make([]any, len(t.columns))
+	for i := range fields {
+		fields[i] = t.columns[i].Field(&row)
+	}
 	for len(rows) > 0 {
-		for i := range t.columns {
-			c := &t.columns[i]
-			v := c.Get(&row)
+		for i, field := range fields {
 			n := 0
-			switch v.Type() {
-			case results.WholeType:
+			switch field := field.(type) {
+			case *int:
 				var more int64
 				more, n = binary.Varint(rows)
-				v = results.Whole(v.Whole() + more)
-			case results.RealType:
+				*field += int(more)
+			case *int64:
+				var more int64
+				more, n = binary.Varint(rows)
+				*field += more
+			case *float64:
 				var differ uint64
 				differ, n = binary.Uvarint(rows)
-				v = results.Real(math.Float64frombits(bits.ReverseBytes64(differ) ^ math.Float64bits(v.Real())))
-			default:
-				var size uint64
-				if size, n = binary.Uvarint(rows); n > 0 && size > 0 {
-					if size > uint64(len(rows)-n)+1 {
-						return errStore
-					}
-					bytes := rows[n : n+int(size)-1]
-					text, ok := texts[string(bytes)]
-					if !ok {
-						text = string(bytes)
-						texts[text] = text
-					}
-					v, n = results.Text(text), n+len(bytes)
+				*field = math.Float64frombits(math.Float64bits(*field) ^ bits.ReverseBytes64(differ))
+			case *string:
+				n = readText(rows, texts, field)
+			case *results.Outcome:
+				text := string(*field)
+				if n = readText(rows, texts, &text); n > 0 && !slices.Contains(t.columns[i].Values, text) {
+					return fmt.Errorf("%w: %s = %q", errStore, t.columns[i].Name, text)
 				}
+				*field = results.Outcome(text)
 			}
 			if n <= 0 {
 				return errStore
 			}
-			if err := c.Check(v); err != nil {
-				return fmt.Errorf("%w: %s = %q: %w", errStore, c.Name, formatValue(v, c.Unit), err)
-			}
-			c.Set(&row, v)
 			rows = rows[n:]
 		}
 		if err := each(&row); err != nil {
@@ -143,4 +139,24 @@ func (t *rowTable[R]) eachOf(rows []byte, texts map[string]string, each func(*R)
 		}
 	}
 	return nil
+}
+
+// readText reads a text that follows the one in to, and returns its length in the block; 0: there
+// is none.
+func readText(rows []byte, texts map[string]string, to *string) int {
+	size, n := binary.Uvarint(rows)
+	if n <= 0 || size == 0 {
+		return max(n, 0)
+	}
+	if size-1 > uint64(len(rows)-n) {
+		return 0
+	}
+	bytes := rows[n : n+int(size)-1]
+	text, ok := texts[string(bytes)]
+	if !ok {
+		text = string(bytes)
+		texts[text] = text
+	}
+	*to = text
+	return n + len(bytes)
 }

@@ -165,8 +165,9 @@ func identityOf(values []parquet.Value) results.Run {
 var groupsAtOnce = min(4, runtime.GOMAXPROCS(0))
 
 // rowGroup is a row group that is being made.
-type rowGroup struct {
+type rowGroup[R any] struct {
 	to   *parquet.ConcurrentRowGroupWriter
+	rows []R
 	made chan error
 }
 
@@ -174,12 +175,16 @@ type rowGroup struct {
 // it makes on several cores.
 func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store) error {
 	file := newParquet(out, t.name, version, t.all())
-	var groups []rowGroup // oldest first
+	var (
+		groups []rowGroup[R] // oldest first
+		spare  [][]R         // of groups that are written
+	)
 	commit := func(most int) (err error) {
 		for ; len(groups) > most && err == nil; groups = groups[1:] {
 			if err = <-groups[0].made; err == nil {
 				_, err = groups[0].to.Commit()
 			}
+			spare = append(spare, groups[0].rows[:0])
 		}
 		return err
 	}
@@ -187,15 +192,18 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 		left := t.count(s.rows)
 		var rows []R
 		err := t.eachStored(&s, func(row *R) error {
-			if rows == nil {
+			if n := len(spare); rows == nil && n > 0 {
+				rows, spare = spare[n-1], spare[:n-1]
+			} else if rows == nil {
 				rows = make([]R, 0, max(1, min(left, mostRows)))
 			}
-			if rows = append(rows, *row); len(rows) < cap(rows) {
+			left--
+			if rows = append(rows, *row); len(rows) < mostRows && left != 0 {
 				return nil
 			}
-			group, own := rowGroup{file.BeginRowGroup(), make(chan error, 1)}, rows
-			groups, left, rows = append(groups, group), left-int64(len(rows)), nil
-			go func() { group.made <- t.fill(group.to, s.run, own) }()
+			group := rowGroup[R]{file.BeginRowGroup(), rows, make(chan error, 1)}
+			groups, rows = append(groups, group), nil
+			go func() { group.made <- t.fill(group.to, s.run, group.rows) }()
 			return commit(groupsAtOnce - 1)
 		})
 		if err == nil && left != 0 {

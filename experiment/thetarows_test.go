@@ -1,0 +1,34 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/scenarios"
+)
+
+// Without run.devices, a run has rows by device of the rounds in which theta is measured, which
+// are those that it has with run.devices.
+func TestRowsOfMeasuredRounds(t *testing.T) {
+	t.Parallel()
+	rowsWith := func(devices string) *runRows {
+		s, err := scenarios.Parse("x.toml", []byte("[data.synthetic]\ntasks = 3\nfeatures = 4\nrows_min = 8\nrows_max = 12\n[run]\nrounds = 7\ntheta_every = 3\ndevices = "+devices+"\n[methods.mocha]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rows, err := rowsOf(s.Experiments, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows[0]
+	}
+	measured, all := rowsWith("false"), rowsWith("true")
+	if len(measured.rows) != 2*3 || len(all.rows) != 7*3 {
+		t.Fatalf("%d rows, and %d with run.devices", len(measured.rows), len(all.rows))
+	}
+	for i, row := range measured.rows {
+		if row != all.rows[6+i%3+9*(i/3)] || math.IsNaN(row.Theta) {
+			t.Errorf("row %d: %+v", i, row)
+		}
+	}
+}
