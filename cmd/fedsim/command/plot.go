@@ -103,10 +103,14 @@ func (p *plotFlags) read(cmd *cobra.Command, dir string) (*rundir.Results, error
 	return found, rundir.AddClients(dir, found.Runs)
 }
 
-// changeAxes sets the axes of all figures that the flags name.
+// changeAxes sets the axes of all figures that the flags name. None shows a distribution over
+// clients.
 func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error {
 	if p.x == "" && p.y == "" {
 		return nil
+	}
+	for i := range runs {
+		runs[i].ByClient = nil
 	}
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
