@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/columns"
@@ -64,11 +63,8 @@ func showPlan(out io.Writer, p *plan.Plan, asJSON bool) error {
 
 // planTime formats an estimated time.
 func planTime(seconds float64) string {
-	d := time.Duration(min(seconds, 1e9) * float64(time.Second))
-	switch {
-	case d < 10*time.Second:
+	if seconds < 10 {
 		return fmt.Sprintf("%.2g s", seconds)
-	default:
-		return d.Round(roundedTo(d)).String()
 	}
+	return rounded(seconds).String()
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"fedsim/internal/clusters/work"
@@ -84,9 +83,8 @@ func secondsText(n results.Number) string {
 	if !known(n) {
 		return "-"
 	}
-	d := time.Duration(min(float64(n), 1e9) * float64(time.Second))
-	text := d.Round(roundedTo(d)).String()
-	if d >= 10*time.Minute {
+	text := rounded(float64(n)).String()
+	if float64(n) >= 10*60 {
 		text = strings.TrimSuffix(text, "0s") // it is rounded to minutes
 	}
 	return text

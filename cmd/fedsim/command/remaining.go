@@ -46,18 +46,18 @@ func (r *remaining) text(now time.Time) string {
 	if math.IsNaN(seconds) {
 		return ""
 	}
-	left := time.Duration(seconds * float64(time.Second))
-	return ", about " + left.Round(roundedTo(left)).String() + " left"
+	return ", about " + rounded(seconds).String() + " left"
 }
 
-// roundedTo returns the precision with which a time is displayed.
-func roundedTo(d time.Duration) time.Duration {
+// rounded returns seconds with the precision with which a time is displayed.
+func rounded(seconds float64) time.Duration {
+	d := time.Duration(min(seconds, 1e9) * float64(time.Second))
 	switch {
 	case d < time.Minute:
-		return time.Second
+		return d.Round(time.Second)
 	case d < 10*time.Minute:
-		return 10 * time.Second
+		return d.Round(10 * time.Second)
 	default:
-		return time.Minute
+		return d.Round(time.Minute)
 	}
 }

@@ -316,6 +316,5 @@ func about(seconds float64) string {
 	if seconds == 0 {
 		return ""
 	}
-	d := time.Duration(seconds * float64(time.Second))
-	return fmt.Sprintf(", about %s on one core", max(d.Round(roundedTo(d)), time.Second))
+	return fmt.Sprintf(", about %s on one core", max(rounded(seconds), time.Second))
 }
