@@ -80,13 +80,11 @@ func completeNothingAfter(cmd *cobra.Command) {
 
 // completeShipped completes the name of a shipped scenario.
 func completeShipped(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var found []cobra.Completion
+	var all []cobra.Completion
 	for _, s := range scenarios.Shipped() {
-		if strings.HasPrefix(s.Name, word) {
-			found = append(found, cobra.CompletionWithDesc(s.Name, s.Description))
-		}
+		all = append(all, cobra.CompletionWithDesc(s.Name, s.Description))
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return matching(all, word), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeScenario completes a scenario: the name of a shipped scenario, a file of the
@@ -94,11 +92,7 @@ func completeShipped(_ *cobra.Command, _ []string, word string) ([]cobra.Complet
 func completeScenario(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	found, directive := completeShipped(cmd, args, word)
 	if files, err := filepath.Glob("*.toml"); err == nil { // the pattern is valid
-		for _, name := range files {
-			if strings.HasPrefix(name, word) {
-				found = append(found, name)
-			}
-		}
+		found = append(found, matching(files, word)...)
 	}
 	if len(found) == 0 {
 		return []cobra.Completion{"toml"}, cobra.ShellCompDirectiveFilterFileExt
@@ -120,13 +114,11 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var found []cobra.Completion
+	var all []cobra.Completion
 	for _, run := range m.Runs {
-		if strings.HasPrefix(run.ID, word) {
-			found = append(found, cobra.CompletionWithDesc(run.ID, run.Method))
-		}
+		all = append(all, cobra.CompletionWithDesc(run.ID, run.Method))
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return matching(all, word), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeFlag sets the completion of the values of a flag.
@@ -144,14 +136,18 @@ func oneOf(names []string) cobra.CompletionFunc {
 // oneOfOr completes one of names; the directive says what else the shell may offer.
 func oneOfOr(names []string, directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var found []cobra.Completion
-		for _, name := range names {
-			if strings.HasPrefix(name, word) {
-				found = append(found, name)
-			}
-		}
-		return found, directive
+		return matching(names, word), directive
 	}
+}
+
+// matching returns the completions that begin with a word.
+func matching(all []cobra.Completion, word string) (found []cobra.Completion) {
+	for _, c := range all {
+		if strings.HasPrefix(c, word) {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // completeSet completes an override: the tables of a scenario, the keys of a table,
@@ -166,13 +162,11 @@ func completeSet(prefix string) cobra.CompletionFunc {
 		if !strings.Contains(word, ".") {
 			return topLevel(keys, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
-		var found []cobra.Completion
+		var all []cobra.Completion
 		for _, f := range keys {
-			if strings.HasPrefix(f.Key, word) {
-				found = append(found, cobra.CompletionWithDesc(f.Key+"=", f.Doc))
-			}
+			all = append(all, cobra.CompletionWithDesc(f.Key+"=", f.Doc))
 		}
-		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return matching(all, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
