@@ -35,9 +35,8 @@ func newData() *cobra.Command {
 }
 
 func newDataDescribe() *cobra.Command {
-	var sets []string
 	var figure string
-	cmd := &cobra.Command{
+	cmd := ofData(&cobra.Command{
 		Use:   "describe [SCENARIO]",
 		Short: "Print tasks, features, rows and targets of a data set",
 		Long: `Print the tasks, features, rows and targets (class balance, or mean and deviation)
@@ -51,38 +50,29 @@ its real targets.`,
   fedsim data describe --set data.source=csv --set data.path=mine.csv
   fedsim data describe --set data.target=real
   fedsim data describe mine.toml --figure labels.png`,
-		Args:              takes(0, 1, "at most one scenario"),
-		ValidArgsFunction: first(completeScenario),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := dataConfig(args, sets)
-			if err != nil {
-				return err
-			}
-			if figure != "" {
-				if _, err := pictureFiles("figure", figure); err != nil {
-					return err
-				}
-			}
-			found, err := unlessInterrupted(cmd, func() (described, error) { return describe(cfg) })
-			if err != nil {
-				return err
-			}
-			if _, err := io.WriteString(cmd.OutOrStdout(), found.text); err != nil || figure == "" {
-				return err
-			}
-			picture, err := plots.DrawLabels(labelsOf(found.train))
-			if err != nil {
-				return err
-			}
-			saved, err := savePicture(picture, "figure", figure)
-			for _, name := range saved {
-				_, printed := fmt.Fprintln(cmd.OutOrStdout(), "figure: "+name)
-				err = errors.Join(err, printed)
-			}
+		Args: takes(0, 1, "at most one scenario"),
+	}, func(cmd *cobra.Command, cfg data.Config) error {
+		if _, err := pictureFiles("figure", figure); err != nil {
 			return err
-		},
-	}
-	addSet(cmd, &sets, "data.")
+		}
+		found, err := unlessInterrupted(cmd, func() (described, error) { return describe(cfg) })
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(cmd.OutOrStdout(), found.text); err != nil || figure == "" {
+			return err
+		}
+		picture, err := plots.DrawLabels(labelsOf(found.train))
+		if err != nil {
+			return err
+		}
+		saved, err := savePicture(picture, "figure", figure)
+		for _, name := range saved {
+			_, printed := fmt.Fprintln(cmd.OutOrStdout(), "figure: "+name)
+			err = errors.Join(err, printed)
+		}
+		return err
+	})
 	cmd.Flags().StringVar(&figure, "figure", "", "draw the labels of each client: a file ending in .png or .svg, or both formats without extension")
 	return cmd
 }
@@ -141,9 +131,8 @@ func labelsOf(set *data.Set) plots.Labels {
 }
 
 func newDataGenerate() *cobra.Command {
-	var sets []string
 	var out string
-	cmd := &cobra.Command{
+	cmd := ofData(&cobra.Command{
 		Use:   "generate [SCENARIO]",
 		Short: "Write a generated data set as csv",
 		Long: `Write the generated data set of a scenario as csv, before any split or scaling. The
@@ -151,36 +140,28 @@ columns are the task, the label and the features. Without a scenario, use the
 defaults of [data].`,
 		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
   fedsim data generate --set data.synthetic.tasks=5 > small.csv`,
-		Args:              takes(0, 1, "at most one scenario"),
-		ValidArgsFunction: first(completeScenario),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := dataConfig(args, sets)
-			if err != nil {
-				return err
-			}
-			if !cfg.Generates() {
-				return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q or %q to generate data", data.SourceSynthetic, data.SourceAlphaBeta)}
-			}
-			set, err := unlessInterrupted(cmd, func() (*data.Set, error) { return data.Load(cfg) })
-			if err != nil {
-				return err
-			}
-			write := func(w io.Writer) error { return data.WriteCSV(w, set) }
-			if out == "" {
-				return write(cmd.OutOrStdout())
-			}
-			return atomicfile.Write(out, write)
-		},
-	}
-	addSet(cmd, &sets, "data.")
+		Args: takes(0, 1, "at most one scenario"),
+	}, func(cmd *cobra.Command, cfg data.Config) error {
+		if !cfg.Generates() {
+			return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q or %q to generate data", data.SourceSynthetic, data.SourceAlphaBeta)}
+		}
+		set, err := unlessInterrupted(cmd, func() (*data.Set, error) { return data.Load(cfg) })
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer) error { return data.WriteCSV(w, set) }
+		if out == "" {
+			return write(cmd.OutOrStdout())
+		}
+		return atomicfile.Write(out, write)
+	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
 	return cmd
 }
 
 func newDataExport() *cobra.Command {
-	var sets []string
 	var out string
-	cmd := &cobra.Command{
+	cmd := ofData(&cobra.Command{
 		Use:   "export SCENARIO",
 		Short: "Write the rows that methods train and test on, for learners",
 		Long: `Write the rows of a scenario as methods use them, after split and scaling, as
@@ -193,35 +174,43 @@ With run.vary = "split" or "all" the seeds have different rows: set data.split a
 data.seed for those of another seed than 1.`,
 		Example: `  fedsim data export quickstart --out rows
   fedsim data export quickstart --set data.split=1 --out rows-of-seed-2`,
-		Args:              takes(1, 1, "one scenario"),
-		ValidArgsFunction: first(completeScenario),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := dataConfig(args, sets)
-			if err != nil {
-				return err
-			}
-			if out == "" {
-				return usagef("--out: must name the folder for the files")
-			}
-			split, err := unlessInterrupted(cmd, func() (*data.Split, error) { return data.Prepare(cfg) })
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(out, 0o777); err != nil {
-				return err
-			}
-			// The digest of earlier rows must not stay beside new ones.
-			if err := os.Remove(filepath.Join(out, "data.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			return data.Export(split, func(name string, fill func(io.Writer) error) error {
-				return atomicfile.Write(filepath.Join(out, name), fill)
-			})
-		},
-	}
-	addSet(cmd, &sets, "data.")
+		Args: takes(1, 1, "one scenario"),
+	}, func(cmd *cobra.Command, cfg data.Config) error {
+		if out == "" {
+			return usagef("--out: must name the folder for the files")
+		}
+		split, err := unlessInterrupted(cmd, func() (*data.Split, error) { return data.Prepare(cfg) })
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(out, 0o777); err != nil {
+			return err
+		}
+		// The digest of earlier rows must not stay beside new ones.
+		if err := os.Remove(filepath.Join(out, "data.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return data.Export(split, func(name string, fill func(io.Writer) error) error {
+			return atomicfile.Write(filepath.Join(out, name), fill)
+		})
+	})
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write; it is made")
 	completeFlag(cmd, "out", completeDirectory)
+	return cmd
+}
+
+// ofData makes a command run on the table [data] of the scenario in its arguments.
+func ofData(cmd *cobra.Command, run func(*cobra.Command, data.Config) error) *cobra.Command {
+	var sets []string
+	addSet(cmd, &sets, "data.")
+	cmd.ValidArgsFunction = first(completeScenario)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := dataConfig(args, sets)
+		if err != nil {
+			return err
+		}
+		return run(cmd, cfg)
+	}
 	return cmd
 }
 
