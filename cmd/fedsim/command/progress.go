@@ -163,13 +163,8 @@ func fit(text, name string, width int) string {
 		return string([]rune(text)[:max(width, 0)])
 	}
 	room := width - utf8.RuneCountInString(text) - 1
-	runes := []rune(name)
-	if len(runes) <= room {
-		return text + " " + name
-	}
-	if room < 3 {
+	if room < 3 && utf8.RuneCountInString(name) > room {
 		return text
 	}
-	head := (room - 1) / 2
-	return text + " " + string(runes[:head]) + "…" + string(runes[len(runes)-(room-1-head):])
+	return text + " " + middle(name, room)
 }
