@@ -81,7 +81,7 @@ type ErrorRow struct {
 // or a known limit: several seeds, several last evaluations, or an optimum.
 func ErrorTables(runs []Run) []ErrorTable {
 	var tables []ErrorTable
-	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment }) {
+	for _, group := range ByExperiment(runs) {
 		if t := errorTable(group); t.informs() {
 			tables = append(tables, t)
 		}

@@ -88,7 +88,7 @@ type Cell struct {
 // value of the key with the most values.
 func Summary(runs []Run, targets Targets) Table {
 	t := Table{Targets: targets}
-	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment }) {
+	for _, group := range ByExperiment(runs) {
 		t.Experiments = append(t.Experiments, summarize(group, targets))
 	}
 	return t
@@ -169,6 +169,11 @@ func rowKey(runs []Run) string {
 		}
 	}
 	return best
+}
+
+// ByExperiment returns the runs of each experiment, in the order of first appearance.
+func ByExperiment(runs []Run) [][]Run {
+	return groupBy(runs, func(r *Run) string { return r.Experiment })
 }
 
 // groupBy groups runs by a text, in the order of first appearance.

@@ -54,7 +54,7 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 		return usagef("--metric: %s", config.UnknownName("metric by client", metric, metric, metrics))
 	}
 	reports := []*fairness.Report{}
-	for _, own := range byExperiment(runs) {
+	for _, own := range results.ByExperiment(runs) {
 		if r := fairness.Of(own, metric); len(r.Methods) > 0 {
 			reports = append(reports, r)
 		}
@@ -73,17 +73,4 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 		}
 	}
 	return nil
-}
-
-// byExperiment returns the runs of each experiment, in the order of the runs.
-func byExperiment(runs []results.Run) (groups [][]results.Run) {
-	for from := 0; from < len(runs); {
-		to := from
-		for to < len(runs) && runs[to].Experiment == runs[from].Experiment {
-			to++
-		}
-		groups = append(groups, runs[from:to])
-		from = to
-	}
-	return groups
 }
