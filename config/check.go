@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"fedsim/internal/quote"
@@ -57,10 +58,8 @@ func (c *Checker) Require(ok bool, key string, value any, want string) {
 // OneOf requires a value to be one of the names. The problem suggests the nearest.
 func (c *Checker) OneOf(key, value string, names ...string) {
 	c.choices[c.path(key)] = names
-	for _, n := range names {
-		if n == value {
-			return
-		}
+	if slices.Contains(names, value) {
+		return
 	}
 	want := "must be one of " + strings.Join(names, ", ")
 	if near := Nearest(value, names); near != "" {
