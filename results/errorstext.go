@@ -81,13 +81,7 @@ func (t *ErrorTable) columns() []errorColumn {
 			known(func(r *ErrorRow) float64 { return r.LimitWorst.Mean }), func(r *ErrorRow) string { return t.number(r.LimitWorst.Mean, "") }},
 		{"trials", "candidates of the tuning", t.some(func(r *ErrorRow) bool { return r.Trials != nil }), (*ErrorRow).trials},
 	}
-	shown := all[:0]
-	for _, c := range all {
-		if c.there {
-			shown = append(shown, c)
-		}
-	}
-	return shown
+	return slices.DeleteFunc(all, func(c errorColumn) bool { return !c.there })
 }
 
 // Heads returns the heads of the columns after the label.

@@ -206,17 +206,14 @@ type ColumnGroup = columns.Group
 // clients, the cost of each target whose metric is known, and notes on runs that stalled or were interrupted.
 func (e *ExperimentTable) Columns() []ColumnGroup {
 	var groups []columns.Group
-	add := func(title string, of []endColumn) {
-		g := columns.Group{Title: title}
-		for _, c := range of {
+	for _, part := range e.parts() {
+		g := columns.Group{Title: part.title}
+		for _, c := range part.columns {
 			g.Heads = append(g.Heads, c.head)
 		}
-		if len(of) > 0 {
+		if len(g.Heads) > 0 {
 			groups = append(groups, g)
 		}
-	}
-	for _, part := range e.parts() {
-		add(part.title, part.columns)
 	}
 	if e.notes() {
 		groups = append(groups, columns.Group{Heads: []string{""}, Left: true})

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -62,15 +63,15 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), reports)
 	}
+	var b strings.Builder
 	for i, r := range reports {
 		if i > 0 {
-			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
-				return err
-			}
+			b.WriteByte('\n')
 		}
-		if err := r.WriteText(cmd.OutOrStdout(), textWidth()); err != nil {
+		if err := r.WriteText(&b, textWidth()); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = io.WriteString(cmd.OutOrStdout(), b.String())
+	return err
 }

@@ -72,18 +72,20 @@ func showResults(out io.Writer, dir string) error {
 			names, texts = append(names, line.name+":"), append(texts, line.text)
 		}
 	}
-	if _, err := io.WriteString(out, columns.Entries(names, texts, textWidth())); err != nil {
-		return err
-	}
+	var b strings.Builder
+	b.WriteString(columns.Entries(names, texts, textWidth()))
 	if len(r.Runs) > 0 {
-		if _, err := fmt.Fprintln(out); err != nil {
-			return err
-		}
-		if err := errors.Join(results.Summary(r.Runs, m.Targets).WriteText(out, textWidth()), results.WriteErrors(out, r.Runs, textWidth()), results.WriteSearched(out, r.Runs, textWidth()), results.WriteEdges(out, r.Runs)); err != nil {
+		b.WriteByte('\n')
+		if err := errors.Join(results.Summary(r.Runs, m.Targets).WriteText(&b, textWidth()), results.WriteErrors(&b, r.Runs, textWidth()), results.WriteSearched(&b, r.Runs, textWidth()), results.WriteEdges(&b, r.Runs)); err != nil {
 			return err
 		}
 	}
-	return listFiles(out, files)
+	b.WriteString("\nfiles:\n")
+	for _, f := range files {
+		fmt.Fprintf(&b, "%12d B  %s\n", f.Size, f.Name)
+	}
+	_, err = io.WriteString(out, b.String())
+	return err
 }
 
 // completeness describes the state of a run directory.
@@ -127,19 +129,6 @@ func endings(runs []rundir.RunEntry) string {
 		}
 	}
 	return text
-}
-
-// listFiles prints the names and sizes of files.
-func listFiles(out io.Writer, files []rundir.File) error {
-	if _, err := fmt.Fprintln(out, "\nfiles:"); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, err := fmt.Fprintf(out, "%12d B  %s\n", f.Size, f.Name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // exportFlags are the flags of fedsim results export.
