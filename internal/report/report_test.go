@@ -261,11 +261,7 @@ func TestRelativeUnits(t *testing.T) {
 
 func TestMedianTheta(t *testing.T) {
 	round := func(values ...float64) *results.Round {
-		r := new(results.Round)
-		for _, v := range values {
-			r.Thetas = append(r.Thetas, v)
-		}
-		return r
+		return &results.Round{Thetas: values}
 	}
 	for _, c := range []struct {
 		of   *results.Round
