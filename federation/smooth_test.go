@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedsim/algorithms"
@@ -48,7 +49,7 @@ func TestSmoothLossIsRequired(t *testing.T) {
 			})
 			f, err := New(setup)
 			if method == "smooth-only" && !slices.Contains(mtl.SmoothLosses(), loss) {
-				want := fmt.Sprintf("problem.loss = %q: must be one of logistic, smoothed-hinge, squared, squared-hinge: smooth-only needs a smooth loss", loss)
+				want := fmt.Sprintf("problem.loss = %q: must be one of %s: smooth-only needs a smooth loss", loss, strings.Join(mtl.SmoothLosses(), ", "))
 				if f != nil || err == nil || err.Error() != want {
 					t.Errorf("got  %v\nwant %s", err, want)
 				}
@@ -99,7 +100,7 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 		})
 		f, err := New(setup)
 		if method != "mb-sgd" {
-			want := fmt.Sprintf(`problem.loss = "softmax": must be one of absolute, hinge, logistic, smoothed-hinge, squared, squared-hinge, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, method)
+			want := fmt.Sprintf(`problem.loss = "softmax": must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, strings.Join(mtl.ScoreLosses(), ", "), method)
 			if f != nil || err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}

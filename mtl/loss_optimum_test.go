@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -182,7 +183,7 @@ func TestRealTargetsNeedARegressionLoss(t *testing.T) {
 			}
 			continue
 		}
-		want := `problem.loss = "` + name + `": must be one of absolute, squared: data set "random" has real targets, not the labels -1 and +1`
+		want := `problem.loss = "` + name + `": must be one of ` + strings.Join(RegressionLosses(), ", ") + `: data set "random" has real targets, not the labels -1 and +1`
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
