@@ -55,7 +55,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		churn := rapid.Bool().Draw(rt, "churn")
 		partial := rapid.SampledFrom([]string{"", Keep, Drop}).Draw(rt, "partial")
-		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors...)).Draw(rt, "selection")
+		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors()...)).Draw(rt, "selection")
 		if protocol == Asynchronous || method == "cocoa" {
 			selection = ""
 		}

@@ -190,7 +190,7 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged, First} {
 		for _, asked := range []int{len(sizes), 5} {
 			var uniform *Outcome
-			for _, selection := range append([]string{"uniform", "data", "speed"}, papersSelectors...) {
+			for _, selection := range append([]string{"uniform", "data", "speed"}, papersSelectors()...) {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
 					s.Availability = blinking{}
 					selectBy(s, selection, asked, len(sizes))

@@ -16,8 +16,15 @@ import (
 	"fedsim/results"
 )
 
-// papersSelectors are the selectors of papers.
-var papersSelectors = []string{"power-of-choice", "cpow-d", "rpow-d", "oort", paperOort, "tifl", "fedcs", "refl"}
+// papersSelectors lists the registered selectors of papers, those with a reference, and the variant
+// of "oort".
+func papersSelectors() []string {
+	names := slices.DeleteFunc(SelectorNames(), func(name string) bool {
+		f, _ := LookupSelector(name)
+		return f.Reference == ""
+	})
+	return append(names, paperOort)
+}
 
 // paperOort stands for "oort" with the convention of the paper.
 const paperOort = "oort of the paper"
@@ -92,7 +99,7 @@ func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
 		}))
 	}
 	uniform := scene("uniform", 1)
-	for _, name := range papersSelectors {
+	for _, name := range papersSelectors() {
 		one := scene(name, 1)
 		if err := sameOutcome(scene(name, 4), one); err != nil {
 			t.Errorf("%s: 4 workers: %v", name, err)
@@ -106,7 +113,7 @@ func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
 // Selectors that need no losses have the same events in timing mode as with learning, and
 // in a session that plays the rounds. Others are refused there.
 func TestSelectorsWithoutLosses(t *testing.T) {
-	for _, name := range papersSelectors {
+	for _, name := range papersSelectors() {
 		setup := world(t, "fedavg", Deadline, func(s *Setup) {
 			stormy(s)
 			s.Config.ServerGFLOPS = 0
