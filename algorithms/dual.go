@@ -4,7 +4,6 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
-	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -136,7 +135,7 @@ func (d *Dual) Model() Model {
 }
 
 // State names the dual variables, V and the tentative work; W follows from V.
-func (d *Dual) State(c *state.Coder) {
+func (d *Dual) State(c *Coder) {
 	for k := range d.Duals.Alpha {
 		c.Float64s(d.Duals.Alpha[k])
 		c.Float64s(d.Next[k])

@@ -28,7 +28,7 @@
 //
 // # Limits
 //
-// The package knows no round, no protocol, no selection and no learning. It imports
+// The package must not know rounds, protocols, selection or learning. It imports
 // neither algorithms nor mtl, data or results. Package federation drives it by rounds,
 // and other programs may drive it alone.
 package clients

@@ -5,9 +5,9 @@ import (
 	"sync"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/replay"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
+	"fedsim/internal/replay"
 	"fedsim/scenarios"
 )
 

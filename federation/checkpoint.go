@@ -3,7 +3,8 @@ package federation
 import (
 	"fmt"
 
-	"fedsim/algorithms/replay"
+	"fedsim/algorithms"
+	"fedsim/internal/replay"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -17,7 +18,7 @@ func (f *Federation) Replaying() bool { return f.recorder.Replaying() }
 // Save saves a checkpoint: the log of what the method answered, the coupling if it was updated, and
 // the state of the method. It is for the end of a round of a run with Setup.Checkpoint, whose
 // method has Description.State.
-func (f *Federation) Save(c *state.Coder) {
+func (f *Federation) Save(c *algorithms.Coder) {
 	if f.method.Stateful == nil {
 		c.Fail(fmt.Errorf("method %s has no checkpoints: its description has no state", f.methodName()))
 		return

@@ -8,7 +8,6 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
@@ -24,7 +23,7 @@ func Example() {
 		Plan:    federation.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
 		Size:    federation.Size{Devices: len(rows), MinRows: 100, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}},
 		Factory: fedavg.Timed(), Options: fedavg.Options(),
-		Pool: parallel.NewPool(0),
+		Pool: mtl.NewPool(0),
 	}
 	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
 	f, err := federation.New(s)

@@ -11,15 +11,13 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
-	"fedsim/algorithms/replay"
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
+	"fedsim/internal/replay"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
@@ -50,7 +48,7 @@ type Setup struct {
 	Compression *compress.Config // of messages; nil: none
 
 	Seed  uint64
-	Pool  *parallel.Pool
+	Pool  *algorithms.Pool
 	Queue string        // event queue, by name; empty: the engine's default
 	Hooks *engine.Hooks // nil: none
 
@@ -59,7 +57,7 @@ type Setup struct {
 	// Checkpoint is called after every round, and may Save the run. nil: there are no
 	// checkpoints.
 	Checkpoint func(*Federation) error
-	Resume     *state.Coder // the checkpoint that the run is resumed from; nil: none
+	Resume     *algorithms.Coder // the checkpoint that the run is resumed from; nil: none
 
 	anyDeadline bool     // deadlines that no device can meet are accepted, to see that none does
 	session     *Session // another program drives this run; nil: the plan does
@@ -521,7 +519,7 @@ func (f *Federation) updateCoupling() error {
 		w := f.setup.Problem.TaskModels(f.model())
 		next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer))
 		updated = err == nil
-	}, func(c *state.Coder) { c.Bool(&updated) })
+	}, func(c *algorithms.Coder) { c.Bool(&updated) })
 	if err != nil && err != mtl.ErrFixed {
 		return fmt.Errorf("updating Omega after round %d: %w", f.round, err)
 	}

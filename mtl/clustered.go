@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Clustered is eq. cluster, the convex relaxation of learning which tasks
@@ -24,7 +23,7 @@ type Clustered struct {
 var _ Regularizer = Clustered{}
 
 // Start returns the coupling of Omega = (k/m) I. It fails unless 0 < k < m.
-func (r Clustered) Start(_ *parallel.Pool, m int) (Coupling, error) {
+func (r Clustered) Start(_ *Pool, m int) (Coupling, error) {
 	if !(r.Count > 0 && r.Count < float64(m)) {
 		return nil, fmt.Errorf("%g clusters of %d tasks: the number of clusters must be above 0 and below that of the tasks", r.Count, m)
 	}
@@ -37,7 +36,7 @@ func (r Clustered) coupling(omega float64) float64 { return (r.Eta + omega) / (2
 // Update returns the coupling of (1-floor) Omega + floor (k/m) I, which keeps
 // 0 <= Omega <= I and the trace. Omega has the eigenvectors of W^T W (appendix
 // B.3). For W = 0 the coupling is that of Start.
-func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
+func (r Clustered) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	start, err := r.Start(pool, w.Rows)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/state"
 )
 
 // Coupling is R(., Omega) of a regularizer for a fixed Omega. M is the symmetric positive
@@ -53,7 +52,7 @@ type IncrementalPrimal interface {
 	FLOPs() (task, add float64)
 	// State encodes or decodes sums that cannot be recomputed from V to the same bits. The
 	// owner of V must have decoded V before.
-	State(c *state.Coder)
+	State(c *Coder)
 }
 
 // dot returns sum_t <z_t, w_t>, in task order.
@@ -173,7 +172,7 @@ func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t)
 func (f identityFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // State names nothing.
-func (f identityFollower) State(*state.Coder) {}
+func (f identityFollower) State(*Coder) {}
 
 // FLOPs returns d and d.
 func (f identityFollower) FLOPs() (task, add float64) {

@@ -6,8 +6,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
 )
 
 // Kinds of couplings in a checkpoint. An Omega update returns one of them.
@@ -20,7 +18,7 @@ const (
 
 // CouplingState encodes the coupling of an Omega update and returns it, or decodes one with
 // the same bits, which computes on the pool. When c decodes, the argument is ignored.
-func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Coupling) Coupling {
+func (p *Problem) CouplingState(c *Coder, pool *Pool, coupling Coupling) Coupling {
 	if c.Reads() {
 		coupling = nil
 	}
@@ -69,7 +67,7 @@ func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Co
 }
 
 // kindOf returns the kind of a coupling to encode.
-func kindOf(c *state.Coder, coupling Coupling) int {
+func kindOf(c *Coder, coupling Coupling) int {
 	switch coupling.(type) {
 	case nil: // decoding
 		return 0
@@ -88,7 +86,7 @@ func kindOf(c *state.Coder, coupling Coupling) int {
 }
 
 // denseState encodes or decodes M.
-func denseState(c *state.Coder, m int, x *Dense) (Coupling, error) {
+func denseState(c *Coder, m int, x *Dense) (Coupling, error) {
 	read := symmetricState(c, m, func(i, j int) float64 { return x.At(i, j) })
 	if read == nil {
 		return x, nil
@@ -97,7 +95,7 @@ func denseState(c *state.Coder, m int, x *Dense) (Coupling, error) {
 }
 
 // sparseState encodes or decodes M^-1 and l1.
-func sparseState(c *state.Coder, m int, x *sparse) (Coupling, error) {
+func sparseState(c *Coder, m int, x *sparse) (Coupling, error) {
 	if x == nil {
 		x = &sparse{}
 	}
@@ -113,7 +111,7 @@ func sparseState(c *state.Coder, m int, x *sparse) (Coupling, error) {
 // symmetricState encodes or decodes a symmetric m x m matrix, row by row from the diagonal
 // on. It returns the decoded matrix; nil when it encodes or fails. It allocates as it
 // reads, so that a corrupt size cannot exhaust the memory.
-func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDense {
+func symmetricState(c *Coder, m int, at func(i, j int) float64) *mat.SymDense {
 	var read []float64
 	row := make([]float64, m)
 	for i := range m {
@@ -136,7 +134,7 @@ func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDe
 }
 
 // lowRankState encodes or decodes F and the eigenvalues.
-func lowRankState(c *state.Coder, pool *parallel.Pool, m, d int, x *lowRank) (Coupling, error) {
+func lowRankState(c *Coder, pool *Pool, m, d int, x *lowRank) (Coupling, error) {
 	var off float64
 	var eigenvalues []float64
 	if x != nil {

@@ -9,7 +9,6 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/linalg"
-	"fedsim/internal/state"
 )
 
 // Dense is a coupling held as a full m x m matrix with its Cholesky factor.
@@ -93,7 +92,7 @@ func (f *denseFollower) Task(dst []float64, t int) {
 }
 
 // State has nothing to encode.
-func (f *denseFollower) State(*state.Coder) {}
+func (f *denseFollower) State(*Coder) {}
 
 // Add adds dv to row t of V.
 func (f *denseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }

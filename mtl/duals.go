@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Duals are the dual variables of a problem, one block per device, and their
@@ -64,7 +63,7 @@ func (p *Problem) Conjugate(device int, a []float64) float64 {
 
 // RecomputeV computes V from the dual variables, which removes the accumulated rounding
 // errors of many small updates. Devices that share a task are added in order.
-func (p *Problem) RecomputeV(pool *parallel.Pool, d *Duals) {
+func (p *Problem) RecomputeV(pool *Pool, d *Duals) {
 	clear(d.V.Data)
 	if p.sharing == nil {
 		pool.For(len(d.Alpha), func(k, _ int) { p.AddV(k, d.V.Row(k), d.Alpha[k]) })

@@ -9,7 +9,6 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/linalg"
-	"fedsim/internal/parallel"
 )
 
 // Graphical is eq. graph1, tasks whose relationship is a sparse graphical model
@@ -32,7 +31,7 @@ type Graphical struct {
 var _ Regularizer = Graphical{}
 
 // Start returns the coupling of Omega = I.
-func (r Graphical) Start(_ *parallel.Pool, m int) (Coupling, error) {
+func (r Graphical) Start(_ *Pool, m int) (Coupling, error) {
 	omega := mat.NewSymDense(m, nil)
 	for t := range m {
 		omega.SetSym(t, t, 1)
@@ -47,7 +46,7 @@ func (r Graphical) Start(_ *parallel.Pool, m int) (Coupling, error) {
 // with floor (tr Omega/m) I mixed in, which preserves its zeros. For l2 > 0 it exists for
 // every W. For l2 = 0 it is d (W^T W)^-1; Update fails unless W has full rank, because the
 // objective is unbounded below.
-func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
+func (r Graphical) Update(_ *Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	omega, err := r.omega(w)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
 )
 
 // grouped is the coupling that pulls each task to the mean of its cluster. On a cluster of n
@@ -15,7 +13,7 @@ import (
 // Products run on the pool that the coupling was created with; their bits do not depend on
 // the number of workers.
 type grouped struct {
-	pool         *parallel.Pool
+	pool         *Pool
 	apart, along float64
 	cluster      []int32   // by task: its cluster, numbered in the order of their first tasks
 	size         []float64 // by cluster: its tasks
@@ -36,7 +34,7 @@ const longestPiece = 4096
 
 // newGrouped returns the coupling for the cluster of every task (nil: a single cluster) and
 // 0 < apart <= along.
-func newGrouped(pool *parallel.Pool, m int, clusters []int, apart, along float64) *grouped {
+func newGrouped(pool *Pool, m int, clusters []int, apart, along float64) *grouped {
 	c := &grouped{pool: pool, apart: apart, along: along, cluster: make([]int32, m), members: make([]int32, m)}
 	number := map[int]int32{}
 	for t := range m {
@@ -188,7 +186,7 @@ func (f *groupedFollower) Task(dst []float64, t int) {
 }
 
 // State names the sums.
-func (f *groupedFollower) State(c *state.Coder) {
+func (f *groupedFollower) State(c *Coder) {
 	for k := range f.sums.Rows {
 		c.Float64s(f.sums.Row(k))
 	}

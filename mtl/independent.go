@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Independent is R(W) = lambda m/2 tr(W W^T): Omega = I/m in the authors'
@@ -12,12 +11,12 @@ type Independent struct{ Lambda float64 }
 var _ Regularizer = Independent{}
 
 // Start returns I/(m lambda).
-func (r Independent) Start(_ *parallel.Pool, m int) (Coupling, error) {
+func (r Independent) Start(_ *Pool, m int) (Coupling, error) {
 	return Identity{M: m, Scale: 1 / (float64(m) * r.Lambda)}, nil
 }
 
 // Update returns ErrFixed.
-func (r Independent) Update(*parallel.Pool, *data.Matrix, float64) (Coupling, error) {
+func (r Independent) Update(*Pool, *data.Matrix, float64) (Coupling, error) {
 	return nil, ErrFixed
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
 
@@ -41,7 +40,7 @@ type Joint interface {
 //
 // It ends at the given gap relative to P, or after the given number of sweeps over all rows.
 // The loss must be of one score. The optimum's W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
-func (p *Problem) JointOptimum(ctx context.Context, pool *parallel.Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
+func (p *Problem) JointOptimum(ctx context.Context, pool *Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
 	start, err := r.Start(pool, p.Tasks())
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ const splittingPasses = 5
 // rho.
 type splitting struct {
 	p       *Problem
-	pool    *parallel.Pool
+	pool    *Pool
 	r       Joint
 	duals   *Duals
 	rho     float64
@@ -94,7 +93,7 @@ type splitting struct {
 	y       data.Matrix // W + U
 }
 
-func newSplitting(p *Problem, pool *parallel.Pool, r Joint, duals *Duals, rho float64) *splitting {
+func newSplitting(p *Problem, pool *Pool, r Joint, duals *Duals, rho float64) *splitting {
 	s := &splitting{
 		p: p, pool: pool, r: r, duals: duals, rho: rho,
 		w: p.NewWeights(), z: p.NewWeights(), u: p.NewWeights(), last: p.NewWeights(), y: p.NewWeights(),

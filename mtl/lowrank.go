@@ -7,8 +7,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
 )
 
 // lowRank is the coupling M = off I + F diag(c) F^T, the result of an Omega update with more
@@ -17,7 +15,7 @@ import (
 // I/off with -c/(off (off + c)) along F. Products run on the pool that the coupling was
 // created with; their bits do not depend on the number of workers.
 type lowRank struct {
-	pool *parallel.Pool
+	pool *Pool
 	f    data.Matrix
 	off  float64
 
@@ -35,7 +33,7 @@ var _ Coupling = (*lowRank)(nil)
 
 // newLowRank returns the coupling with the eigenvalues along the columns of F,
 // none of which is below off. It fails unless off > 0.
-func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off float64) (*lowRank, error) {
+func newLowRank(pool *Pool, f data.Matrix, eigenvalues []float64, off float64) (*lowRank, error) {
 	if !(off > 0) {
 		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", f.Rows, f.Rows)
 	}
@@ -204,7 +202,7 @@ func (l *lowRankIncremental) Task(dst []float64, t int) {
 }
 
 // State encodes or decodes F^T V.
-func (l *lowRankIncremental) State(c *state.Coder) {
+func (l *lowRankIncremental) State(c *Coder) {
 	for k := range l.image.Rows {
 		c.Float64s(l.image.Row(k))
 	}

@@ -9,7 +9,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/linalg"
-	"fedsim/internal/parallel"
 )
 
 // MeanRegularized is eq. fixed_cluster, a known Omega:
@@ -29,7 +28,7 @@ var _ Regularizer = MeanRegularized{}
 
 // Start returns M. It fails when Omega or Clusters has another number of tasks, and when
 // Omega has a negative eigenvalue. Eigenvalues within the precision of a file count as 0.
-func (r MeanRegularized) Start(pool *parallel.Pool, m int) (Coupling, error) {
+func (r MeanRegularized) Start(pool *Pool, m int) (Coupling, error) {
 	if r.Omega != nil {
 		return r.known(m)
 	}
@@ -63,7 +62,7 @@ func (r MeanRegularized) known(m int) (Coupling, error) {
 func (MeanRegularized) UpdateFLOPs(int, int) float64 { return 0 }
 
 // Update returns ErrFixed.
-func (r MeanRegularized) Update(*parallel.Pool, *data.Matrix, float64) (Coupling, error) {
+func (r MeanRegularized) Update(*Pool, *data.Matrix, float64) (Coupling, error) {
 	return nil, ErrFixed
 }
 

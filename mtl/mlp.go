@@ -32,7 +32,7 @@ func (p *Problem) Initial(seed uint64, w []float64) {
 
 // initial draws the weights from U(-b, b) with b = sqrt(6/(in + out)) (Glorot and Bengio,
 // AISTATS 2010). Biases are 0.
-func (l layer) initial(stream rng.Stream, w []float64) {
+func (l layer) initial(stream Stream, w []float64) {
 	bound := math.Sqrt(6 / float64(l.in+l.out))
 	weights := l.weights(w)
 	for i := range weights {

@@ -6,7 +6,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
 )
 
 // newton is the central solver for twice differentiable losses under a quadratic R: Newton's
@@ -25,7 +24,7 @@ import (
 type newton struct {
 	p     *Problem
 	c     Coupling
-	pool  *parallel.Pool
+	pool  *Pool
 	units []unit
 	parts data.Matrix // a row for each unit; no rows when each task has one unit
 	first []int       // index of the first unit of each task, and the number of units
@@ -49,7 +48,7 @@ type unit struct{ device, from, to int }
 // unitRows is the most rows of a unit.
 const unitRows = 2048
 
-func newNewton(p *Problem, pool *parallel.Pool, c Coupling, start *Duals) *newton {
+func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 	n := &newton{p: p, c: c, pool: pool, u: p.NewWeights(), w: p.NewWeights(), v: p.NewWeights(), g: p.NewWeights(), mg: p.NewWeights(),
 		alpha: p.NewBlocks(), first: make([]int, p.Tasks()+1), spaces: make([][]float64, pool.Size())}
 	devices := make([][]int, p.Tasks())
@@ -225,7 +224,7 @@ func quadratic(c Coupling) bool {
 }
 
 // newtonOptimum is Optimize by Newton's method. A pass over all rows counts as a sweep.
-func (p *Problem) newtonOptimum(ctx context.Context, pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
+func (p *Problem) newtonOptimum(ctx context.Context, pool *Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	n := newNewton(p, pool, c, start)
 	zero := p.NewWeights()
 	o := &Optimum{Constant: c.Value(&zero, nil)}

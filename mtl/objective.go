@@ -6,8 +6,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/invariants"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
@@ -28,20 +26,20 @@ func (o *Objective) Fields() []*float64 {
 // Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and duals are V
 // and the dual variables of W = grad R*(V); nil for a primal method. A w of one row is the
 // model of every task. Devices are evaluated in parallel and summed in order.
-func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
+func (p *Problem) Evaluate(pool *Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
 	return p.EvaluateOn(pool, nil, c, w, v, duals)
 }
 
 // EvaluateOn is Evaluate on a sample of the tasks; nil: all tasks. The sums of loss and loss*
 // over n of m tasks are multiplied by m/n, R is exact, and the errors are means over the
 // sample. Weak duality holds only for all tasks.
-func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
+func (p *Problem) EvaluateOn(pool *Pool, s *Sample, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
 	return p.EvaluateBehind(pool, s, c, w, v, v, duals)
 }
 
 // EvaluateBehind is EvaluateOn for a server that does not have all of V yet: W = grad R*(sent).
 // P(W) and D(a) bound the optimum for any W and any a, so that the gap stays a certificate.
-func (p *Problem) EvaluateBehind(pool *parallel.Pool, s *Sample, c Coupling, w, sent, v *data.Matrix, duals [][]float64) Objective {
+func (p *Problem) EvaluateBehind(pool *Pool, s *Sample, c Coupling, w, sent, v *data.Matrix, duals [][]float64) Objective {
 	if s == nil {
 		s = &p.everything
 	}
@@ -171,7 +169,7 @@ func (p *Problem) LocalRMS(device int, w []float64) (mean, rms float64) {
 
 // SampledLoss returns the mean loss of weights on so many training rows of a device,
 // drawn without replacement from a stream; on all rows where there are not more.
-func (p *Problem) SampledLoss(device int, w []float64, rows int, s rng.Stream) float64 {
+func (p *Problem) SampledLoss(device int, w []float64, rows int, s Stream) float64 {
 	task := p.Train.Open(device)
 	defer task.Close()
 	g := p.scratch.Get().(*Gradient)

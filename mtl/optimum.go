@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
 
@@ -43,7 +42,7 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 //
 // Between two sweeps over all rows it makes several sweeps over the rows that moved in the
 // last one: with a hinge loss most dual variables stay at a bound.
-func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
+func (p *Problem) Optimize(ctx context.Context, pool *Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	if p.Loss == nil {
 		return p.newtonOptimum(ctx, pool, c, start, gap, sweeps)
 	}
@@ -150,7 +149,7 @@ func (s *sweeper) moving() {
 }
 
 // stream returns the draws of the next visit of a device.
-func (s *sweeper) stream(k int) rng.Stream {
+func (s *sweeper) stream(k int) Stream {
 	s.count++
 	return rng.New(0, rng.Reference, k, s.count-1)
 }
@@ -171,7 +170,7 @@ func (s *sweeper) solve(k, steps int) {
 // the paper's Algorithm 1 across devices. Each W step ends at the relative gap. The last
 // Omega step uses floor, the earlier ones Config.Floor. For outer = 0 or a fixed Omega,
 // LearnCoupling returns the coupling of Start. If ctx ends first, it returns ctx's error.
-func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
+func (p *Problem) LearnCoupling(ctx context.Context, pool *Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
 	c, err := p.Regularizer.Start(pool, p.Tasks())
 	if err != nil {
 		return nil, err
@@ -206,7 +205,7 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer 
 // of the last step is gap. The result is the last W step, which has the lowest primal
 // objective. Its RelativeGap is the last improvement: alternation has no certificate. If ctx
 // ends first, AlternatingOptimum returns ctx's error.
-func (p *Problem) AlternatingOptimum(ctx context.Context, pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
+func (p *Problem) AlternatingOptimum(ctx context.Context, pool *Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
 	var start *Duals
 	before, gain := math.Inf(1), math.Inf(1)
 	for i := 1; ; i++ {

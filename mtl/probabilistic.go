@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Probabilistic is eq. prob, the paper's own experiments (Zhang and Yeung, UAI
@@ -21,7 +20,7 @@ type Probabilistic struct {
 var _ Joint = Probabilistic{}
 
 // Start returns the coupling of Omega = I/m.
-func (r Probabilistic) Start(_ *parallel.Pool, m int) (Coupling, error) {
+func (r Probabilistic) Start(_ *Pool, m int) (Coupling, error) {
 	return Identity{M: m, Scale: r.coupling(1 / float64(m))}, nil
 }
 
@@ -35,7 +34,7 @@ func (r Probabilistic) coupling(omega float64) float64 {
 
 // Update returns the coupling of (1-floor) (W^T W)^1/2/tr + floor I/m. For
 // W = 0 the coupling is that of Start.
-func (r Probabilistic) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
+func (r Probabilistic) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	s, err := spectrumOf(pool, w)
 	if err != nil {
 		return nil, err

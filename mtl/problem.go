@@ -8,7 +8,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Problem is the learning problem of a federation: data, loss, regularizer and values
@@ -134,7 +133,7 @@ func (p *Problem) countRows() error {
 // measureRows precomputes norms on all cores: rows that are not in memory are generated
 // again.
 func (p *Problem) measureRows() {
-	pool := parallel.NewPool(0)
+	pool := NewPool(0)
 	spaces := data.NewMatrix(pool.Size(), p.Features()) // a row for each worker
 	pool.For(len(p.Norms), func(k, worker int) {
 		task := p.Train.Open(k)

@@ -5,7 +5,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
 )
 
 // tallQR is the decomposition A = Q R of a matrix with more rows than columns by
@@ -14,7 +13,7 @@ import (
 // Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34, 2012). It is as accurate as a
 // decomposition without blocks. The blocks depend only on the size of A.
 type tallQR struct {
-	pool   *parallel.Pool
+	pool   *Pool
 	a      data.Matrix // below the diagonal of each block its reflections Y, on and above it its triangle
 	blocks blocks
 	t      []data.Matrix // by block: its Q is I - Y T Y^T (Schreiber and Van Loan, SIAM J. Sci. Stat. Comput. 10, 1989)
@@ -23,7 +22,7 @@ type tallQR struct {
 
 // newTallQR decomposes A in place. A must have at least as many rows as columns, and entries
 // of at most 1e100 in size, so that squares do not overflow.
-func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
+func newTallQR(pool *Pool, a data.Matrix) *tallQR {
 	// A block fits in a core's cache, and the stacked factors are at most a fifth of A.
 	q := &tallQR{pool: pool, a: a, blocks: cut(a.Rows, max(400, 5*a.Cols))}
 	q.t = make([]data.Matrix, q.blocks.count)

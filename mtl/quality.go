@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Quality is how well a model fits the rows of each client.
@@ -33,7 +32,7 @@ type Fits struct {
 // Quality measures weights on the rows of each client whose task is in the sample; nil: of
 // all clients. The AUC takes a sort of the scores, and is left out unless it is asked for.
 // Rows are evaluated in parallel; the values do not depend on the number of workers.
-func (p *Problem) Quality(pool *parallel.Pool, s *Sample, w *data.Matrix, auc bool) Quality {
+func (p *Problem) Quality(pool *Pool, s *Sample, w *data.Matrix, auc bool) Quality {
 	if s == nil {
 		s = &p.everything
 	}

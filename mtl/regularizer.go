@@ -5,7 +5,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/parallel"
 )
 
 // Regularizer couples the tasks: it maps their relationship Omega, known or learned, to a
@@ -13,12 +12,12 @@ import (
 type Regularizer interface {
 	// Start returns the coupling of m tasks before the first update. The coupling computes
 	// on the pool.
-	Start(pool *parallel.Pool, m int) (Coupling, error)
+	Start(pool *Pool, m int) (Coupling, error)
 	// Update returns the coupling of the Omega that minimizes R(W, .) for fixed
 	// W (one task a row), after mixing: (1-floor) Omega + floor (tr Omega/m) I, which has
 	// the same trace. It returns ErrFixed when Omega is known. The coupling is low-rank
 	// when there are more tasks than features.
-	Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error)
+	Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error)
 	// UpdateFLOPs returns the approximate server FLOPs of an Update of m tasks with d
 	// features; 0 when Omega is known.
 	UpdateFLOPs(m, d int) float64

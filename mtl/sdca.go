@@ -3,7 +3,6 @@ package mtl
 import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
 )
 
 // Order visits the rows of a task in random permutations, one after the other. Each visit
@@ -11,12 +10,12 @@ import (
 type Order struct {
 	rows   []int32
 	next   int
-	stream rng.Stream
+	stream Stream
 }
 
 // Reset starts a new permutation of n rows with draws from s. It allocates only when n is
 // larger than in all earlier calls.
-func (o *Order) Reset(n int, s rng.Stream) {
+func (o *Order) Reset(n int, s Stream) {
 	o.resize(n)
 	for i := range o.rows {
 		o.rows[i] = int32(i)
@@ -25,7 +24,7 @@ func (o *Order) Reset(n int, s rng.Stream) {
 }
 
 // ResetTo starts a new permutation of the given rows, which it copies.
-func (o *Order) ResetTo(rows []int32, s rng.Stream) {
+func (o *Order) ResetTo(rows []int32, s Stream) {
 	o.resize(len(rows))
 	copy(o.rows, rows)
 	o.next, o.stream = 0, s

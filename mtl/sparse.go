@@ -7,7 +7,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/state"
 )
 
 // sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
@@ -74,7 +73,7 @@ func (f *sparseFollower) Task(dst []float64, t int) {
 }
 
 // State has nothing to encode: every lasso starts at 0.
-func (f *sparseFollower) State(*state.Coder) {}
+func (f *sparseFollower) State(*Coder) {}
 
 // Add adds dv to row t of V.
 func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }

@@ -10,7 +10,6 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/linalg"
-	"fedsim/internal/parallel"
 )
 
 // spectrum is the eigensystem of W^T W (m x m) as the singular value
@@ -25,7 +24,7 @@ type spectrum struct {
 // spectrumOf decomposes W, which has a row for each task. For m > d that is
 // W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all. Otherwise it
 // is W^T = Q R, and R^T has the left vectors of W, O(m^2 d).
-func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
+func spectrumOf(pool *Pool, w *data.Matrix) (*spectrum, error) {
 	most, err := largest(pool, w)
 	if err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 
 // largest returns the size of the largest entry of W. It fails when one is not
 // finite: the decomposition would not terminate.
-func largest(pool *parallel.Pool, w *data.Matrix) (float64, error) {
+func largest(pool *Pool, w *data.Matrix) (float64, error) {
 	rows := cut(w.Rows, 4096)
 	parts := make([]float64, rows.count)
 	pool.For(rows.count, func(i, _ int) {
@@ -133,7 +132,7 @@ func (s *spectrum) trace() float64 {
 // coupling returns the M that has the spectrum's vectors with the given
 // eigenvalues, and the eigenvalue off in all other directions. off is at most the smallest
 // of the others. The coupling is low-rank when m > d, and dense otherwise.
-func (s *spectrum) coupling(pool *parallel.Pool, eigenvalues []float64, off float64) (Coupling, error) {
+func (s *spectrum) coupling(pool *Pool, eigenvalues []float64, off float64) (Coupling, error) {
 	if s.thin {
 		return newLowRank(pool, s.vectors, eigenvalues, off)
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"fedsim/internal/state"
 )
 
 // Column is a column of a table of records: a field of the record, and what readers and writers
@@ -96,7 +94,7 @@ func (c *Column[R]) Set(r *R, v Value) {
 func (c *Column[R]) Type() Type { return c.Get(new(R)).typ }
 
 // CodeRecord writes the values of a record, or reads them, bit for bit.
-func CodeRecord[R any](code *state.Coder, columns []Column[R], r *R) {
+func CodeRecord[R any](code *Coder, columns []Column[R], r *R) {
 	for i := range columns {
 		c := &columns[i]
 		v := c.Get(r)

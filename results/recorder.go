@@ -30,7 +30,10 @@ type Rows interface {
 	Model(tasks, features int, weights func(task int) []float64) error
 	// State codes how far the rows by device and by client are, for a checkpoint of the run. Reading
 	// precedes the first round.
-	State(*state.Coder)
+	State(*Coder)
 	// End completes the record of a run that is finished or interrupted.
 	End(Run) error
 }
+
+// Coder writes state to a checkpoint, or reads it back into place.
+type Coder = state.Coder

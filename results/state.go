@@ -1,9 +1,7 @@
 package results
 
-import "fedsim/internal/state"
-
 // State codes a round, bit for bit, without its values by client.
-func (r *Round) State(c *state.Coder) {
+func (r *Round) State(c *Coder) {
 	CodeRecord(c, RoundColumns, r)
 	n := c.Count(len(r.Thetas))
 	if c.Reads() {

@@ -8,6 +8,9 @@ import (
 	"fedsim/internal/rng"
 )
 
+// Stream is a source of random numbers.
+type Stream = rng.Stream
+
 // Codec codes vectors of d values as messages. It has scratch space: goroutines need one each.
 type Codec struct {
 	scheme scheme
@@ -58,7 +61,7 @@ func (c *Config) scheme(codec string, valueBytes int, unbiased bool) scheme {
 
 // Code replaces v by its decoded message, and returns the size of the message in bytes. Lossless
 // codecs do not change v: values that travel in 4 bytes are not rounded, as without compression.
-func (c *Codec) Code(v []float64, s rng.Stream) (bytes int) {
+func (c *Codec) Code(v []float64, s Stream) (bytes int) {
 	switch c.scheme.(type) {
 	case plain:
 		return c.Bytes(len(v))

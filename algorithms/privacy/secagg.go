@@ -3,8 +3,6 @@ package privacy
 import (
 	"math"
 	"math/bits"
-
-	"fedsim/internal/rng"
 )
 
 // RoundTrips is how many round trips secure aggregation adds to the one of a round without
@@ -127,7 +125,7 @@ func (e *Exchange) ServerFLOPs(responses, pairs, values int) float64 {
 // clients that hold shares of the secret of each one have responded. pairs is that of
 // [Exchange.ServerFLOPs]. Under "secagg+" the neighbors of a client are the nearest in a
 // random order of the cohort around a circle (Bell et al., section 3), drawn from s.
-func (e *Exchange) Unmask(responded []bool, s rng.Stream) (pairs int, ok bool) {
+func (e *Exchange) Unmask(responded []bool, s Stream) (pairs int, ok bool) {
 	n, count := len(responded), 0
 	for _, is := range responded {
 		if is {

@@ -7,6 +7,13 @@ import (
 	"fedsim/internal/state"
 )
 
+type (
+	// Stream is a source of random numbers.
+	Stream = rng.Stream
+	// Coder writes state to a checkpoint, or reads it back into place.
+	Coder = state.Coder
+)
+
 // Guard changes the updates that leave the devices of a run, and the sums that the server
 // makes of them. A nil Guard changes nothing.
 type Guard struct {
@@ -33,7 +40,7 @@ func (p *Config) NewGuard(cohort int, seed uint64) *Guard {
 // Leave makes a device's update what leaves the device, in place: clipped, with the device's
 // share of distributed noise, and rounded to the ring. s is the randomness of the device's
 // local work in this round. It returns the FLOPs.
-func (g *Guard) Leave(update []float64, s rng.Stream) (flops float64) {
+func (g *Guard) Leave(update []float64, s Stream) (flops float64) {
 	if g == nil {
 		return 0
 	}
@@ -69,7 +76,7 @@ func (g *Guard) Sum(sum []float64, weight float64) (denominator, flops float64) 
 }
 
 // State codes how often the server has drawn noise.
-func (g *Guard) State(c *state.Coder) {
+func (g *Guard) State(c *Coder) {
 	if g != nil {
 		c.Int(&g.sums)
 	}

@@ -2,6 +2,8 @@
 // fedsim does, has the source "parquet" of package data:
 //
 //	import _ "fedsim/data/parquet"
+//
+// It must not know what the rows are for: package data splits and prepares them.
 package parquet
 
 import (

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// public lists the packages that plugins and programs may import. The promise of docs/plugins.md
+// is about their exported API.
+var public = []string{
+	"algorithms", "algorithms/compress", "algorithms/privacy", "clients", "cmd/fedsim/command", "config", "data", "data/parquet",
+	"devices", "devices/fleets", "engine", "experiment", "experiment/into", "federation", "mtl", "network", "plots", "results",
+	"results/rundir", "scenarios",
+}
+
+// Every package outside internal is public by intent, is in docs/plugins.md, and has a comment
+// that says what it must not know, and an Example with its output.
+func TestPublicPackages(t *testing.T) {
+	t.Parallel()
+	list := exec.Command("go", "list", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Skipf("go list: %v", err) // no go command
+	}
+	var found []string
+	for path := range strings.FieldsSeq(string(out)) {
+		if name := strings.TrimPrefix(path, "fedsim/"); !internal(path) && name != "cmd/fedsim" {
+			found = append(found, name)
+		}
+	}
+	if diff := cmp.Diff(public, found); diff != "" {
+		t.Errorf("the public packages are (-list +tree):\n%s", diff)
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `fedsim/([a-z/]+)` \\|").FindAllStringSubmatch(read(t, "docs/plugins.md"), -1) {
+		listed = append(listed, m[1])
+	}
+	if diff := cmp.Diff(public, listed); diff != "" {
+		t.Errorf("docs/plugins.md has the packages (-list +page):\n%s", diff)
+	}
+	for _, name := range found {
+		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tests []*ast.File
+		comment := ""
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(parsed.Name.Name, "_test") {
+				tests = append(tests, parsed)
+			} else {
+				comment += parsed.Doc.Text()
+			}
+		}
+		if !strings.Contains(strings.Join(strings.Fields(comment), " "), "must not know") {
+			t.Errorf("the comment of package %s does not say what it must not know", name)
+		}
+		if !slices.ContainsFunc(doc.Examples(tests...), func(e *doc.Example) bool { return e.Output != "" }) {
+			t.Errorf("package %s has no Example with its output", name)
+		}
+	}
+}
