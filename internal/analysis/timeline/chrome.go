@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"fedsim/engine"
@@ -23,33 +24,68 @@ const (
 // nanoseconds. The server is thread 1 and device t thread t+2: 0 is no thread to some
 // viewers.
 func (t *Timeline) WriteChrome(w io.Writer, run string) error {
+	clock := "virtual time of the simulation since its start, not the wall clock"
+	if t.Relative {
+		clock += "; a second stands for one relative unit (federation.cost)"
+	}
+	about := about{clock, run, fmt.Sprintf("%d to %d", t.First, t.Last), fmt.Sprintf("%d of %d", len(t.Tracks), t.Devices)}
 	c := chrome{w: w}
-	c.header(t, run)
+	c.json(`{"displayTimeUnit":"ns","otherData":`, about)
+	c.before = ",\"traceEvents\":[\n"
 	c.group(serverGroup, "server (virtual time)")
 	c.track(serverGroup, engine.Server, "rounds")
 	c.group(deviceGroup, fmt.Sprintf("%d of %d devices (virtual time)", len(t.Tracks), t.Devices))
 	for _, device := range t.Tracks {
 		c.track(deviceGroup, device, "device "+strconv.Itoa(int(device)))
 	}
-	for _, it := range t.Items {
-		if it.Kind == Level {
-			c.group(batteryGroup, "batteries (virtual time)")
-			break
-		}
+	if slices.ContainsFunc(t.Items, func(it Item) bool { return it.Kind == Level }) {
+		c.group(batteryGroup, "batteries (virtual time)")
 	}
 	for i := range t.Items {
-		c.item(&t.Items[i])
+		c.event(t.Items[i].event())
 	}
 	c.text("\n]}\n")
 	return c.err
 }
 
-// chrome writes a trace event by event; the first error ends it.
+// about describes a trace.
+type about struct {
+	Clock   string `json:"clock"`
+	Run     string `json:"run"`
+	Rounds  string `json:"rounds"`
+	Devices string `json:"devices"`
+}
+
+// chromeEvent is an event of the format.
+type chromeEvent struct {
+	Name  string      `json:"name"`
+	Phase string      `json:"ph"`
+	Group int         `json:"pid"`
+	Track int32       `json:"tid,omitempty"` // none is 0
+	At    json.Number `json:"ts,omitempty"`  // microseconds
+	Long  json.Number `json:"dur,omitempty"` // likewise
+	Scope string      `json:"s,omitempty"`   // of an instant: "t", its track
+	Args  args        `json:"args"`
+}
+
+// args are the details of an event.
+type args struct {
+	Name    string      `json:"name,omitempty"`
+	Index   *int32      `json:"sort_index,omitempty"`
+	Level   json.Number `json:"%,omitempty"`
+	Round   *int32      `json:"round,omitempty"`
+	Try     int32       `json:"try,omitempty"`
+	Outcome string      `json:"outcome,omitempty"`
+	Steps   *float64    `json:"steps,omitempty"`
+	Bytes   *float64    `json:"bytes,omitempty"`
+	FLOPs   *float64    `json:"FLOPs,omitempty"`
+}
+
+// chrome writes events. It keeps the first error.
 type chrome struct {
-	w    io.Writer
-	line []byte
-	some bool // events are written
-	err  error
+	w      io.Writer
+	before string // the next event
+	err    error
 }
 
 func (c *chrome) text(s string) {
@@ -58,83 +94,64 @@ func (c *chrome) text(s string) {
 	}
 }
 
-// header begins the trace.
-func (c *chrome) header(t *Timeline, run string) {
-	clock := "virtual time of the simulation since its start, not the wall clock"
-	if t.Relative {
-		clock += "; a second stands for one relative unit (federation.cost)"
+// json writes a value behind a text.
+func (c *chrome) json(before string, v any) {
+	text, err := json.Marshal(v)
+	if c.err == nil {
+		c.err = err
 	}
-	about, err := json.Marshal(struct {
-		Clock   string `json:"clock"`
-		Run     string `json:"run"`
-		Rounds  string `json:"rounds"`
-		Devices string `json:"devices"`
-	}{
-		clock, run,
-		fmt.Sprintf("%d to %d", t.First, t.Last),
-		fmt.Sprintf("%d of %d", len(t.Tracks), t.Devices),
-	})
-	c.err = err
-	c.text(`{"displayTimeUnit":"ns","otherData":`)
-	c.text(string(about))
-	c.text(",\"traceEvents\":[")
+	c.text(before + string(text))
+}
+
+func (c *chrome) event(e chromeEvent) {
+	c.json(c.before, e)
+	c.before = ",\n"
 }
 
 // group names a process and puts it where its number says.
-func (c *chrome) group(pid int, name string) {
-	c.begin("process_name", "M", pid)
-	c.args().quoted("name", name).end()
-	c.begin("process_sort_index", "M", pid)
-	c.args().number("sort_index", float64(pid)).end()
+func (c *chrome) group(pid int32, name string) {
+	c.event(chromeEvent{Name: "process_name", Phase: "M", Group: int(pid), Args: args{Name: name}})
+	c.event(chromeEvent{Name: "process_sort_index", Phase: "M", Group: int(pid), Args: args{Index: &pid}})
 }
 
 // track names the track of a device, or the server's, and puts it in their order.
 func (c *chrome) track(pid int, device int32, name string) {
-	c.begin("thread_name", "M", pid)
-	c.thread(device)
-	c.args().quoted("name", name).end()
-	c.begin("thread_sort_index", "M", pid)
-	c.thread(device)
-	c.args().number("sort_index", float64(device)).end()
+	c.event(chromeEvent{Name: "thread_name", Phase: "M", Group: pid, Track: device + 2, Args: args{Name: name}})
+	c.event(chromeEvent{Name: "thread_sort_index", Phase: "M", Group: pid, Track: device + 2, Args: args{Index: &device}})
 }
 
-// item writes an item as an event.
-func (c *chrome) item(it *Item) {
-	pid, phase := deviceGroup, "X"
-	switch {
-	case it.Device == engine.Server:
-		pid = serverGroup
-	case it.Kind == Level:
-		pid, phase = batteryGroup, "C"
+// event returns the item as an event.
+func (it *Item) event() chromeEvent {
+	e := chromeEvent{Name: it.name(), Phase: "X", Group: deviceGroup, Track: it.Device + 2, At: micros(it.From)}
+	if it.Kind == Level { // counters are of processes
+		e.Phase, e.Group, e.Track = "C", batteryGroup, 0
+		e.Args.Level = json.Number(strconv.FormatFloat(100*it.Amount, 'f', 2, 64))
+		return e
 	}
-	if it.Kind != Level && it.From == it.To {
-		phase = "i"
+	if it.Device == engine.Server {
+		e.Group = serverGroup
 	}
-	c.begin(it.name(), phase, pid)
-	if it.Kind != Level { // counters are of processes
-		c.thread(it.Device)
+	if it.From == it.To {
+		e.Phase, e.Scope = "i", "t"
+	} else {
+		e.Long = micros(it.To - it.From)
 	}
-	c.line = append(append(c.line, `,"ts":`...), micros(it.From)...)
-	switch phase {
-	case "X":
-		c.line = append(append(c.line, `,"dur":`...), micros(it.To-it.From)...)
-	case "i":
-		c.line = append(c.line, `,"s":"t"`...)
-	}
-	c.args()
-	if it.Kind == Level {
-		c.line = strconv.AppendFloat(append(c.line, `"%":`...), 100*it.Amount, 'f', 2, 64)
-		c.end()
-		return
-	}
-	c.number("round", float64(it.Round))
+	e.Args.Round = &it.Round
 	if it.Kind == Attempt {
-		c.number("try", float64(it.Try)).quoted("outcome", it.outcome())
+		e.Args.Try, e.Args.Outcome = it.Try, it.outcome()
 	}
-	if unit := [...]string{Attempt: "steps", Download: "bytes", Compute: "FLOPs", Upload: "bytes", Level: ""}[it.Kind]; unit != "" && !it.Open && it.Why == 0 {
-		c.number(unit, it.Amount)
+	if it.Open || it.Why != 0 {
+		return e
 	}
-	c.end()
+	switch it.Kind {
+	case Attempt:
+		e.Args.Steps = &it.Amount
+	case Compute:
+		e.Args.FLOPs = &it.Amount
+	case Download, Upload:
+		e.Args.Bytes = &it.Amount
+	}
+	return e
 }
 
 // name is the name of an item in a viewer. Counters differ by their names.
@@ -174,55 +191,5 @@ func (it *Item) outcome() string {
 	}
 }
 
-// begin begins an event.
-func (c *chrome) begin(name, phase string, pid int) {
-	c.line = c.line[:0]
-	if c.some {
-		c.line = append(c.line, ',')
-	}
-	c.some = true
-	c.line = append(append(append(c.line, "\n{\"name\":\""...), name...), `","ph":"`...)
-	c.line = append(append(c.line, phase...), `","pid":`...)
-	c.line = strconv.AppendInt(c.line, int64(pid), 10)
-}
-
-// thread puts the event on the track of a device, or of the server.
-func (c *chrome) thread(device int32) {
-	c.line = strconv.AppendInt(append(c.line, `,"tid":`...), int64(device)+2, 10)
-}
-
-// args begins the event's arguments, which number and quoted append and end ends.
-func (c *chrome) args() *chrome {
-	c.line = append(c.line, `,"args":{`...)
-	return c
-}
-
-func (c *chrome) key(name string) {
-	if c.line[len(c.line)-1] != '{' {
-		c.line = append(c.line, ',')
-	}
-	c.line = append(append(append(c.line, '"'), name...), `":`...)
-}
-
-func (c *chrome) number(name string, v float64) *chrome {
-	c.key(name)
-	c.line = strconv.AppendFloat(c.line, v, 'f', -1, 64)
-	return c
-}
-
-// quoted appends a text without characters that JSON escapes.
-func (c *chrome) quoted(name, text string) *chrome {
-	c.key(name)
-	c.line = append(append(append(c.line, '"'), text...), '"')
-	return c
-}
-
-func (c *chrome) end() {
-	c.line = append(c.line, "}}"...)
-	if c.err == nil {
-		_, c.err = c.w.Write(c.line)
-	}
-}
-
-// micros writes a span in microseconds, to the nanosecond.
-func micros(t engine.Time) string { return fmt.Sprintf("%d.%03d", t/1000, t%1000) }
+// micros formats a time in microseconds.
+func micros(t engine.Time) json.Number { return json.Number(fmt.Sprintf("%d.%03d", t/1000, t%1000)) }
