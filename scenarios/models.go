@@ -22,53 +22,42 @@ type kindOfModel struct {
 	table, key, options string // key names one, options holds its options; both in the table
 	what                string
 	optional            bool // the key may be empty: none
-	models              []model
+	// chosen returns the model of settings and where its options are.
+	chosen func(*Settings) (name string, options *any)
+	names  []string // of all models
+	models []model  // those with options
 }
 
 // path returns where the options are.
 func (k *kindOfModel) path() string { return k.table + "." + k.options }
 
-// kindsOfModels lists the models, selectors and protocols that are linked in. Those without
-// options are left out.
+// kindsOfModels lists the models, selectors and protocols that are linked in.
 func kindsOfModels() []kindOfModel {
-	machines := kindOfModel{table: "devices", key: "model", options: "options", what: "device model", optional: true}
-	for _, name := range devices.ModelNames() {
-		f, _ := devices.LookupModel(name)
-		machines.models = append(machines.models, model{name, f.Summary, f.Options})
+	return []kindOfModel{
+		having(kindOfModel{table: "devices", key: "model", options: "options", what: "device model", optional: true, names: devices.ModelNames(),
+			chosen: func(s *Settings) (string, *any) { return s.Devices.Model, &s.Devices.Options },
+		}, devices.LookupModel, func(f devices.ModelFactory) model { return model{f.Name, f.Summary, f.Options} }),
+		having(kindOfModel{table: "network", key: "model", options: "options", what: "link model", optional: true, names: network.ModelNames(),
+			chosen: func(s *Settings) (string, *any) { return s.Network.Model, &s.Network.Options },
+		}, network.LookupModel, func(f network.ModelFactory) model { return model{f.Name, f.Summary, f.Options} }),
+		having(kindOfModel{table: "federation", key: "selection", options: "selection_options", what: "selection", names: federation.SelectorNames(),
+			chosen: func(s *Settings) (string, *any) { return s.Federation.Selection, &s.Federation.SelectionOptions },
+		}, federation.LookupSelector, func(f federation.SelectorFactory) model { return model{f.Name, f.Summary, f.Options} }),
+		having(kindOfModel{table: "federation", key: "protocol", options: "protocol_options", what: "protocol", names: federation.ProtocolNames(),
+			chosen: func(s *Settings) (string, *any) { return s.Federation.Protocol, &s.Federation.ProtocolOptions },
+		}, federation.LookupProtocol, func(f federation.ProtocolFactory) model { return model{f.Name, f.Summary, f.Options} }),
 	}
-	links := kindOfModel{table: "network", key: "model", options: "options", what: "link model", optional: true}
-	for _, name := range network.ModelNames() {
-		f, _ := network.LookupModel(name)
-		links.models = append(links.models, model{name, f.Summary, f.Options})
-	}
-	selectors := kindOfModel{table: "federation", key: "selection", options: "selection_options", what: "selection"}
-	for _, name := range federation.SelectorNames() {
-		if f, _ := federation.LookupSelector(name); f.Options != nil {
-			selectors.models = append(selectors.models, model{name, f.Summary, f.Options})
-		}
-	}
-	protocols := kindOfModel{table: "federation", key: "protocol", options: "protocol_options", what: "protocol"}
-	for _, name := range federation.ProtocolNames() {
-		if f, _ := federation.LookupProtocol(name); f.Options != nil {
-			protocols.models = append(protocols.models, model{name, f.Summary, f.Options})
-		}
-	}
-	return []kindOfModel{machines, links, selectors, protocols}
 }
 
-// chosen returns the model of a kind and where in the settings its options are.
-func (s *Settings) chosen(kind *kindOfModel) (name string, options *any) {
-	switch kind.options {
-	case "options":
-		if kind.table == "devices" {
-			return s.Devices.Model, &s.Devices.Options
+// having returns the kind with its models that have options.
+func having[F any](kind kindOfModel, lookup func(name string) (F, bool), describe func(F) model) kindOfModel {
+	for _, name := range kind.names {
+		f, _ := lookup(name)
+		if m := describe(f); m.options != nil {
+			kind.models = append(kind.models, m)
 		}
-		return s.Network.Model, &s.Network.Options
-	case "protocol_options":
-		return s.Federation.Protocol, &s.Federation.ProtocolOptions
-	default:
-		return s.Federation.Selection, &s.Federation.SelectionOptions
 	}
+	return kind
 }
 
 // resolveModels decodes the options of models, selectors and protocols strictly over the
@@ -76,7 +65,7 @@ func (s *Settings) chosen(kind *kindOfModel) (name string, options *any) {
 func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 	var problems config.Errors
 	for _, kind := range kindsOfModels() {
-		name, into := s.chosen(&kind)
+		name, into := kind.chosen(s)
 		*into = kind.decode(name, tree, &problems)
 		given := kind.given(tree)
 		switch {
@@ -103,17 +92,8 @@ func (s *Settings) resolveProtocol(protocol string, tree *config.Node) config.Er
 	return problems
 }
 
-// linked reports whether a selector or protocol is in this program; true for models.
-func (k *kindOfModel) linked(name string) bool {
-	ok := true
-	switch k.key {
-	case "protocol":
-		_, ok = federation.LookupProtocol(name)
-	case "selection":
-		_, ok = federation.LookupSelector(name)
-	}
-	return ok
-}
+// linked reports whether a model is in this program.
+func (k *kindOfModel) linked(name string) bool { return slices.Contains(k.names, name) }
 
 // given returns the options in the tree of settings, or nil.
 func (k *kindOfModel) given(tree *config.Node) *config.Node {
@@ -147,15 +127,11 @@ func (k *kindOfModel) decode(name string, tree *config.Node, problems *config.Er
 // names reports whether a model is in use: in the base settings or at a point of an
 // experiment.
 func (s *Scenario) names(kind *kindOfModel, model string) bool {
-	if name, _ := s.Settings.chosen(kind); name == model {
-		return true
+	names := func(s *Settings) bool {
+		name, _ := kind.chosen(s)
+		return name == model
 	}
-	for i := range s.Experiments {
-		for k := range s.Experiments[i].Jobs {
-			if name, _ := s.Experiments[i].Jobs[k].Candidates[0].Settings.chosen(kind); name == model {
-				return true
-			}
-		}
-	}
-	return false
+	return names(&s.Settings) || slices.ContainsFunc(s.Experiments, func(e Experiment) bool {
+		return slices.ContainsFunc(e.Jobs, func(j Job) bool { return names(&j.Candidates[0].Settings) })
+	})
 }
