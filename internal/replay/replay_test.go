@@ -132,8 +132,10 @@ func start(t testing.TB, able bool) (*numbers, *algorithms.Method) {
 	n := &numbers{next: 1}
 	f := algorithms.Factory{
 		Name: "numbers", Options: func() algorithms.Options { return nil },
-		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description { return algorithms.Description{Evaluated: algorithms.ByNobody} },
-		New:      func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return n, nil },
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
+			return algorithms.Description{Evaluated: algorithms.ByNobody}
+		},
+		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return n, nil },
 	}
 	n.About = algorithms.Description{Name: "numbers", Evaluated: algorithms.ByNobody}
 	if able {
