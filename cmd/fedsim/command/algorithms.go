@@ -83,7 +83,7 @@ func listModels(w io.Writer, width int) error {
 // listPolicies prints the formulas of the losses and the summaries of the protocols and the
 // selectors.
 func listPolicies(w io.Writer, width int) error {
-	text := "\nlosses (problem.loss), for a score z and a label or target y; g is problem.smoothing\n"
+	text := "\nlosses (problem.loss) of a score z and a label y; g is problem.smoothing\n"
 	for _, name := range mtl.LossNames() {
 		f, _ := mtl.LookupLoss(name)
 		text += columns.Wrap(name+": "+f.Formula, width, 2) + "\n"

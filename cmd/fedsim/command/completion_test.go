@@ -8,6 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"fedsim/experiment"
+	"fedsim/experiment/into"
+	"fedsim/scenarios"
 )
 
 // completed returns the completions of the last word of a command line, and the directive
@@ -120,15 +125,18 @@ func TestCompletionOfRuns(t *testing.T) {
 		}
 	}
 	// The directory of a killed run: the finished results are in .unfinished.
-	if err := os.Rename("made", "stage"); err != nil {
+	s, err := scenarios.Load("quickstart.toml", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll("killed", 0o777); err != nil {
+	d, err := into.Create(s, into.Options{Dir: "killed", Every: time.Nanosecond})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename("stage", filepath.Join("killed", ".unfinished")); err != nil {
+	if err := experiment.Run(t.Context(), s.Experiments, d.Options()); err != nil {
 		t.Fatal(err)
 	}
+	_ = d.Close(os.ErrProcessDone) // not complete
 	if got, _ := completed(t, "explain", "killed", "--run", ""); !slices.Equal(got, ids) {
 		t.Errorf("killed run: offers %q, must offer %q", got, ids)
 	}

@@ -119,7 +119,7 @@ func dataFiles(t *testing.T) []dataFile {
 			return [][]string{run("problem.regularizer=mean", quote("problem.omega_file", path))}
 		}},
 	}
-	pickles, err := filepath.Glob(filepath.Join(folder, "devices", "traces", "testdata", "*.pkl"))
+	pickles, err := filepath.Glob(filepath.Join(folder, "internal", "traces", "testdata", "*.pkl"))
 	if err != nil || len(pickles) == 0 {
 		t.Fatal("no pickles", err)
 	}
