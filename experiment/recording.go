@@ -106,7 +106,7 @@ func (r *runner) evaluate(p *prepared, method *algorithms.Method) (said algorith
 func (r *recording) saveDue() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.saver.Due() {
+	if r.Rounds() > r.saved && r.saver.Due() {
 		r.save()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 )
