@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -142,25 +143,41 @@ func textValue(s string) parquet.Value {
 	return parquet.ByteArrayValue([]byte(s))
 }
 
-// value returns a value of a record as one of parquet.
-func (p *parquetRows) value(v results.Value) parquet.Value {
-	switch {
-	case v.IsUnknown():
-		return parquet.NullValue()
-	case v.Type() == results.WholeType:
-		return parquet.Int64Value(v.Whole())
-	case v.Type() == results.RealType:
-		return parquet.DoubleValue(v.Real())
+// field returns the value that a field of a record points to, for a column of the file. One that is
+// not known is null.
+func (p *parquetRows) field(of any, column int) parquet.Value {
+	switch x := of.(type) {
+	case *float64:
+		if !math.IsNaN(*x) {
+			return parquet.DoubleValue(*x).Level(0, 1, column)
+		}
+	case *int:
+		if *x != results.UnknownCount {
+			return parquet.Int64Value(int64(*x)).Level(0, 1, column)
+		}
+	case *int64:
+		if *x != results.UnknownCount {
+			return parquet.Int64Value(*x).Level(0, 1, column)
+		}
+	case *string:
+		return p.text(*x, column)
+	case *results.Outcome:
+		return p.text(string(*x), column)
 	}
-	text, ok := p.texts[v.Text()]
-	if !ok {
-		text = textValue(v.Text())
-		p.texts[v.Text()] = text
-	}
-	return text
+	return parquet.NullValue().Level(0, 0, column)
 }
 
-// recordValue is the inverse of parquetRows.value, of the same type as the value before.
+// text returns a text, which is made once.
+func (p *parquetRows) text(s string, column int) parquet.Value {
+	text, ok := p.texts[s]
+	if !ok {
+		text = textValue(s)
+		p.texts[s] = text
+	}
+	return leveled(text, column)
+}
+
+// recordValue is the inverse of parquetRows.field, of the same type as the value before.
 func recordValue(v parquet.Value, before results.Value) results.Value {
 	switch {
 	case v.IsNull():

@@ -100,10 +100,7 @@ func readBlock(from *bufio.Reader, block []byte) ([]byte, error) {
 // eachOf reads the rows of a block; texts are those that it has in common with others.
 func (t *rowTable[R]) eachOf(rows []byte, texts map[string]string, each func(*R) error) error {
 	var row R
-	fields := make([]any, len(t.columns))
-	for i := range fields {
-		fields[i] = t.columns[i].Field(&row)
-	}
+	fields := t.fields(&row)
 	for len(rows) > 0 {
 		for i, field := range fields {
 			n := 0

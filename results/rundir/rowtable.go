@@ -221,17 +221,29 @@ func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R) err
 	head := len(identityColumns(nil))
 	p := newParquetRows(to, head+len(t.columns))
 	p.identify(run)
+	var row R
+	fields := t.fields(&row)
+	set := func(values parquet.Row) {
+		for k, field := range fields {
+			values[head+k] = p.field(field, head+k)
+		}
+	}
 	for i := range rows {
-		err := p.write(func(values parquet.Row) {
-			for k := range t.columns {
-				values[head+k] = leveled(p.value(t.columns[k].Get(&rows[i])), head+k)
-			}
-		})
-		if err != nil {
+		row = rows[i]
+		if err := p.write(set); err != nil {
 			return err
 		}
 	}
 	return p.flush()
+}
+
+// fields returns pointers to the fields of a row, in the order of the columns.
+func (t *rowTable[R]) fields(row *R) []any {
+	fields := make([]any, len(t.columns))
+	for i := range fields {
+		fields[i] = t.columns[i].Field(row)
+	}
+	return fields
 }
 
 // export writes the rows in a format, one by one.
