@@ -82,7 +82,7 @@ func (m *Model) Evaluated() *data.Matrix {
 // its Description says which of them may be used. After an error the run ends with it, when the
 // round is over; until then the methods may return anything.
 type Algorithm interface {
-	// Describe returns what the instance does and needs. It is the same for the whole run.
+	// Describe returns the description of the instance. It is the same for the whole run.
 	Describe() Description
 	// Begin opens a round and returns the sizes of the messages to devices.
 	Begin() (Sent, error)
@@ -117,7 +117,7 @@ type Reporter interface {
 	Evaluate() (Evaluation, error)
 }
 
-// Evaluation is what a Reporter says of its present model.
+// Evaluation holds the metrics and the hash that a Reporter returns for its present model.
 type Evaluation struct {
 	Metrics Metrics // of a model that the method evaluates; ByRun: not read
 	Hash    uint64  // of such a model, for the manifest; 0: none
@@ -225,7 +225,7 @@ type Pool = parallel.Pool
 
 // Setup is what an algorithm is built on.
 type Setup struct {
-	Description Description // what the factory says of the method; see Factory.Start
+	Description Description // from Factory.Describe; Factory.Start sets it
 
 	Rows     []int32         // training rows of each device
 	Shape    mtl.Shape       // of a task's model

@@ -6,7 +6,7 @@ import (
 	"fedsim/mtl"
 )
 
-// Description is what a method does and needs. Factory.Describe returns it before a run, where
+// Description lists the abilities and demands of a method. Factory.Describe returns it before a run, where
 // something may be unknown; Describe of an instance says it all. Everybody reads the abilities of
 // a method here, and none from its type: that of a decorator, or of a learner in another process,
 // has methods that the instance may not support.
@@ -19,7 +19,7 @@ type Description struct {
 	// the reference solver computes.
 	MinimizesP bool
 	Evaluated  Evaluator
-	// Own is true when the learner has a model of its own, not one of Setup.Problem. Its
+	// Own is true when the learner does not train a model of Setup.Problem. Its
 	// sub-optimality is not known: the reference optimum is that of the linear problem.
 	Own     bool
 	Metrics []NamedMetric // of a Reporter, beside those of the run; before a run nil with Own: not known

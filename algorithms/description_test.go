@@ -56,8 +56,8 @@ func TestMethodsAreAsDescribed(t *testing.T) {
 // bare has no method but those of Algorithm.
 type bare struct{ Algorithm }
 
-// A decorator neither hides nor pretends abilities: what is described and missing is refused, and
-// what is there and not described is not used.
+// A method that lacks a described interface is refused. An interface that is not described is not
+// used.
 func TestAbilitiesAreThoseDescribed(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	f, _ := Lookup("fedbuff")

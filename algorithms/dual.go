@@ -32,7 +32,7 @@ type scratch struct {
 	u     []float64
 }
 
-// OfDual adds to a description what a method has that embeds Dual.
+// OfDual adds to a description the abilities of a method that embeds Dual.
 func OfDual(d Description) Description {
 	d.MinimizesP, d.Needs.Dual, d.State, d.Inspected, d.Theta = true, true, Yes, true, true
 	return d

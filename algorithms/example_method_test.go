@@ -73,7 +73,7 @@ func (d *descent) End() (flops float64, err error) {
 	return 2 * float64(len(d.taken)*d.w.Cols), nil
 }
 
-// A method of one's own, for three rounds, and what fedsim knows of it before a run.
+// A user-defined method runs for three rounds; its factory describes it before the run.
 func Example_method() {
 	x := data.NewMatrix(2, 1) // two rows of one feature
 	x.Row(0)[0], x.Row(1)[0] = 1, -1

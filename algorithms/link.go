@@ -254,7 +254,7 @@ func (l *link) one() int {
 	return l.whole / l.values
 }
 
-// describe adds what the codes do to the messages of a description.
+// describe adds the sizes and the work of coded messages to a description.
 func (l *link) describe(d *Description) {
 	if l != nil {
 		d.Messages.Bytes, d.Messages.Differ, d.Messages.Usual, d.Messages.FLOPs = true, true, l.usual, l.perMessage()
