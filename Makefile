@@ -188,7 +188,7 @@ fuzz:
 # Updates docs/scenarios.md from the schema, the outputs in docs/tutorial.md and
 # docs/clusters.md from their commands, and the AVX2 kernels from their generator.
 generate:
-	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
+	$(GO) test ./experiment/scenario -run TestReferenceIsUpToDate -update
 	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage|TestModelsPage' -update-tutorial
 	$(GO) generate ./internal/kernel
 

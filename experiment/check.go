@@ -7,9 +7,9 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/mtl"
-	"fedsim/scenarios"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // within its deadline, before anything runs: every point of a sweep, a sample and a tuning
 // grid counts. The notes are about rounds of very many steps. Check reads no data files, and
 // leaves runs on them, and those beyond the first devices, to their start.
-func Check(ctx context.Context, experiments []scenarios.Experiment) (notes []string, err error) {
+func Check(ctx context.Context, experiments []scenario.Experiment) (notes []string, err error) {
 	c := check{grouping: grouping{runner: newRunner(ctx, nil, Options{}, mostRecorded)}}
 	for _, e := range experiments {
 		noted := false
@@ -60,7 +60,7 @@ type check struct {
 }
 
 // deadline returns the error of a run whose devices cannot respond within its deadline.
-func (c *check) deadline(run *scenarios.Run) error {
+func (c *check) deadline(run *scenario.Run) error {
 	s := &run.Settings
 	factory, known := algorithms.Lookup(run.Algorithm)
 	if s.Federation.DeadlineS == 0 || !known || run.Describe(mtl.Shape{}).Work.Steps == nil {

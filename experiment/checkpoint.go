@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // saver returns the saver of a checkpoint with a name; nil: no checkpoints are saved.
@@ -121,7 +121,7 @@ func (r *runner) restoreTuning(j *job) error {
 }
 
 // tuningName is the name of the state of a job whose tuning has ended.
-func tuningName(j *scenarios.Job) string { return "tuning " + j.Key() }
+func tuningName(j *scenario.Job) string { return "tuning " + j.Key() }
 
 // add appends the result of the next candidate, and saves all so far if it is time.
 func (j *job) add(x Trial) error {
@@ -167,7 +167,7 @@ func (x *Trial) state(c *state.Coder) {
 }
 
 // Names returns the IDs of the runs of experiments by their places, without tuned options.
-func Names(experiments []scenarios.Experiment) (names []string) {
+func Names(experiments []scenario.Experiment) (names []string) {
 	for i := range experiments {
 		for k := range experiments[i].Jobs {
 			j := &experiments[i].Jobs[k]
@@ -181,7 +181,7 @@ func Names(experiments []scenarios.Experiment) (names []string) {
 
 // Places returns a function that returns the index of a run of a scenario by its ID. The
 // candidates of a tuned method have the same indices.
-func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {
+func Places(experiments []scenario.Experiment) func(id string) (place int, ok bool) {
 	var seeds []map[string]int // places by seed, for each job
 	n := 0
 	for _, e := range experiments {
@@ -194,7 +194,7 @@ func Places(experiments []scenarios.Experiment) func(id string) (place int, ok b
 			seeds = append(seeds, of)
 		}
 	}
-	jobOf := scenarios.JobOf(experiments)
+	jobOf := scenario.JobOf(experiments)
 	return func(id string) (int, bool) {
 		job, ok := jobOf(id)
 		if !ok {

@@ -15,12 +15,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // eventful has tuned methods, shared recordings, timing mode, updates of the coupling
@@ -65,7 +65,7 @@ func leaping() func() time.Time {
 
 // resumed runs experiments, interrupts them after some reports of progress and resumes
 // them until they are complete. It returns the runs.
-func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
+func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenario.Experiment, patience func() int, o Options) map[int]results.Run {
 	store := &checkpointtest.Store{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}

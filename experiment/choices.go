@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // onTestRows reports whether a metric is measured on test rows, also a statistic over clients.
@@ -14,7 +14,7 @@ func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") 
 
 // warnings returns what is doubtful about the choices behind a run: options and ends that test
 // rows decide, tuning that may have ended beside the best value, and clients that have no say.
-func (j *job) warnings(run *scenarios.Run, p *prepared) (list []results.Warning) {
+func (j *job) warnings(run *scenario.Run, p *prepared) (list []results.Warning) {
 	add := func(about, format string, of ...any) {
 		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...)})
 	}

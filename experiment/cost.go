@@ -6,9 +6,9 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/mtl"
-	"fedsim/scenarios"
 )
 
 // Cost is an estimate of what a computation takes on one core. It comes from a model of the
@@ -73,7 +73,7 @@ type quantities struct {
 }
 
 // quantitiesOf returns the quantities of a run if it makes all its rounds.
-func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
+func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 	s := &run.Settings
 	sized, err := g.prepare.sizesOf(s.Data)
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 	devices := tasks * perTask
 	_, asked := s.Federation.Sizes(devices)
 	about := run.Describe(shape)
-	learns := s.Run.Mode != scenarios.Timing
+	learns := s.Run.Mode != scenario.Timing
 	q.tasks, q.values, q.devices = float64(tasks), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
 	if s.Run.StopAt.IsSet() {
@@ -152,7 +152,7 @@ func (g *grouping) quantitiesOf(run *scenarios.Run) (q quantities, err error) {
 
 // computeSeconds returns the virtual seconds that the mean device computes in a round without a limit: 0 if
 // that is not known. A round lasts longer.
-func computeSeconds(run *scenarios.Run, load *algorithms.Workload, rows []int32) float64 {
+func computeSeconds(run *scenario.Run, load *algorithms.Workload, rows []int32) float64 {
 	s := &run.Settings
 	if load.Steps == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
 		return 0
@@ -172,7 +172,7 @@ func (q *quantities) omega() float64 {
 }
 
 // allowedSteps estimates the steps that the protocol allows a device with so many rows.
-func allowedSteps(s *scenarios.Settings, load *algorithms.Workload, rows, least int) int {
+func allowedSteps(s *scenario.Settings, load *algorithms.Workload, rows, least int) int {
 	traits := s.Federation.Traits()
 	switch {
 	case !traits.LimitsWork:
@@ -210,13 +210,13 @@ func costOf(runs []quantities) (c Cost) {
 // quantitiesUnder returns the quantities of the run of a job under a seed: the mean of its
 // candidates.
 func (g *grouping) quantitiesUnder(j *job, seed int) (quantities, error) {
-	return g.meanOf(j, seed, func(run scenarios.Run) scenarios.Run { return run })
+	return g.meanOf(j, seed, func(run scenario.Run) scenario.Run { return run })
 }
 
 // quantitiesOfTrials returns the quantities of a trial of a job: the mean of its candidates, which end at
 // the target of the tuning, or when they are slower than the best before them.
 func (g *grouping) quantitiesOfTrials(j *job) (quantities, error) {
-	return g.meanOf(j, 0, func(run scenarios.Run) scenarios.Run {
+	return g.meanOf(j, 0, func(run scenario.Run) scenario.Run {
 		run = j.trial(run)
 		run.Settings.Run.StopAt, run.Settings.Run.ThetaEvery = j.Target, 0
 		return run
@@ -234,7 +234,7 @@ func (j *job) trials() float64 {
 }
 
 // meanOf returns the mean quantities of the candidates of a job under a seed, each as change returns it.
-func (g *grouping) meanOf(j *job, seed int, change func(scenarios.Run) scenarios.Run) (mean quantities, err error) {
+func (g *grouping) meanOf(j *job, seed int, change func(scenario.Run) scenario.Run) (mean quantities, err error) {
 	n := float64(len(j.Candidates))
 	for i := range j.Candidates {
 		run := change(j.Candidates[i].WithSeed(j.Seeds[seed]))
@@ -253,7 +253,7 @@ func (g *grouping) meanOf(j *job, seed int, change func(scenarios.Run) scenarios
 }
 
 // optimum returns the cost of the reference optimum and the first coupling of a problem.
-func (q *quantities) optimum(s *scenarios.Settings) Cost {
+func (q *quantities) optimum(s *scenario.Settings) Cost {
 	solutions := float64(s.Problem.WarmOmega)
 	if s.Problem.HasReference() {
 		solutions++

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // deviceRows stores the rows by device of runs.
@@ -57,7 +57,7 @@ func (k *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Reco
 }
 
 // rowsOf runs experiments and returns the runs and their rows by device.
-func rowsOf(e []scenarios.Experiment, workers int) (runs map[int]results.Run, rows map[int]*runRows, err error) {
+func rowsOf(e []scenario.Experiment, workers int) (runs map[int]results.Run, rows map[int]*runRows, err error) {
 	runs, k := map[int]results.Run{}, deviceRows{runs: map[int]*runRows{}}
 	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Recorder: k.recorder(func(i int, r results.Run) error {
 		runs[i] = r
@@ -217,8 +217,8 @@ func TestEveryOutcomeHappens(t *testing.T) {
 }
 
 // tryParse is parse of settings that may not go together.
-func tryParse(t *rapid.T, source string, set []string) ([]scenarios.Experiment, bool) {
-	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+func tryParse(t *rapid.T, source string, set []string) ([]scenario.Experiment, bool) {
+	s, err := scenario.Parse("small.toml", []byte(small+source), set)
 	if err != nil {
 		t.Logf("%v", err)
 		return nil, false

@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // Estimate is the processor time in seconds that the work on a scenario takes on one core, by
@@ -51,7 +51,7 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 }
 
 // FigureSeconds estimates the processor time of the figures of experiments, as [Estimate] does that of their runs.
-func FigureSeconds(experiments []scenarios.Experiment) (seconds float64) {
+func FigureSeconds(experiments []scenario.Experiment) (seconds float64) {
 	for i := range experiments {
 		e := &experiments[i]
 		figures, lines, evaluated := float64(max(1, len(e.Figures))), 0.0, 0.0

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 const estimated = `
@@ -36,7 +36,7 @@ methods = ["mocha"]
 // the hashes of the runs.
 func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before int, hashes map[string][2]uint64) {
 	t.Helper()
-	s, err := scenarios.Parse("x.toml", []byte(text), nil)
+	s, err := scenario.Parse("x.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before i
 }
 
 // estimateOf returns the estimate of a scenario, and its experiments.
-func estimateOf(t *testing.T, text string) (Estimate, []scenarios.Experiment) {
+func estimateOf(t *testing.T, text string) (Estimate, []scenario.Experiment) {
 	t.Helper()
-	s, err := scenarios.Parse("x.toml", []byte(text), nil)
+	s, err := scenario.Parse("x.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

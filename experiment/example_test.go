@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Choose the epochs of MOCHA that reach a sub-optimality of 1e-2 first.
 func ExampleTune() {
-	scenario, err := scenarios.Parse("epochs.toml", []byte(`
+	scenario, err := scenario.Parse("epochs.toml", []byte(`
 name = "epochs"
 run.rounds = 100
 methods.mocha = {}

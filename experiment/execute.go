@@ -10,16 +10,16 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/external"
 	"fedsim/internal/traces"
 	"fedsim/mtl"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // planOf returns the rounds and the limits of a run.
-func planOf(run *scenarios.Run) federation.Plan {
+func planOf(run *scenario.Run) federation.Plan {
 	s := &run.Settings.Run
 	return federation.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
@@ -29,7 +29,7 @@ func planOf(run *scenarios.Run) federation.Plan {
 }
 
 // execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, rec *record) (*federation.Outcome, error) {
+func (r *runner) execute(run *scenario.Run, plan federation.Plan, rec *record) (*federation.Outcome, error) {
 	out, err := r.run(run, plan, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
@@ -39,7 +39,7 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, rec *record) 
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out *federation.Outcome, err error) {
+func (r *runner) run(run *scenario.Run, plan federation.Plan, rec *record) (out *federation.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -52,7 +52,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 	if err != nil {
 		return nil, err
 	}
-	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenarios.Learning {
+	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenario.Learning {
 		var end func() error
 		setup.Factory.New, end = r.external(run, p, name, o)
 		defer func() { err = cmp.Or(err, end()) }()
@@ -70,7 +70,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 		setup.Journal = r.journal(rec, run, setup.Size.Devices)
 	}
 	var saved *runCheckpoint
-	if shared == nil && run.Settings.Run.Mode == scenarios.Learning {
+	if shared == nil && run.Settings.Run.Mode == scenario.Learning {
 		if saved, err = r.checkpointRun(name, setup); err != nil {
 			return nil, err
 		}
@@ -122,9 +122,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, rec *record) (out
 
 // setup returns the setup of a run, without its plan, journal and checkpoints, and the
 // recording that the run shares with others, or nil.
-func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federation.Setup, *recording, error) {
+func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*federation.Setup, *recording, error) {
 	s := &run.Settings
-	if run.Algorithm == scenarios.Driven {
+	if run.Algorithm == scenario.Driven {
 		return nil, nil, config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm, Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
 	}
 	factory, ok := algorithms.Lookup(run.Algorithm)
@@ -137,14 +137,14 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 	}
 	var size federation.Size
 	var shared *recording
-	if s.Run.Mode == scenarios.Timing {
+	if s.Run.Mode == scenario.Timing {
 		size = p.size(s.Data.DevicesPerTask, s.Problem.Hidden)
 		factory = factory.Timed()
 	} else if p.problem == nil {
 		size = p.size(1, mtl.Widths{})
 	} else {
 		size.Devices = p.problem.Devices()
-		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
+		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
 		if err := r.prepare.fits(p.problem, about.Model.Count(p.problem.Tasks()), s.Run.Outer); err != nil {
@@ -171,7 +171,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 
 // system returns the setup of the server, devices, links, faults and traces of a run,
 // without its method.
-func (p *preparer) system(run *scenarios.Run, size federation.Size) (*federation.Setup, error) {
+func (p *preparer) system(run *scenario.Run, size federation.Size) (*federation.Setup, error) {
 	s := &run.Settings
 	setup := &federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
@@ -189,7 +189,7 @@ func (p *preparer) system(run *scenarios.Run, size federation.Size) (*federation
 }
 
 // resultOf returns what results say of a run before it starts.
-func resultOf(run *scenarios.Run) results.Run {
+func resultOf(run *scenario.Run) results.Run {
 	r := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
@@ -207,7 +207,7 @@ func resultOf(run *scenarios.Run) results.Run {
 // objectiveOf names the objective P that the method of a run minimizes: runs with the same name
 // minimize the same one, if they have the same data. With one task, P is an objective of one
 // model, which all methods minimize.
-func objectiveOf(run *scenarios.Run) string {
+func objectiveOf(run *scenario.Run) string {
 	s := &run.Settings
 	about := run.Describe(mtl.Shape{})
 	if about.Own || !about.MinimizesP && !s.Data.Pool {
@@ -221,7 +221,7 @@ func objectiveOf(run *scenarios.Run) string {
 // Driven returns the setup of a run that another program drives, without a method, and
 // what results say of the run. It reads the sizes of the data only: nothing is generated
 // and no optimum is computed.
-func Driven(ctx context.Context, run *scenarios.Run) (*federation.Setup, results.Run, error) {
+func Driven(ctx context.Context, run *scenario.Run) (*federation.Setup, results.Run, error) {
 	about := resultOf(run)
 	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
 	p := &preparer{Preparation: &Preparation{}, ctx: ctx}

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/external"
 	"fedsim/internal/parallel"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // CheckpointPolicy is where and how often an experiment saves checkpoints.
@@ -36,7 +36,7 @@ type Options struct {
 
 	// Journal returns the journal of a run with a number of devices, or nil. It is
 	// called before each run, but not for tuning. Calls may overlap.
-	Journal func(run *scenarios.Run, devices int) federation.Journal
+	Journal func(run *scenario.Run, devices int) federation.Journal
 
 	// Estimate receives, at most once and before anything is computed, the time that the runs
 	// will take; nil: the sizes of data in files are not read for it.
@@ -73,7 +73,7 @@ type Progress struct {
 }
 
 // Total returns the number of runs of experiments, without candidates that lose.
-func Total(experiments []scenarios.Experiment) int {
+func Total(experiments []scenario.Experiment) int {
 	n := 0
 	for _, e := range experiments {
 		for _, j := range e.Jobs {
@@ -86,11 +86,11 @@ func Total(experiments []scenarios.Experiment) int {
 // Run runs expanded experiments. The index of a run counts jobs in their order, and the
 // seeds of each. When ctx ends, runs stop after their round and finish as interrupted;
 // the error then wraps that of ctx. An error of a run ends all runs.
-func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) error {
+func Run(ctx context.Context, experiments []scenario.Experiment, o Options) error {
 	return run(ctx, experiments, o, mostRecorded)
 }
 
-func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mostRecorded int) error {
+func run(ctx context.Context, experiments []scenario.Experiment, o Options, mostRecorded int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
@@ -165,7 +165,7 @@ func (r *runner) shared() CheckpointPolicy {
 // ready prepares the problems of candidates and of runs without tuning, each problem once. Those
 // of winners are prepared when they run.
 func (r *runner) ready(jobs []job) {
-	var distinct []*scenarios.Run
+	var distinct []*scenario.Run
 	seen := map[problemKey]bool{}
 	for i := range jobs {
 		j := &jobs[i]

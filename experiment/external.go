@@ -2,12 +2,12 @@ package experiment
 
 import (
 	"fedsim/algorithms"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
-	"fedsim/scenarios"
 )
 
 // isExternal reports whether the learner of a run is in another process.
-func isExternal(run *scenarios.Run) bool {
+func isExternal(run *scenario.Run) bool {
 	_, ok := external.Of(run.Options)
 	return ok
 }
@@ -15,7 +15,7 @@ func isExternal(run *scenarios.Run) bool {
 // external returns the constructor of a run whose learner is in another process, and a
 // function that ends the run in its process. A resumed run constructs its method twice; the
 // second takes the place of the first.
-func (r *runner) external(run *scenarios.Run, p *prepared, name string, o *external.Options) (start func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error), end func() error) {
+func (r *runner) external(run *scenario.Run, p *prepared, name string, o *external.Options) (start func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error), end func() error) {
 	var now *external.Learner
 	end = func() error {
 		if now == nil {

@@ -12,10 +12,10 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/mtl"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // probe is mocha that can be told to fail, and counts how often it is built.
@@ -63,9 +63,9 @@ warm_omega = 1
 rounds = 30
 `
 
-func parse(t testing.TB, source string, set ...string) []scenarios.Experiment {
+func parse(t testing.TB, source string, set ...string) []scenario.Experiment {
 	t.Helper()
-	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+	s, err := scenario.Parse("small.toml", []byte(small+source), set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func parse(t testing.TB, source string, set ...string) []scenarios.Experiment {
 }
 
 // gather runs experiments and returns the finished runs by index.
-func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) (map[int]results.Run, error) {
+func gather(ctx context.Context, experiments []scenario.Experiment, o Options) (map[int]results.Run, error) {
 	runs := map[int]results.Run{}
 	var twice []int
 	o.Clock = time.Now
@@ -99,7 +99,7 @@ func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) 
 	return runs, err
 }
 
-func mustGather(t testing.TB, experiments []scenarios.Experiment, o Options) map[int]results.Run {
+func mustGather(t testing.TB, experiments []scenario.Experiment, o Options) map[int]results.Run {
 	t.Helper()
 	runs, err := gather(t.Context(), experiments, o)
 	if err != nil {
@@ -113,7 +113,7 @@ func mustGather(t testing.TB, experiments []scenarios.Experiment, o Options) map
 
 // expected lists the names of the runs in the order of the scenario, with the
 // candidate that tuning chose replaced by a question mark.
-func expected(experiments []scenarios.Experiment) []string {
+func expected(experiments []scenario.Experiment) []string {
 	var ids []string
 	for _, e := range experiments {
 		for _, j := range e.Jobs {
@@ -127,15 +127,15 @@ func expected(experiments []scenarios.Experiment) []string {
 
 // alone returns each candidate of the first experiment's jobs as a job without
 // a grid, under its first seed.
-func alone(e scenarios.Experiment) []scenarios.Experiment {
+func alone(e scenario.Experiment) []scenario.Experiment {
 	one := e
 	one.Jobs = nil
 	for _, j := range e.Jobs {
 		for _, c := range j.Candidates {
-			one.Jobs = append(one.Jobs, scenarios.Job{Candidates: []scenarios.Run{c}, Seeds: j.Seeds[:1]})
+			one.Jobs = append(one.Jobs, scenario.Job{Candidates: []scenario.Run{c}, Seeds: j.Seeds[:1]})
 		}
 	}
-	return []scenarios.Experiment{one}
+	return []scenario.Experiment{one}
 }
 
 func tunedTo(r results.Run) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // Group is a set of runs that one process makes, since they share their computation: see
@@ -36,7 +36,7 @@ type Need struct {
 
 // Groups divides the runs of experiments into groups, those of the first seed first, and lists
 // what the groups need. It reads the sizes of the data.
-func Groups(ctx context.Context, experiments []scenarios.Experiment) ([]Group, []Need, error) {
+func Groups(ctx context.Context, experiments []scenario.Experiment) ([]Group, []Need, error) {
 	r := newRunner(ctx, nil, Options{}, mostRecorded)
 	g := newGrouping(r)
 	if err := g.addAll(r.jobs(experiments)); err != nil {
@@ -127,7 +127,7 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("run %s: %w", run.ID, err)
 		}
-		if run.Settings.Run.Mode == scenarios.Timing || run.Settings.Run.Model || !g.recordable(&run, len(sized.rows)) {
+		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.Model || !g.recordable(&run, len(sized.rows)) {
 			return run.ID, nil
 		}
 		fmt.Fprintf(&b, "%+v;", recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System})
@@ -136,10 +136,10 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 }
 
 // optimum returns the need of the problem of a run under a seed, if it has one.
-func (g *grouping) optimum(of *scenarios.Run, seed uint64) ([]int, error) {
+func (g *grouping) optimum(of *scenario.Run, seed uint64) ([]int, error) {
 	run := of.WithSeed(seed)
 	s := &run.Settings
-	if s.Run.Mode == scenarios.Timing || isExternal(&run) || !s.Problem.HasReference() && s.Problem.WarmOmega == 0 {
+	if s.Run.Mode == scenario.Timing || isExternal(&run) || !s.Problem.HasReference() && s.Problem.WarmOmega == 0 {
 		return nil, nil
 	}
 	q, err := g.quantitiesOf(&run)
@@ -213,7 +213,7 @@ func with(list []int, more ...int) []int {
 }
 
 // Make makes a need, by its Kind and Of, and stores its states in o.Shared.
-func Make(ctx context.Context, experiments []scenarios.Experiment, kind string, of []string, o Options) error {
+func Make(ctx context.Context, experiments []scenario.Experiment, kind string, of []string, o Options) error {
 	o.Only = placesOf(experiments, kind, of)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -246,7 +246,7 @@ func Make(ctx context.Context, experiments []scenarios.Experiment, kind string, 
 
 // placesOf reports which runs are the first of the jobs that a need is of: a tuning needs no
 // other seed.
-func placesOf(experiments []scenarios.Experiment, kind string, of []string) func(place int) bool {
+func placesOf(experiments []scenario.Experiment, kind string, of []string) func(place int) bool {
 	keys := map[string]bool{}
 	for _, name := range of {
 		keys[name] = kind == NeedTuning

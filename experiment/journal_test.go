@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/scenarios"
 )
 
 // rounds is a journal that counts the rounds of a run.
@@ -29,7 +29,7 @@ func TestJournalsOfRuns(t *testing.T) {
 	want := mustGather(t, e, Options{Workers: 2})
 	var mu sync.Mutex
 	seen := map[string]*rounds{}
-	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenarios.Run, devices int) federation.Journal {
+	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenario.Run, devices int) federation.Journal {
 		mu.Lock()
 		defer mu.Unlock()
 		if seen[run.ID] != nil || devices != 5 {

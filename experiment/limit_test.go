@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/scenarios"
 )
 
 // limited compares local models, one model and coupled ones after a few rounds and after many.
@@ -152,7 +152,7 @@ target = { test_error = 0.0001 }
 	if len(grids[0].Trials) != 2 || best.Last != m.Of(&solved.Rounds[0]) || grids[0].Trials[0].Last == grids[0].Trials[1].Last {
 		t.Errorf("trials %+v", grids[0].Trials)
 	}
-	_, err = scenarios.Parse("small.toml", []byte(small+source), []string{"problem.optimum_sweeps=0"})
+	_, err = scenario.Parse("small.toml", []byte(small+source), []string{"problem.optimum_sweeps=0"})
 	if err == nil || !strings.Contains(err.Error(), "problem.optimum_sweeps=0: must be positive") {
 		t.Errorf("without an optimum: %v", err)
 	}

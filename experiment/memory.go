@@ -5,13 +5,13 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/mtl"
-	"fedsim/scenarios"
 )
 
 // LeastMemory returns a lower bound on the bytes of the largest run: its data, if they
 // are generated, and the state of the method.
-func LeastMemory(experiments []scenarios.Experiment) float64 {
+func LeastMemory(experiments []scenario.Experiment) float64 {
 	most := 0.0
 	for i := range experiments {
 		for j := range experiments[i].Jobs {
@@ -27,12 +27,12 @@ func LeastMemory(experiments []scenarios.Experiment) float64 {
 // measures 166 and more.
 const timedDevice = 160
 
-func leastMemory(run *scenarios.Run) float64 {
+func leastMemory(run *scenario.Run) float64 {
 	s := &run.Settings
 	switch {
 	case s.Data.Source != data.SourceSynthetic:
 		return 0
-	case s.Run.Mode == scenarios.Timing, run.Algorithm == scenarios.Driven:
+	case s.Run.Mode == scenario.Timing, run.Algorithm == scenario.Driven:
 		return timedDevice * float64(s.Data.Resolve().Synthetic.Tasks)
 	}
 	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Tasks

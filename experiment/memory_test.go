@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"fedsim/data"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // The least memory of a run equals a computation by hand.
@@ -41,7 +41,7 @@ optimum_sweeps = 0
 		{[]string{`run.mode="timing"`, "run.outer=1", `federation.protocol="charged"`}, 160 * 1000},
 		{[]string{`data.source="csv"`, `data.path="x.csv"`}, 0},
 	} {
-		s, err := scenarios.Parse("x.toml", []byte(base), c.sets)
+		s, err := scenario.Parse("x.toml", []byte(base), c.sets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"[problem]\noptimum_sweeps = 0\n":  "data.path",
 		"[problem]\noptimum_sweeps = 10\n": "data.path",
 	} {
-		s, err := scenarios.Parse("x.toml", []byte("[data.synthetic]\ntasks = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
+		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\ntasks = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

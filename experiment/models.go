@@ -7,15 +7,15 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/network"
-	"fedsim/scenarios"
 )
 
 // model sets the models of devices and links of a run, combined with its traces. Speeds
 // multiply. A device is available if both model and traces have it available. A link model
 // receives the rate of the traces. Charging has one source only.
-func model(s *federation.Setup, settings *scenarios.Settings) error {
+func model(s *federation.Setup, settings *scenario.Settings) error {
 	if err := modelDevices(s, &settings.Devices); err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/experiment/scenario"
 	"fedsim/network"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // beatOptions are those of the models of these tests: periods of a random length, half
@@ -278,14 +278,14 @@ func TestModelsInScenarios(t *testing.T) {
 		{"[devices]\nmodel = \"beat\"\noptions.period_s = \"long\"\n", `x.toml:3:20: devices.options.period_s = "long": must be a number`},
 		{"[devices]\nmodel = \"beat\"\noptions = 3\n", "x.toml:3:11: devices.options = 3: must be a table"},
 	} {
-		_, err := scenarios.Parse("x.toml", []byte(c.source+"[methods.mocha]\n"), nil)
+		_, err := scenario.Parse("x.toml", []byte(c.source+"[methods.mocha]\n"), nil)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q:\ngot  %v\nwant %s", c.source, err, c.want)
 		}
 	}
 	const source = "[methods.mocha]\n[devices]\nmodel = \"beat\"\noptions.factor = 0.25\n[[experiment]]\nname = \"a\"\nsweep = { \"devices.options.period_s\" = [1, 2] }\n" +
 		"[[experiment.axis]]\nname = \"links\"\npoints = [{ label = \"as usual\" }, { label = \"beating\", set = { \"network.model\" = \"beat\", \"network.options.of\" = \"pace\" } }]\n"
-	s, err := scenarios.Parse("x.toml", []byte(source), []string{"devices.options.factor=0.125"})
+	s, err := scenario.Parse("x.toml", []byte(source), []string{"devices.options.factor=0.125"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestModelsInScenarios(t *testing.T) {
 	if !strings.Contains(string(text), "[devices.options]\nperiod_s = 1.0\nfactor = 0.125\nof = \"pace\"\n") {
 		t.Errorf("resolved:\n%s", text)
 	}
-	again, err := scenarios.Parse("x.toml", text, nil)
+	again, err := scenario.Parse("x.toml", text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestModelsInScenarios(t *testing.T) {
 		t.Errorf("resolved twice (%v):\n%s", err, twice)
 	}
 	keys := map[string]int{}
-	for _, f := range slices.Concat(scenarios.Keys(s), scenarios.Keys(nil)) {
+	for _, f := range slices.Concat(scenario.Keys(s), scenario.Keys(nil)) {
 		keys[f.Key]++
 	}
 	for _, key := range []string{"devices.model", "devices.options.period_s", "network.options.factor"} {
@@ -329,7 +329,7 @@ func TestModelsInScenarios(t *testing.T) {
 // The schema for editors has the options of each model, and refuses others.
 func TestModelsInTheSchema(t *testing.T) {
 	var text bytes.Buffer
-	if err := scenarios.WriteSchema(&text); err != nil {
+	if err := scenario.WriteSchema(&text); err != nil {
 		t.Fatal(err)
 	}
 	value, err := jsonschema.UnmarshalJSON(&text)

@@ -15,6 +15,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/compare"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/recordtest"
@@ -23,7 +24,6 @@ import (
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // counter is a learner with metrics of its own. Its accuracy on test rows is the number of
@@ -126,7 +126,7 @@ func save(t *testing.T, dir, source string, stop int, set ...string) (*rundir.Re
 // It stops after a round of a method, if that is positive.
 func store(t *testing.T, dir, source string, workers, stop int, method string, set ...string) (results *rundir.Results, err error) {
 	t.Helper()
-	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+	s, err := scenario.Parse("small.toml", []byte(small+source), set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +350,7 @@ target = { test_accuracy = 0.96875 }
 		t.Error(err)
 	}
 	// Without a learner that declares metrics they are refused at once.
-	if _, err := scenarios.Parse("x.toml", []byte("[methods.mocha]\n"), []string{"run.stop_at={lag=0.5}"}); err == nil || !strings.Contains(err.Error(), `run.stop_at={lag=0.5}: must be one of`) {
+	if _, err := scenario.Parse("x.toml", []byte("[methods.mocha]\n"), []string{"run.stop_at={lag=0.5}"}); err == nil || !strings.Contains(err.Error(), `run.stop_at={lag=0.5}: must be one of`) {
 		t.Error(err)
 	}
 }

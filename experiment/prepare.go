@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
@@ -15,7 +16,6 @@ import (
 	"fedsim/internal/traces"
 	"fedsim/mtl"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // prepared is the problem of a run with its first coupling and its reference optimum.
@@ -82,14 +82,14 @@ type problemKey struct {
 }
 
 // keyOf returns the key of the problem of a run.
-func keyOf(s *scenarios.Settings) problemKey {
+func keyOf(s *scenario.Settings) problemKey {
 	return problemKey{s.Data, s.Problem, s.Run.Outer}
 }
 
 // prepare returns the problem of a run.
-func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
+func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
 	of, dataOf := keyOf(s), s.Data
-	if s.Run.Mode == scenarios.Timing || s.Data.Source == data.SourceExternal {
+	if s.Run.Mode == scenario.Timing || s.Data.Source == data.SourceExternal {
 		return p.sizesOf(dataOf)
 	}
 	return p.problems.get(of, func() (*prepared, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/scenarios"
 )
 
 // patienceOptions are the options of a protocol that the tests register.
@@ -42,7 +42,7 @@ func TestProtocolOptions(t *testing.T) {
 		{"[methods.mocha]\n[federation]\nprotocol = \"patience\"\nprotocol_options.rounds = 6\n", &patienceOptions{6}},
 		{"[methods.mocha]\nprotocol = \"charged\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"patience\"\n", nil},
 	} {
-		s, err := scenarios.Parse("x.toml", []byte(c.source), nil)
+		s, err := scenario.Parse("x.toml", []byte(c.source), nil)
 		if err != nil {
 			t.Errorf("%s\n%v", c.source, err)
 			continue
@@ -65,7 +65,7 @@ func TestProtocolOptions(t *testing.T) {
 		own + "[federation]\nprotocol_options.round = 1\n":           "x.toml:5:1: unknown key federation.protocol_options.round: did you mean rounds?",
 		"[methods.mocha]\n[federation]\nprotocol_options.rounds = 1": `x.toml:3:1: federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
 	} {
-		if _, err := scenarios.Parse("x.toml", []byte(source), nil); err == nil || err.Error() != want {
+		if _, err := scenario.Parse("x.toml", []byte(source), nil); err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", source, err, want)
 		}
 	}

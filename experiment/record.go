@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/analysis/ledger"
 	"fedsim/mtl"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // record is the record of a run. Without rows it is empty: that of a trial, and of a run without
@@ -23,7 +23,7 @@ type record struct {
 }
 
 // journal returns the journal of a run: that of the options, and the ledger of the rows by device.
-func (r *runner) journal(rec *record, run *scenarios.Run, devices int) federation.Journal {
+func (r *runner) journal(rec *record, run *scenario.Run, devices int) federation.Journal {
 	var all []federation.Journal
 	if r.options.Journal != nil {
 		if also := r.options.Journal(run, devices); also != nil {
@@ -64,7 +64,7 @@ func (rec *record) round(x results.Round) {
 }
 
 // end completes the record of a run with its result.
-func (rec *record) end(run *scenarios.Run, out *federation.Outcome, result results.Run) error {
+func (rec *record) end(run *scenario.Run, out *federation.Outcome, result results.Run) error {
 	if rec.rows == nil {
 		return nil
 	}

@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"fedsim/algorithms"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/replay"
-	"fedsim/scenarios"
 )
 
 // recording is the computation that several runs share because they differ in time
@@ -39,7 +39,7 @@ const mostRecorded = 4_000_000
 // is fixed, theta is not measured, which needs the state within a round, and no metrics by
 // client, which may exceed the memory. Compressed messages differ from device to device, and
 // partial work is drawn by the federation.
-func (r *runner) recordable(run *scenarios.Run, devices int) bool {
+func (r *runner) recordable(run *scenario.Run, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
 	protocol := run.Settings.Federation.Traits()
@@ -50,7 +50,7 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 // record returns the recording of a run; nil for a method whose messages to devices differ, or with
 // rounds of hubs.
 // The first call for a key creates it.
-func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
+func (r *runner) record(run *scenario.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.Start(algorithms.Setup{

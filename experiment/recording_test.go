@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Three links, retries after drops, two methods under wait-for-all, two seeds and a
@@ -37,7 +37,7 @@ sweep = { "network.profile" = ["3g", "wifi"], "faults.drop_probability" = [0, 0.
 // collect returns the runs of a scenario; mostRecorded 0 computes each by itself.
 func collect(t *testing.T, text string, workers, mostRecorded int) []results.Run {
 	t.Helper()
-	s, err := scenarios.Parse("shared.toml", []byte(text), nil)
+	s, err := scenario.Parse("shared.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func text(r results.Run) string {
 
 // A recording is made once for all runs that differ in time alone.
 func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
-	s, err := scenarios.Parse("shared.toml", []byte(shared), nil)
+	s, err := scenario.Parse("shared.toml", []byte(shared), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 const refitted = `
@@ -54,7 +54,7 @@ func TestRefitNeedsValidationRows(t *testing.T) {
 		{"data.validation_fraction=0", "must be positive with experiment.tuning.refit"},
 		{"run.stop_at={validation_error=0.1}", "runs of winners have no validation rows"},
 	} {
-		if _, err := scenarios.Parse("small.toml", []byte(small+strings.Replace(refitted, "validation_error", "test_error", 1)), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := scenario.Parse("small.toml", []byte(small+strings.Replace(refitted, "validation_error", "test_error", 1)), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.set, err)
 		}
 	}

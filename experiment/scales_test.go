@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Each FLOP of a scaled device stands for a thousand, as on a device of a thousandth of the
@@ -51,7 +51,7 @@ jitter = 0.3
 	}
 
 	for _, key := range []string{"devices.flops_scale", "network.bytes_scale"} {
-		if _, err := scenarios.Parse("x.toml", []byte(small+"[methods.mocha]\n"), []string{key + "=2", "federation.cost=relative"}); err == nil || !strings.Contains(err.Error(), key) {
+		if _, err := scenario.Parse("x.toml", []byte(small+"[methods.mocha]\n"), []string{key + "=2", "federation.cost=relative"}); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s with relative costs: %v", key, err)
 		}
 	}

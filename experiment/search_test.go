@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // growing has grids that their winners leave on either side, with neighbors that their
@@ -42,7 +42,7 @@ extend = 6
 "options.project" = [true, false]
 `
 
-func tuneAll(t testing.TB, e []scenarios.Experiment, o Options) []Grid {
+func tuneAll(t testing.TB, e []scenario.Experiment, o Options) []Grid {
 	t.Helper()
 	o.Clock = time.Now
 	grids, err := Tune(t.Context(), e, o)
@@ -99,8 +99,8 @@ func TestGridsGrowUntilTheirWinnerIsInside(t *testing.T) {
 					t.Fatal(err)
 				}
 				one := e[0]
-				one.Jobs = []scenarios.Job{{Candidates: []scenarios.Run{run}, Seeds: []uint64{3}}}
-				r := mustGather(t, []scenarios.Experiment{one}, Options{})[0]
+				one.Jobs = []scenario.Job{{Candidates: []scenario.Run{run}, Seeds: []uint64{3}}}
+				r := mustGather(t, []scenario.Experiment{one}, Options{})[0]
 				hit, ok := r.Reached(g.Target)
 				last, _ := r.Last()
 				if win.Reached && ok && hit.TimeS < win.TimeS || !win.Reached && (ok || last.Suboptimality < win.Last) {
@@ -229,7 +229,7 @@ func edgeOf(edges []results.Edge, key string, side results.Side) *results.Edge {
 }
 
 // idOf is the ID of a trial's run under the first seed.
-func idOf(job *scenarios.Job, x *Trial) string {
+func idOf(job *scenario.Job, x *Trial) string {
 	run := job.Candidates[0]
 	run.Tuned = x.Options
 	return run.WithSeed(run.Seed).ID

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
 	"fedsim/internal/theory"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 type (
@@ -39,7 +39,7 @@ const errSingleUpdate = "the theorems are about a single W update that is measur
 // run.outer = 1, theta and objectives measured in every round, methods with dual
 // variables, and a reference optimum that is certified to a hundredth of the
 // target. The uncertified part is added to the measured D - D*.
-func Theory(ctx context.Context, experiments []scenarios.Experiment, target float64, o Options) ([]Comparison, error) {
+func Theory(ctx context.Context, experiments []scenario.Experiment, target float64, o Options) ([]Comparison, error) {
 	if err := checkTheory(experiments); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func Theory(ctx context.Context, experiments []scenarios.Experiment, target floa
 }
 
 // checkTheory reports settings that the theorems do not cover.
-func checkTheory(experiments []scenarios.Experiment) error {
+func checkTheory(experiments []scenario.Experiment) error {
 	c := config.NewChecker()
 	for _, e := range experiments {
 		for _, j := range e.Jobs {

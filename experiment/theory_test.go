@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/rng"
 	"fedsim/internal/theory"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // compareAll runs fedsim theory's comparison of a scenario.
 func compareAll(t *testing.T, text string, target float64, workers int) ([]Comparison, error) {
 	t.Helper()
-	s, err := scenarios.Parse("theory.toml", []byte(text), nil)
+	s, err := scenario.Parse("theory.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestTheoryIsDeterministic(t *testing.T) {
 // Each point of an axis has a comparison, under the tuned options, and
 // the runs are handed on as they are.
 func TestTheoryOfAGrid(t *testing.T) {
-	s, err := scenarios.Parse("grid.toml", []byte(`
+	s, err := scenario.Parse("grid.toml", []byte(`
 [data.synthetic]
 tasks = 3
 features = 4
@@ -270,7 +270,7 @@ optimum_sweeps = 0
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s, err := scenarios.Parse("x.toml", []byte(single+"[methods.mocha]\n"), nil)
+	s, err := scenario.Parse("x.toml", []byte(single+"[methods.mocha]\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/mtl"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Grid is the tuning of a method at a point of an experiment: all candidates
@@ -54,7 +54,7 @@ type Trial struct {
 
 // Tune runs the tuning of expanded experiments and nothing else. It omits methods without
 // a grid.
-func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([]Grid, error) {
+func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]Grid, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
@@ -79,20 +79,20 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 
 // job is a method at a point: candidates to tune over, then seeds to repeat.
 type job struct {
-	*scenarios.Job
+	*scenario.Job
 	Grid
-	places  []int         // of its runs to make, as indices into Seeds
-	savers  tuningSavers  // of its trials
-	under   int           // seeds of a trial, the first ones
-	refit   bool          // winners train on validation rows, too
-	extend  int           // most values added to an option on each side
-	winner  scenarios.Run // the first candidate until tuning ends
-	first   int           // index of its first run
-	allDone bool          // all runs of the winner were finished before an interruption
+	places  []int        // of its runs to make, as indices into Seeds
+	savers  tuningSavers // of its trials
+	under   int          // seeds of a trial, the first ones
+	refit   bool         // winners train on validation rows, too
+	extend  int          // most values added to an option on each side
+	winner  scenario.Run // the first candidate until tuning ends
+	first   int          // index of its first run
+	allDone bool         // all runs of the winner were finished before an interruption
 }
 
 // jobs lists the jobs of experiments that have runs to make, and counts their runs.
-func (r *runner) jobs(experiments []scenarios.Experiment) []job {
+func (r *runner) jobs(experiments []scenario.Experiment) []job {
 	var jobs []job
 	index := 0
 	for i := range experiments {
@@ -100,7 +100,7 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 		for k := range e.Jobs {
 			of := &e.Jobs[k]
 			first := &of.Candidates[0]
-			if first.Algorithm != scenarios.Driven && first.Describe(mtl.Shape{}).Own {
+			if first.Algorithm != scenario.Driven && first.Describe(mtl.Shape{}).Own {
 				r.declarations.expect(e, first)
 			}
 			var places []int
@@ -200,7 +200,7 @@ func (r *runner) tune(j *job) {
 
 // try adds the result of a run to a search: a restored one, or that of a new run. It
 // reports false if the search must stop.
-func (r *runner) try(s *search, run scenarios.Run) bool {
+func (r *runner) try(s *search, run scenario.Run) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {
 		j.Trials[len(s.tried)].Options = run.Tuned
@@ -221,7 +221,7 @@ func (r *runner) try(s *search, run scenarios.Run) bool {
 }
 
 // final returns the run of a candidate that has won, under the seed of an index.
-func (j *job) final(winner *scenarios.Run, seed int) scenarios.Run {
+func (j *job) final(winner *scenario.Run, seed int) scenario.Run {
 	run := winner.WithSeed(j.Seeds[seed])
 	if j.refit {
 		run.Settings.Data.Validation = 0
@@ -231,7 +231,7 @@ func (j *job) final(winner *scenarios.Run, seed int) scenarios.Run {
 
 // trial returns a candidate without what its target does not look at: metrics by client, and the
 // reference optimum.
-func (j *job) trial(run scenarios.Run) scenarios.Run {
+func (j *job) trial(run scenario.Run) scenario.Run {
 	if !j.overClients() {
 		run.Settings.Run.ClientMetrics = nil
 	}
@@ -242,13 +242,13 @@ func (j *job) trial(run scenarios.Run) scenarios.Run {
 }
 
 // needsOptimum reports whether the method of a run needs the reference optimum.
-func needsOptimum(run *scenarios.Run) bool {
+func needsOptimum(run *scenario.Run) bool {
 	return run.Describe(mtl.Shape{}).Needs.Optimum
 }
 
 // measure runs a candidate under the seeds of the tuning, until its mean time is above the
 // best so far.
-func (r *runner) measure(j *job, run scenarios.Run, best float64) (trial Trial, err error) {
+func (r *runner) measure(j *job, run scenario.Run, best float64) (trial Trial, err error) {
 	n := float64(j.under)
 	var time, last float64
 	rounds, reached := 0, true
@@ -270,7 +270,7 @@ func (r *runner) measure(j *job, run scenarios.Run, best float64) (trial Trial, 
 }
 
 // measureUnder runs a candidate under one seed until it is slower than the best so far.
-func (r *runner) measureUnder(j *job, run scenarios.Run, best float64) (Trial, error) {
+func (r *runner) measureUnder(j *job, run scenario.Run, best float64) (Trial, error) {
 	if r.ctx.Err() != nil {
 		return Trial{}, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // exportRows writes prepared rows with or without other labels of the test rows, and returns
@@ -51,7 +51,7 @@ func TestTestRowsDecideNothing(t *testing.T) {
 	folders := []string{exportRows(t, false), exportRows(t, true)}
 	decide := func(metric string) (decisions []string, errors []float64) {
 		for _, folder := range folders {
-			s, err := scenarios.Parse("x.toml", []byte(fmt.Sprintf(`
+			s, err := scenario.Parse("x.toml", []byte(fmt.Sprintf(`
 [data]
 source = "npz"
 path = %q
@@ -101,7 +101,7 @@ extend = 2
 // The error of a round on validation rows is the mean over clients of their own, and unknown
 // where the round is not evaluated.
 func TestValidationErrorOfRounds(t *testing.T) {
-	s, err := scenarios.Parse("x.toml", []byte(`
+	s, err := scenario.Parse("x.toml", []byte(`
 [data]
 validation_fraction = 0.3
 [run]

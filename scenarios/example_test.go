@@ -1,29 +1,21 @@
 package scenarios_test
 
 import (
+	"bytes"
 	"fmt"
 
 	"fedsim/scenarios"
 )
 
-// The runs of a shipped scenario with other seeds.
+// The first line of a shipped scenario.
 func Example() {
-	scenario, err := scenarios.Load("quickstart", []string{"run.seeds=[1, 2]"})
-	if err != nil {
-		fmt.Println(err)
+	source, ok := scenarios.Source("quickstart")
+	if !ok {
+		fmt.Println("no such scenario")
 		return
 	}
-	for _, experiment := range scenario.Experiments {
-		for _, job := range experiment.Jobs {
-			for _, seed := range job.Seeds {
-				run := job.Candidates[0].WithSeed(seed)
-				fmt.Println(run.ID, "over", run.Settings.Network.Profile)
-			}
-		}
-	}
+	line, _, _ := bytes.Cut(source, []byte("\n"))
+	fmt.Printf("%s\n", line)
 	// Output:
-	// quickstart/mocha/options.epochs=1/seed=1 over lte
-	// quickstart/mocha/options.epochs=1/seed=2 over lte
-	// quickstart/cocoa/options.theta=0.7/seed=1 over lte
-	// quickstart/cocoa/options.theta=0.7/seed=2 over lte
+	// name = "quickstart"
 }

@@ -1,3 +1,5 @@
+// Package scenarios embeds the shipped scenarios. It must not know what a scenario means:
+// package scenario reads them.
 package scenarios
 
 import (
@@ -10,6 +12,9 @@ import (
 //go:embed *.toml
 var files embed.FS
 
+// Extension is the extension of a scenario file.
+const Extension = ".toml"
+
 // Info names a scenario that is shipped within the program.
 type Info struct {
 	Name        string `json:"name"`
@@ -19,7 +24,7 @@ type Info struct {
 // Shipped lists the shipped scenarios by name.
 func Shipped() []Info {
 	var list []Info
-	for _, name := range shippedNames() {
+	for _, name := range Names() {
 		source, _ := Source(name)
 		list = append(list, Info{Name: name, Description: describe(source)})
 	}
@@ -28,7 +33,7 @@ func Shipped() []Info {
 
 // Source returns the text of a shipped scenario.
 func Source(name string) (source []byte, ok bool) {
-	source, err := files.ReadFile(name + ending)
+	source, err := files.ReadFile(name + Extension)
 	return source, err == nil
 }
 
@@ -41,14 +46,15 @@ func describe(source []byte) string {
 	return config.Label(root.Child("description").Value())
 }
 
-func shippedNames() []string {
+// Names returns the names of the shipped scenarios in alphabetical order.
+func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err) // an embedded folder can be read
 	}
 	names := make([]string, len(entries))
 	for i, entry := range entries {
-		names[i] = strings.TrimSuffix(entry.Name(), ending)
+		names[i] = strings.TrimSuffix(entry.Name(), Extension)
 	}
 	return names
 }

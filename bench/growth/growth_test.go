@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // Every point is a valid scenario, and a sweep covers three decades.
@@ -19,7 +19,7 @@ func TestSweeps(t *testing.T) {
 			t.Errorf("%s: from %d to %d, not three decades", s.name, least, most)
 		}
 		for _, n := range s.sizes {
-			if _, err := scenarios.Load(s.scenario, s.set(n)); err != nil {
+			if _, err := scenario.Load(s.scenario, s.set(n)); err != nil {
 				t.Errorf("%s, %d: %v", s.name, n, err)
 			}
 		}

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 
 	"fedsim/experiment/into"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // The shipped scenario quickstart, with a slower link, one seed and fewer rounds.
 func ExampleRun() {
-	s, err := scenarios.Load("quickstart", []string{"network.profile=3g", "run.rounds=50", "run.seeds=[1]"})
+	s, err := scenario.Load("quickstart", []string{"network.profile=3g", "run.rounds=50", "run.seeds=[1]"})
 	if err != nil {
 		log.Fatal(err)
 	}

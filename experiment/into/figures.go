@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/quote"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // figuresDir is the folder of the figures in a run directory.
@@ -43,7 +43,7 @@ func (d *Directory) draw() (files []string, err error) {
 // DrawMissing draws the figures of a complete run directory if some are missing, and returns
 // their files; missing is false if there were all.
 func DrawMissing(dir string, there *rundir.Results) (files []string, missing bool, err error) {
-	s, err := scenarios.ParseRecorded(dir, there.Scenario)
+	s, err := scenario.ParseRecorded(dir, there.Scenario)
 	if err != nil {
 		return nil, false, err
 	}
@@ -65,7 +65,7 @@ func DrawMissing(dir string, there *rundir.Results) (files []string, missing boo
 
 // Redraw draws the figures of all experiments to a complete run directory, and returns their
 // files. A folder that is a link out of the directory is an error.
-func Redraw(dir string, s *scenarios.Scenario, runs []results.Run) ([]string, error) {
+func Redraw(dir string, s *scenario.Scenario, runs []results.Run) ([]string, error) {
 	if err := makeWithin(dir, figuresDir); err != nil {
 		return nil, err
 	}
@@ -85,14 +85,14 @@ type drawing struct {
 
 // drawings returns the figures of all experiments that have runs, as [plots.Figures]
 // completes them. The title says how many runs of the experiment there are, if some are absent.
-func drawings(s *scenarios.Scenario, runs []results.Run) (all []drawing) {
+func drawings(s *scenario.Scenario, runs []results.Run) (all []drawing) {
 	for _, e := range s.Experiments {
 		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
 		if len(own) == 0 && len(e.Figures) == 0 {
 			continue
 		}
 		note := ""
-		if has, whole := Finished(own), experiment.Total([]scenarios.Experiment{e}); has < whole {
+		if has, whole := Finished(own), experiment.Total([]scenario.Experiment{e}); has < whole {
 			note = fmt.Sprintf(" (%d of %d runs)", has, whole)
 		}
 		for _, figure := range plots.Figures(e.Figures, own, s.Targets()) {
@@ -117,7 +117,7 @@ func Finished(runs []results.Run) (n int) {
 
 // Draw draws the figures of all experiments to a directory and returns their files. The error
 // has the figures that failed.
-func Draw(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
+func Draw(dir string, s *scenario.Scenario, runs []results.Run) (files []string, err error) {
 	for _, d := range drawings(s, runs) {
 		var names []string
 		failed := fmt.Errorf("figure %q: another figure has this file name", d.figure.File)

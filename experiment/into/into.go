@@ -19,11 +19,11 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/crossval"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // Options say where a scenario is run into, and how. They do not change its results. The zero
@@ -47,7 +47,7 @@ type Options struct {
 
 	// Permit says whether a scenario may run, which may start programs; nil: each may. Nothing
 	// is created after an error.
-	Permit func(*scenarios.Scenario) error
+	Permit func(*scenario.Scenario) error
 	// Begins is called when Resume starts a run from the beginning, because its directory has
 	// no checkpoint; nil: not called.
 	Begins func()
@@ -72,7 +72,7 @@ type (
 
 // Directory is the run directory of a scenario that is being run. The caller closes it.
 type Directory struct {
-	Scenario *scenarios.Scenario
+	Scenario *scenario.Scenario
 	Writer   *rundir.Writer // the recorder of the runs
 	Tables   []*Table       // those made, also after an error
 	Figures  []string       // file names of those drawn
@@ -85,7 +85,7 @@ type Directory struct {
 // Run checks a scenario and runs it into a new directory. It returns the runs in the order of the
 // scenario, also after an interruption: the error then wraps that of ctx, and [Resume] continues
 // the run.
-func Run(ctx context.Context, s *scenarios.Scenario, o Options) (runs []results.Run, err error) {
+func Run(ctx context.Context, s *scenario.Scenario, o Options) (runs []results.Run, err error) {
 	if _, err := experiment.Check(ctx, s.Experiments); err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (d *Directory) Hint() string {
 }
 
 // About returns what the run directory records about a scenario.
-func About(s *scenarios.Scenario, o Options) (about rundir.About, err error) {
+func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 	resolved, err := s.Resolved()
 	if err != nil {
 		return about, err
@@ -246,7 +246,7 @@ func (o *Options) complete() {
 }
 
 // DirOf returns the run directory of a scenario.
-func (o *Options) DirOf(s *scenarios.Scenario) string {
+func (o *Options) DirOf(s *scenario.Scenario) string {
 	if o.Dir != "" {
 		return o.Dir
 	}

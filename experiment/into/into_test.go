@@ -13,9 +13,9 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 const small = `
@@ -34,9 +34,9 @@ seeds = [1, 2, 3]
 [methods.mocha]
 `
 
-func parse(t *testing.T, set ...string) *scenarios.Scenario {
+func parse(t *testing.T, set ...string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenarios.Parse("small.toml", []byte(small), set)
+	s, err := scenario.Parse("small.toml", []byte(small), set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRunsAreResumed(t *testing.T) {
 		t.Errorf("another scenario: %v", err)
 	}
 	refused := errors.New("refused")
-	if _, err := Resume(nil, Options{Dir: parts, Permit: func(*scenarios.Scenario) error { return refused }}); !errors.Is(err, refused) {
+	if _, err := Resume(nil, Options{Dir: parts, Permit: func(*scenario.Scenario) error { return refused }}); !errors.Is(err, refused) {
 		t.Errorf("it runs without permission: %v", err)
 	}
 	d, err := Resume(nil, Options{Dir: parts, Begins: func() { t.Error("it begins again") }})

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 
 // Create creates the run directory of a scenario. See [rundir.Create] for directories that it
 // refuses.
-func Create(s *scenarios.Scenario, o Options) (*Directory, error) {
+func Create(s *scenario.Scenario, o Options) (*Directory, error) {
 	o.complete()
 	if o.Permit != nil {
 		if err := o.Permit(s); err != nil {
@@ -42,7 +42,7 @@ func Create(s *scenarios.Scenario, o Options) (*Directory, error) {
 // Resume resumes the unfinished run in the directory o.Dir. The scenario must be that of the
 // run; nil: it is read from there. If a scenario is given and there is no checkpoint, the run
 // starts. The error wraps [rundir.ErrComplete] if the run is complete.
-func Resume(s *scenarios.Scenario, o Options) (*Directory, error) {
+func Resume(s *scenario.Scenario, o Options) (*Directory, error) {
 	o.complete()
 	left, err := rundir.OpenCheckpoint(o.Dir)
 	switch {
@@ -68,7 +68,7 @@ func Resume(s *scenarios.Scenario, o Options) (*Directory, error) {
 }
 
 // resume resumes a checkpoint, of the scenario unless that is nil.
-func (o *Options) resume(left *rundir.Checkpoint, s *scenarios.Scenario) (d *Directory, err error) {
+func (o *Options) resume(left *rundir.Checkpoint, s *scenario.Scenario) (d *Directory, err error) {
 	defer func() { err = errors.Join(err, left.Close()) }()
 	if s != nil {
 		if err := o.requireSame(s, left.Scenario); err != nil {
@@ -76,7 +76,7 @@ func (o *Options) resume(left *rundir.Checkpoint, s *scenarios.Scenario) (d *Dir
 		}
 	}
 	// The file does not exist before the run is complete; errors name it anyway.
-	if s, err = scenarios.ParseRecorded(o.Dir, left.Scenario); err != nil {
+	if s, err = scenario.ParseRecorded(o.Dir, left.Scenario); err != nil {
 		return nil, err
 	}
 	if o.Driver == nil && left.Driver != nil {
@@ -109,7 +109,7 @@ func (o *Options) begins() {
 }
 
 // requireSame returns an error unless the scenario is that of the run directory.
-func (o *Options) requireSame(s *scenarios.Scenario, there []byte) error {
+func (o *Options) requireSame(s *scenario.Scenario, there []byte) error {
 	resolved, err := s.Resolved()
 	if err == nil && !bytes.Equal(resolved, there) {
 		err = fmt.Errorf("--resume %s: %w than SCENARIO %s: omit SCENARIO to resume it, or choose another directory with --out", o.Dir, ErrOther, s.Name)

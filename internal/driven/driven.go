@@ -18,11 +18,11 @@ import (
 
 	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/analysis/ledger"
 	"fedsim/internal/pipe"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // MaxLine is the most bytes of a line of a driver, without its end.
@@ -51,7 +51,7 @@ type Options struct {
 
 // Directory is where a run is stored.
 type Directory struct {
-	Run *scenarios.Run
+	Run *scenario.Run
 	// Options has the Recorder of the run, at place 0, and its Journal and Checkpoints.
 	Options experiment.Options
 	// Finish ends the rows of the run and stores it. It returns the place of the results; empty:

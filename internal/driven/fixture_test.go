@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // place stores a run in memory.
@@ -44,7 +44,7 @@ func (p *place) options(t testing.TB) Options {
 			if err := os.WriteFile(file, []byte(cmp.Or(p.scenario, small)), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			s, err := scenarios.LoadDriven(file, nil, scenarios.Driver{Method: h.Method, Seed: h.Seed})
+			s, err := scenario.LoadDriven(file, nil, scenario.Driver{Method: h.Method, Seed: h.Seed})
 			if err != nil {
 				return nil, &Error{Code: CodeScenario, Message: err.Error(), Cause: err}
 			}

@@ -9,9 +9,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // blocks returns the code blocks of a page in a language.
@@ -34,9 +34,9 @@ func TestTheTranscriptsOfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario, transcripts := blocks(string(page), "toml"), blocks(string(page), "transcript")
-	if len(scenario) != 1 || len(transcripts) != 2 {
-		t.Fatalf("%d scenarios and %d transcripts", len(scenario), len(transcripts))
+	sources, transcripts := blocks(string(page), "toml"), blocks(string(page), "transcript")
+	if len(sources) != 1 || len(transcripts) != 2 {
+		t.Fatalf("%d scenarios and %d transcripts", len(sources), len(transcripts))
 	}
 	sets := [][]string{nil, {"federation.protocol=asynchronous", "federation.over_selection=1", "run.rounds=2"}}
 	for i, transcript := range transcripts {
@@ -44,7 +44,7 @@ func TestTheTranscriptsOfThePage(t *testing.T) {
 		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scenarios.Parse([]string{"a.toml", "b.toml"}[i], []byte(scenario[0]), append(sets[i], "methods.mean.command="+config.Literal(scripted(file))))
+		s, err := scenario.Parse([]string{"a.toml", "b.toml"}[i], []byte(sources[0]), append(sets[i], "methods.mean.command="+config.Literal(scripted(file))))
 		if err != nil {
 			t.Fatal(err)
 		}

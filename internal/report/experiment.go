@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/experiment/scenario"
 	"fedsim/plots"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // unknown is null in JSON.
@@ -57,7 +57,7 @@ type block struct {
 
 // addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
 // and the quantity of a figure if no run records it.
-func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targets results.Targets) error {
+func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, targets results.Targets) error {
 	tables := results.Summary(runs, targets).Experiments
 	for i := range s.Experiments {
 		e := &s.Experiments[i]

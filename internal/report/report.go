@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // Report is the data of the page. Unknown numbers are null.
@@ -94,7 +94,7 @@ func Read(dir string) (*Report, error) {
 
 // Of returns the report of results. Files that they list are in dir.
 func Of(dir string, found *rundir.Results) (*Report, error) {
-	scenario, err := scenarios.ParseRecorded(dir, found.Scenario)
+	scenario, err := scenario.ParseRecorded(dir, found.Scenario)
 	if err != nil {
 		return nil, err
 	}

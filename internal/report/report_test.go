@@ -25,7 +25,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-const scenario = `name = "made"
+const source = `name = "made"
 description = "</script><b>& \u2028"
 [run]
 seeds = [1, 2]
@@ -46,7 +46,7 @@ func writeRun(t *testing.T, rounds int, table string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "made")
 	w, err := rundir.Create(dir, false, rundir.About{
-		Version: "test", Command: []string{"fedsim", "run", "made"}, Scenario: []byte(scenario), Seeds: []uint64{1, 2},
+		Version: "test", Command: []string{"fedsim", "run", "made"}, Scenario: []byte(source), Seeds: []uint64{1, 2},
 		Targets: results.ToSuboptimalities(0.1), Data: "made up", Started: time.Unix(0, 0).UTC(),
 	})
 	if err != nil {

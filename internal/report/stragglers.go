@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/explain"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // attribution summarizes the rows by device of a run. Seconds are virtual.
@@ -42,7 +42,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := make([]*scenarios.Run, len(found.Runs))
+	runs := make([]*scenario.Run, len(found.Runs))
 	for i := range found.Runs {
 		run, ok := known[found.Runs[i].ID]
 		if !ok {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"fedsim/experiment/scenario"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // sweptPage is the part of an experiment about its axes: what every run measured at its place
@@ -42,7 +42,7 @@ type trial struct {
 
 // sweptOf returns the page about the axes of an experiment. It has no trials without an axis
 // in which runs differ.
-func sweptOf(e *scenarios.Experiment, runs []results.Run, targets results.Targets) sweptPage {
+func sweptOf(e *scenario.Experiment, runs []results.Run, targets results.Targets) sweptPage {
 	page := sweptPage{Axes: axesOf(e, runs), Measures: []measure{}, Trials: []trial{}}
 	if len(page.Axes) == 0 {
 		return page
@@ -68,14 +68,14 @@ func sweptOf(e *scenarios.Experiment, runs []results.Run, targets results.Target
 
 // axesOf returns the axes in which runs differ, the methods last. The number of a sampled point
 // is none: the values at the point are.
-func axesOf(e *scenarios.Experiment, runs []results.Run) []sweptAxis {
+func axesOf(e *scenario.Experiment, runs []results.Run) []sweptAxis {
 	axes := []sweptAxis{}
 	for _, name := range append(results.SweptKeys(runs), "method") {
-		if slices.ContainsFunc(e.Axes, func(a scenarios.Axis) bool { return a.Name == name && a.Keys != nil }) {
+		if slices.ContainsFunc(e.Axes, func(a scenario.Axis) bool { return a.Name == name && a.Keys != nil }) {
 			continue
 		}
 		a := sweptAxis{Name: name, Values: []string{}, Numbers: []results.Number{}}
-		a.Sampled = slices.ContainsFunc(e.Axes, func(x scenarios.Axis) bool { return slices.Contains(x.Keys, name) })
+		a.Sampled = slices.ContainsFunc(e.Axes, func(x scenario.Axis) bool { return slices.Contains(x.Keys, name) })
 		for i := range runs {
 			if v := runs[i].ValueOf(name); !slices.Contains(a.Values, v) {
 				a.Values = append(a.Values, v)

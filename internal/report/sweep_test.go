@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // The axes are those in which runs differ, with the keys of a sample in place of its numbers and
@@ -28,7 +28,7 @@ func TestSwept(t *testing.T) {
 		run("a", "2", "2e-06", "wifi", results.Done, 1, 0.3, 0.25),
 		run("b", "1", "0.5", "lte", results.Interrupted, 1, 0.3),
 	}
-	e := scenarios.Experiment{Axes: []scenarios.Axis{{Name: "sample", Keys: []string{"problem.lambda"}}, {Name: "network.profile"}}}
+	e := scenario.Experiment{Axes: []scenario.Axis{{Name: "sample", Keys: []string{"problem.lambda"}}, {Name: "network.profile"}}}
 	got := sweptOf(&e, runs, results.Targets{target})
 	type axis struct {
 		name    string
@@ -70,7 +70,7 @@ func TestSwept(t *testing.T) {
 			t.Errorf("trial %d is %+v, want %+v", i, trial, want)
 		}
 	}
-	if none := sweptOf(&scenarios.Experiment{}, runs[:1], results.Targets{target}); len(none.Axes) != 0 || len(none.Trials) != 0 {
+	if none := sweptOf(&scenario.Experiment{}, runs[:1], results.Targets{target}); len(none.Axes) != 0 || len(none.Trials) != 0 {
 		t.Errorf("one run has %+v", none)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
-const scenario = `
+const source = `
 [data.synthetic]
 tasks = 9
 features = 6
@@ -47,12 +47,12 @@ sweep = { "network.profile" = ["3g", "lte"] }
 // runScenario runs the scenario and returns the run directory.
 func runScenario(t *testing.T) string {
 	t.Helper()
-	s, err := scenarios.Parse("interop.toml", []byte(scenario), nil)
+	s, err := scenario.Parse("interop.toml", []byte(source), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w, err := rundir.Create(filepath.Join(t.TempDir(), "it's a run"), false, rundir.About{
-		Version: "test", Scenario: []byte(scenario), Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: time.Now(),
+		Version: "test", Scenario: []byte(source), Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)

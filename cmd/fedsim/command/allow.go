@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
 	"fedsim/internal/quote"
-	"fedsim/scenarios"
 )
 
 // addAllow adds the flag --allow-external.
@@ -26,7 +26,7 @@ func (f *computeFlags) addAllow(cmd *cobra.Command) {
 // allow asks whether the programs that the runs of a scenario start may run. It prints
 // them first. Without a terminal it requires --allow-external. A caller must start none
 // before, and none after an error.
-func (f *computeFlags) allow(cmd *cobra.Command, s *scenarios.Scenario) error {
+func (f *computeFlags) allow(cmd *cobra.Command, s *scenario.Scenario) error {
 	programs := programsOf(s)
 	if len(programs) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (f *computeFlags) allow(cmd *cobra.Command, s *scenarios.Scenario) error {
 }
 
 // programsOf describes the programs that the runs of a scenario start, each once.
-func programsOf(s *scenarios.Scenario) []string {
+func programsOf(s *scenario.Scenario) []string {
 	var programs []string
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -174,11 +175,11 @@ func completeSet(prefix string) cobra.CompletionFunc {
 // any scenario.
 func overridable(args []string) []config.Field {
 	if len(args) > 0 {
-		if s, err := scenarios.Load(args[0], nil); err == nil {
-			return scenarios.Keys(s)
+		if s, err := scenario.Load(args[0], nil); err == nil {
+			return scenario.Keys(s)
 		}
 	}
-	return scenarios.Keys(nil)
+	return scenario.Keys(nil)
 }
 
 // topLevel returns the tables, and the keys outside tables, with the prefix word.

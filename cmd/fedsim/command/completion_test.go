@@ -12,7 +12,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // completed returns the completions of the last word of a command line, and the directive
@@ -125,7 +125,7 @@ func TestCompletionOfRuns(t *testing.T) {
 		}
 	}
 	// The directory of a killed run: the finished results are in .unfinished.
-	s, err := scenarios.Load("quickstart.toml", nil)
+	s, err := scenario.Load("quickstart.toml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	_ "fedsim/data/parquet" // a source of data
+	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/parallel"
 	"fedsim/internal/quote"
 	"fedsim/plots"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 func newData() *cobra.Command {
@@ -230,7 +230,7 @@ func dataConfig(args, sets []string) (data.Config, error) {
 	if len(args) > 0 {
 		name = args[0]
 	}
-	return scenarios.LoadData(name, sets)
+	return scenario.LoadData(name, sets)
 }
 
 // printDropped prints the rows of data files that the runs are without, since values were

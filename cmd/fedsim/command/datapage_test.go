@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // indented returns the blocks of a page that are indented by four spaces.
@@ -37,7 +37,7 @@ func TestDataPage(t *testing.T) {
 	dir := t.TempDir()
 	rows, checked := 0, 0
 	for _, block := range indented(read(t, "docs/data.md")) {
-		file, scenario, found := strings.Cut("\n"+block, "\n[data]\n")
+		file, source, found := strings.Cut("\n"+block, "\n[data]\n")
 		if !found {
 			continue
 		}
@@ -55,12 +55,12 @@ func TestDataPage(t *testing.T) {
 			}
 		}
 		name := filepath.Join(dir, "x.toml")
-		if err := os.WriteFile(name, []byte("[data]\n"+scenario), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte("[data]\n"+source), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := scenarios.LoadData(name, nil)
+		cfg, err := scenario.LoadData(name, nil)
 		if err != nil {
-			t.Errorf("%v:\n%s", err, scenario)
+			t.Errorf("%v:\n%s", err, source)
 			continue
 		}
 		checked++

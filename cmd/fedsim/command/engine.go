@@ -15,10 +15,10 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/driven"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // engineFlags are the flags of fedsim engine.
@@ -73,14 +73,14 @@ with --resume DIR to continue: it must send the same lines again from the first 
 }
 
 // serve runs the command.
-func (f *engineFlags) serve(scenario string) (err error) {
+func (f *engineFlags) serve(name string) (err error) {
 	if err := f.resumeFlags.check(f.cmd); err != nil {
 		return err
 	}
 	input := f.cmd.InOrStdin()
 	if file, ok := input.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		// A person sees an error of the scenario before the first line.
-		if _, err := scenarios.LoadDriven(scenario, f.set, scenarios.Driver{Method: "driver"}); err != nil {
+		if _, err := scenario.LoadDriven(name, f.set, scenario.Driver{Method: "driver"}); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (f *engineFlags) serve(scenario string) (err error) {
 	}()
 	err = driven.Serve(f.cmd.Context(), input, flushing{f.cmd.OutOrStdout()}, driven.Options{
 		Version: readVersion().String(), Clock: time.Now,
-		Open: func(h driven.Hello) (*driven.Directory, *driven.Error) { return f.open(scenario, h) },
+		Open: func(h driven.Hello) (*driven.Directory, *driven.Error) { return f.open(name, h) },
 	})
 	if failed, ok := errors.AsType[*driven.Error](err); ok && failed.Code == driven.CodeVersion {
 		return usageError{err}
@@ -121,8 +121,8 @@ func (w flushing) Write(line []byte) (int, error) {
 }
 
 // open opens the run directory of the run that hello describes.
-func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, *driven.Error) {
-	s, err := scenarios.LoadDriven(scenario, f.set, scenarios.Driver{Method: h.Method, Seed: h.Seed})
+func (f *engineFlags) open(file string, h driven.Hello) (*driven.Directory, *driven.Error) {
+	s, err := scenario.LoadDriven(file, f.set, scenario.Driver{Method: h.Method, Seed: h.Seed})
 	if err != nil {
 		return nil, &driven.Error{Code: driven.CodeScenario, Message: err.Error(), Cause: err}
 	}
@@ -139,7 +139,7 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 }
 
 // create creates the run directory, or opens that of an unfinished run.
-func (f *engineFlags) create(s *scenarios.Scenario, h driven.Hello) (*into.Directory, error) {
+func (f *engineFlags) create(s *scenario.Scenario, h driven.Hello) (*into.Directory, error) {
 	o := f.options(f.line)
 	o.Driver, o.Every = &rundir.Driver{Name: h.Driver, Notes: h.Notes}, f.every()
 	o.Permit, o.Compute.Journal = requireMemory, f.watched.journal() // a driven scenario starts no program

@@ -12,7 +12,7 @@ import (
 	"fedsim/engine"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // computeFlags are the flags that affect how results are computed, not the results.
@@ -69,8 +69,8 @@ func (f *computeFlags) options(cmd *cobra.Command) experiment.Options {
 
 // permit returns an error if a scenario may not start its programs, or needs more memory than
 // there is.
-func (f *computeFlags) permit(cmd *cobra.Command) func(*scenarios.Scenario) error {
-	return func(s *scenarios.Scenario) error {
+func (f *computeFlags) permit(cmd *cobra.Command) func(*scenario.Scenario) error {
+	return func(s *scenario.Scenario) error {
 		if err := f.allow(cmd, s); err != nil {
 			return err
 		}

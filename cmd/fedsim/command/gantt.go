@@ -9,10 +9,10 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
-	"fedsim/scenarios"
 )
 
 // pictureFormats are the file formats of a figure, by extension.
@@ -60,7 +60,7 @@ func savePicture(picture *plots.Picture, flag, name string) (saved []string, err
 }
 
 // saveGantt draws a timeline to the files for --gantt and returns their names.
-func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved []string, err error) {
+func saveGantt(line *timeline.Timeline, run *scenario.Run, name string) (saved []string, err error) {
 	picture, err := plots.DrawGantt(ganttOf(line, run))
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ var activities = map[timeline.Kind]plots.Activity{
 }
 
 // titleOf describes a run: its method, sweep point and seed.
-func titleOf(run *scenarios.Run) string {
+func titleOf(run *scenario.Run) string {
 	text := run.Label
 	if len(run.Point) > 0 {
 		text += ", " + plots.PointText(run.Point)
@@ -84,7 +84,7 @@ func titleOf(run *scenarios.Run) string {
 }
 
 // ganttOf returns the figure of a timeline.
-func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
+func ganttOf(line *timeline.Timeline, run *scenario.Run) plots.Gantt {
 	g := plots.Gantt{Title: titleOf(run), Relative: run.Settings.Federation.Relative(), From: line.From.Seconds(), To: line.To.Seconds()}
 	for why := clients.DroppedOut; why <= clients.NoTime; why++ {
 		g.Marks = append(g.Marks, why.String())

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // starterFile is the default file of fedsim init.
@@ -56,7 +56,7 @@ func writeStarter(file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(scenarios.Starter(name))
+	_, err = out.Write(scenario.Starter(name))
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(file)) // leave no partial file
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"fedsim/experiment"
-	"fedsim/scenarios"
+	"fedsim/experiment/scenario"
 )
 
 // requireMemory rejects a scenario whose minimum memory exceeds that of the machine.
 // The system would kill the process, and perhaps others.
-func requireMemory(s *scenarios.Scenario) error {
+func requireMemory(s *scenario.Scenario) error {
 	need, there := experiment.LeastMemory(s.Experiments), machineMemory()
 	if there == 0 || need <= there {
 		return nil

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
-	"fedsim/scenarios"
 )
 
 // planFlags are the flags of fedsim plan.
@@ -77,7 +77,7 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 		}
 		return showPlan(cmd.OutOrStdout(), p, f.json)
 	}
-	s, err := scenarios.Load(name, f.set)
+	s, err := scenario.Load(name, f.set)
 	if err != nil {
 		return err
 	}

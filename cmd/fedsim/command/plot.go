@@ -13,10 +13,10 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 func newPlot() *cobra.Command {
@@ -59,7 +59,7 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	scenario, err := scenarios.ParseRecorded(dirs[0], first.Scenario)
+	scenario, err := scenario.ParseRecorded(dirs[0], first.Scenario)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (p *plotFlags) read(cmd *cobra.Command, dir string) (*rundir.Results, error
 
 // changeAxes sets the axes of all figures that the flags name. None shows a distribution over
 // clients.
-func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error {
+func (p *plotFlags) changeAxes(s *scenario.Scenario, runs []results.Run) error {
 	if p.x == "" && p.y == "" {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // resumeFlags are the flags of fedsim run for checkpoints.
@@ -65,7 +65,7 @@ func (f *resumeFlags) every() time.Duration {
 
 // reopen resumes the unfinished run of a scenario, or starts it if there is none. If the
 // scenario is nil, it is that of the run directory.
-func (f *resumeFlags) reopen(notes io.Writer, s *scenarios.Scenario, o into.Options) (*into.Directory, error) {
+func (f *resumeFlags) reopen(notes io.Writer, s *scenario.Scenario, o into.Options) (*into.Directory, error) {
 	o.Dir = f.resume
 	o.Begins = func() {
 		printError(notes, fmt.Errorf("%s: no checkpoint yet: the run starts from the beginning", f.resume))
@@ -96,7 +96,7 @@ func (f *runFlags) alreadyComplete(cmd *cobra.Command, complete error) error {
 
 // summarizeAgain prints the summary of a complete run as JSON. Its tables are without cells.
 func (f *runFlags) summarizeAgain(cmd *cobra.Command, there *rundir.Results) error {
-	s, err := scenarios.ParseRecorded(f.resume, there.Scenario)
+	s, err := scenario.ParseRecorded(f.resume, there.Scenario)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // runFlags are the flags of fedsim run.
@@ -135,10 +135,10 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string, p *pro
 	o := f.directoryFlags.options(f.line)
 	o.Compute, o.Permit, o.Every = f.computeFlags.options(cmd), f.permit(cmd), f.every()
 	o.Compute.Progress = p.update
-	var s *scenarios.Scenario
+	var s *scenario.Scenario
 	if len(args) > 0 {
 		var err error
-		if s, err = scenarios.Load(args[0], sets); err != nil {
+		if s, err = scenario.Load(args[0], sets); err != nil {
 			return nil, nil, err
 		}
 	}

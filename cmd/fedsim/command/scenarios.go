@@ -10,6 +10,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
 	"fedsim/scenarios"
 )
@@ -90,7 +91,7 @@ devices of the data are rejected when the scenario runs.`,
 			var wrong config.Errors
 			var refused error
 			for _, name := range args {
-				s, err := scenarios.Load(name, nil)
+				s, err := scenario.Load(name, nil)
 				if problems, ok := errors.AsType[config.Errors](err); ok {
 					wrong.Merge(problems)
 					continue
@@ -131,7 +132,7 @@ validate".`,
 		Example: "  fedsim scenarios schema > fedsim.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return scenarios.WriteSchema(cmd.OutOrStdout())
+			return scenario.WriteSchema(cmd.OutOrStdout())
 		},
 	}
 }

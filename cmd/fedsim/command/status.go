@@ -12,11 +12,11 @@ import (
 	"fedsim/data"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
 	"fedsim/internal/traces"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // The exit statuses.
@@ -73,7 +73,7 @@ func isUsage(err error) bool {
 }
 
 // printNotes prints the notes of a scenario, and what its runs use in place of missing files.
-func printNotes(w io.Writer, s *scenarios.Scenario) {
+func printNotes(w io.Writer, s *scenario.Scenario) {
 	for _, text := range s.DataSources(true) {
 		printLine(w, "note: data: "+text, false)
 	}
@@ -84,7 +84,7 @@ func printNotes(w io.Writer, s *scenarios.Scenario) {
 
 // checkRuns returns the error of runs that would be refused when they begin, and prints notes
 // about the others.
-func checkRuns(ctx context.Context, w io.Writer, s *scenarios.Scenario) error {
+func checkRuns(ctx context.Context, w io.Writer, s *scenario.Scenario) error {
 	notes, err := experiment.Check(ctx, s.Experiments)
 	for _, note := range notes {
 		printLine(w, "note: "+note, false)

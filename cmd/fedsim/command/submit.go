@@ -15,11 +15,11 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
-	"fedsim/scenarios"
 )
 
 // engineLocal is the engine of processes on this machine. The others are templates.
@@ -298,7 +298,7 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 }
 
 // missingData returns the error of the first data file that is not here.
-func missingData(s *scenarios.Scenario) error {
+func missingData(s *scenario.Scenario) error {
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
 			if of := j.Candidates[0].Settings.Data; of.Path != "" && of.Fallback == "" {

@@ -10,9 +10,9 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // summary is the JSON output of fedsim run (docs/json.md). Fields are added, and never
@@ -138,7 +138,7 @@ type trialSummary struct {
 type number = results.Number
 
 // newSummary summarizes the runs and tables of a scenario.
-func newSummary(s *scenarios.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
+func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: dir,
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},

@@ -14,12 +14,12 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
 	"fedsim/internal/theory"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // chartFile is the name of the figure of the bounds, without its extension.
@@ -103,7 +103,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	scenario, err := scenarios.Load(name, f.sets())
+	scenario, err := scenario.Load(name, f.sets())
 	if err != nil {
 		return err
 	}

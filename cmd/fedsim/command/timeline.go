@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
-	"fedsim/scenarios"
 )
 
 // timelineFlags are the flags of fedsim run for timelines.
@@ -60,7 +60,7 @@ type show struct {
 
 // plan checks the flags against the scenario. The result is nil if they request no
 // timeline.
-func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watch, error) {
+func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenario.Scenario) (*watch, error) {
 	if f.trace == "" && f.gantt == "" {
 		for _, name := range []string{"timeline-run", "timeline-devices", "timeline-rounds"} {
 			if flags.Changed(name) {
@@ -99,7 +99,7 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 		})
 	}
 	rounds := run.Settings.Run.Outer * run.Settings.Run.Rounds
-	if run.Algorithm == scenarios.Driven { // the driver ends the run
+	if run.Algorithm == scenario.Driven { // the driver ends the run
 		rounds = math.MaxInt
 	}
 	if err := f.narrow(w, rounds); err != nil {
@@ -135,7 +135,7 @@ func (f *timelineFlags) narrow(w *watch, rounds int) error {
 }
 
 // choose returns the run of --timeline-run, or the first run.
-func (f *timelineFlags) choose(s *scenarios.Scenario) (*scenarios.Run, error) {
+func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.Run, error) {
 	var ids []string
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
@@ -156,7 +156,7 @@ func (f *timelineFlags) choose(s *scenarios.Scenario) (*scenarios.Run, error) {
 }
 
 // plainID returns the id of a run without tuned options. It is known before the run.
-func plainID(run *scenarios.Run) string {
+func plainID(run *scenario.Run) string {
 	plain := *run
 	plain.Tuned = nil
 	return plain.WithSeed(run.Seed).ID
@@ -179,11 +179,11 @@ func parseRounds(text string) (first, last int, err error) {
 }
 
 // journal returns a function that returns the journal of a run; nil if w is nil.
-func (w *watch) journal() func(run *scenarios.Run, devices int) federation.Journal {
+func (w *watch) journal() func(run *scenario.Run, devices int) federation.Journal {
 	if w == nil {
 		return nil
 	}
-	return func(run *scenarios.Run, devices int) federation.Journal {
+	return func(run *scenario.Run, devices int) federation.Journal {
 		if plainID(run) != w.id {
 			return nil
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // tuneFlags are the flags of fedsim tune.
@@ -59,7 +59,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err := f.check(false); err != nil {
 		return err
 	}
-	scenario, err := scenarios.Load(name, f.set)
+	scenario, err := scenario.Load(name, f.set)
 	if err != nil {
 		return err
 	}

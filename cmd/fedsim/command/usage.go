@@ -13,9 +13,9 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
 	"fedsim/internal/quote"
-	"fedsim/scenarios"
 )
 
 // usageError is an error in the command line.
@@ -92,7 +92,7 @@ func settingFor(cmd *cobra.Command, name, value string, near bool) string {
 	}
 	name = strings.ReplaceAll(name, "-", "_")
 	var keys, last []string
-	for _, f := range scenarios.Keys(nil) {
+	for _, f := range scenario.Keys(nil) {
 		path, err := config.ParsePath(f.Key)
 		if err != nil {
 			continue

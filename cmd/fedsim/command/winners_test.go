@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -17,7 +18,7 @@ var tunedRun = flag.String("tuned", "", "another run directory whose winners mus
 // directory of lte-high-var, which takes a minute.
 func TestShippedWinnersLieInside(t *testing.T) {
 	for _, info := range scenarios.Shipped() {
-		s, err := scenarios.Load(info.Name, nil)
+		s, err := scenario.Load(info.Name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

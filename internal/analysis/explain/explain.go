@@ -12,14 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"fedsim/experiment/scenario"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // Report is the analysis of one run.
 type Report struct {
-	Run     *scenarios.Run
+	Run     *scenario.Run
 	Rounds  []Round  // in order
 	Devices []Device // by number
 	Classes []Class  // of the fleet, in its order; empty without a fleet
@@ -62,11 +62,11 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 
 // Read analyzes a run of a run directory; Find returns the run. The error wraps
 // rundir.ErrNoDevices if the directory has no rows by device.
-func Read(dir string, run *scenarios.Run) (*Report, error) {
+func Read(dir string, run *scenario.Run) (*Report, error) {
 	if !run.Settings.Run.Devices {
 		return nil, fmt.Errorf("%s: %w of all rounds: run.devices = true makes them", dir, rundir.ErrNoDevices)
 	}
-	reports, err := ReadAll(dir, []*scenarios.Run{run})
+	reports, err := ReadAll(dir, []*scenario.Run{run})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Read(dir string, run *scenarios.Run) (*Report, error) {
 
 // ReadAll analyzes several runs in one pass over the rows. The report of a run without
 // run.devices, or without a complete round, has no rounds and no devices.
-func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
+func ReadAll(dir string, runs []*scenario.Run) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	index := make(map[string]int, len(runs))
 	for i, run := range runs {
@@ -168,7 +168,7 @@ func eachRound(dir string, index map[string]int, each func(run int, startS float
 
 // Find returns the run with an ID, as the directory's scenario defines it, or the
 // first run for an empty ID. It returns unknown(ids) if there is no such run.
-func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenarios.Run, error) {
+func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenario.Run, error) {
 	var ids []string
 	for i := range r.Runs {
 		ids = append(ids, r.Runs[i].ID)
@@ -193,19 +193,19 @@ func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scen
 }
 
 // Runs returns the runs of a run directory by ID, as its scenario defines them.
-func Runs(r *rundir.Results) (map[string]*scenarios.Run, error) {
-	s, err := scenarios.ParseRecorded(r.Dir, r.Scenario)
+func Runs(r *rundir.Results) (map[string]*scenario.Run, error) {
+	s, err := scenario.ParseRecorded(r.Dir, r.Scenario)
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*scenarios.Job
+	var jobs []*scenario.Job
 	for i := range s.Experiments {
 		for k := range s.Experiments[i].Jobs {
 			jobs = append(jobs, &s.Experiments[i].Jobs[k])
 		}
 	}
-	jobOf := scenarios.JobOf(s.Experiments)
-	runs := make(map[string]*scenarios.Run)
+	jobOf := scenario.JobOf(s.Experiments)
+	runs := make(map[string]*scenario.Run)
 	for i := range r.Runs {
 		recorded := &r.Runs[i]
 		if job, ok := jobOf(recorded.ID); ok {

@@ -16,16 +16,16 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/explain"
 	"fedsim/network"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // simulate runs a scenario with rows by device and returns its run directory.
 func simulate(t *testing.T, source string, set ...string) string {
 	t.Helper()
-	s, err := scenarios.Parse("x.toml", []byte(source), append([]string{"run.devices=true"}, set...))
+	s, err := scenario.Parse("x.toml", []byte(source), append([]string{"run.devices=true"}, set...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -545,7 +545,7 @@ func TestListsTenDevices(t *testing.T) {
 		w.Removed = append(w.Removed, 2*k)
 	}
 	var text strings.Builder
-	if err := w.WriteText(&text, &explain.Report{Run: &scenarios.Run{}, TimeS: 2}, 400); err != nil {
+	if err := w.WriteText(&text, &explain.Report{Run: &scenario.Run{}, TimeS: 2}, 400); err != nil {
 		t.Fatal(err)
 	}
 	const want = "  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"

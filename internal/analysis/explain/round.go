@@ -4,9 +4,9 @@ import (
 	"math"
 	"strconv"
 
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Cause is what ended a round.
@@ -78,7 +78,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
 // attribute analyzes a round of a run that started at a virtual time.
-func attribute(run *scenarios.Run, startS float64, rows []results.DeviceRow) Round {
+func attribute(run *scenario.Run, startS float64, rows []results.DeviceRow) Round {
 	cfg := &run.Settings.Federation
 	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
@@ -141,8 +141,8 @@ func cause(cfg *federation.Config, lengthS float64, responses, devices int, reso
 
 // judgedByRows reports whether a driver ends the rounds, or a plugin's protocol does with
 // responses. Only the plugin knows how many, so that the rows decide what ended a round.
-func judgedByRows(run *scenarios.Run) bool {
-	if run.Algorithm == scenarios.Driven {
+func judgedByRows(run *scenario.Run) bool {
+	if run.Algorithm == scenario.Driven {
 		return true
 	}
 	cfg := &run.Settings.Federation
@@ -156,14 +156,14 @@ func judgedByRows(run *scenarios.Run) bool {
 // causeByRows returns what ended a round: the last response if it arrived at the end of
 // the round, the deadline if the round was as long. Work of the server after the round
 // hides both.
-func causeByRows(run *scenarios.Run, x *Round, rows []results.DeviceRow, last int) Cause {
+func causeByRows(run *scenario.Run, x *Round, rows []results.DeviceRow, last int) Cause {
 	near, deadline := resolution(rows[0].TimeS), run.Settings.Federation.DeadlineS
 	switch {
 	case last >= 0 && math.Abs(x.LengthS-rows[last].ResponseS) <= near:
 		return Response
 	case deadline > 0 && math.Abs(x.LengthS-deadline) <= near:
 		return Deadline
-	case run.Algorithm == scenarios.Driven:
+	case run.Algorithm == scenario.Driven:
 		return Driver
 	default:
 		return Unknown

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // shown is the number of devices and of rounds that WriteText lists.
@@ -21,7 +21,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	b := text{width: width}
 	all := r.All()
 	ends := "protocol " + r.Run.Settings.Federation.Protocol
-	if r.Run.Algorithm == scenarios.Driven {
+	if r.Run.Algorithm == scenario.Driven {
 		ends = "whose driver ends the rounds"
 	}
 	b.paragraph("run %s, %s: %s, %s, %s%s\n",

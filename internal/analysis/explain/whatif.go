@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"fedsim/devices"
+	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/network"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // ErrUnknown is wrapped by errors of what-if estimates that the rows by device do not
@@ -139,9 +139,9 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 }
 
 // checkRuled returns an error if only a driver or a plugin knows what ends a round.
-func checkRuled(run *scenarios.Run) error {
+func checkRuled(run *scenario.Run) error {
 	switch {
-	case run.Algorithm == scenarios.Driven:
+	case run.Algorithm == scenario.Driven:
 		return unknown("only the driver knows what ends a round")
 	case judgedByRows(run):
 		return unknown("protocol %q: the rows do not record what ends a round", run.Settings.Federation.Protocol)
@@ -150,7 +150,7 @@ func checkRuled(run *scenarios.Run) error {
 }
 
 // checkDeadline returns an error if the rows do not allow Deadline.
-func checkDeadline(run *scenarios.Run) error {
+func checkDeadline(run *scenario.Run) error {
 	cfg := &run.Settings.Federation
 	traits := cfg.Traits()
 	switch {

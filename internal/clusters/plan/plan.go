@@ -23,11 +23,11 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/crossval"
 	"fedsim/internal/input"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // Names of files in a plan directory.
@@ -116,7 +116,7 @@ type Options struct {
 const DefaultGroupTime = time.Minute
 
 // New plans a scenario.
-func New(ctx context.Context, s *scenarios.Scenario, o Options) (*Plan, error) {
+func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 	resolved, err := s.Resolved()
 	if err != nil {
 		return nil, err
@@ -175,11 +175,11 @@ func New(ctx context.Context, s *scenarios.Scenario, o Options) (*Plan, error) {
 }
 
 // requireMethods refuses runs that another program drives: that program starts them.
-func requireMethods(s *scenarios.Scenario) error {
+func requireMethods(s *scenario.Scenario) error {
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
-			if j.Candidates[0].Algorithm == scenarios.Driven {
-				return config.Problem{Key: "methods." + j.Candidates[0].Method + ".algorithm", Value: scenarios.Driven, Want: "must be a method of fedsim: a program that drives a run starts it itself, so it cannot be planned"}
+			if j.Candidates[0].Algorithm == scenario.Driven {
+				return config.Problem{Key: "methods." + j.Candidates[0].Method + ".algorithm", Value: scenario.Driven, Want: "must be a method of fedsim: a program that drives a run starts it itself, so it cannot be planned"}
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (p *Plan) text() ([]byte, error) {
 
 // Write writes a plan and its scenario to a directory, which it makes if necessary. Another
 // plan in the directory is an error; the same one is left as it is.
-func (p *Plan) Write(dir string, s *scenarios.Scenario) error {
+func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 	text, err := p.text()
 	if err != nil {
 		return err
@@ -272,13 +272,13 @@ func Is(dir string) bool {
 
 // Read reads the plan of a directory and its scenario. It refuses a plan of another version of
 // fedsim, and one that was changed.
-func Read(dir, version string) (*Plan, *scenarios.Scenario, []byte, error) {
+func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	file := filepath.Join(dir, File)
 	text, err := input.ReadOwn(file, maxPlan)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	refuse := func(why, remedy string) (*Plan, *scenarios.Scenario, []byte, error) {
+	refuse := func(why, remedy string) (*Plan, *scenario.Scenario, []byte, error) {
 		return nil, nil, nil, fmt.Errorf("%s: %w: %s: %s", file, ErrChanged, why, remedy)
 	}
 	const again = "plan the scenario again in another directory"
@@ -306,7 +306,7 @@ func Read(dir, version string) (*Plan, *scenarios.Scenario, []byte, error) {
 	if sum(resolved) != p.Scenario {
 		return refuse(path+" was changed: it is not the scenario that was planned", "restore it, or "+again)
 	}
-	s, err := scenarios.ParseRecorded(dir, resolved)
+	s, err := scenario.ParseRecorded(dir, resolved)
 	return &p, s, resolved, err
 }
 

@@ -8,20 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
-	"fedsim/scenarios"
 )
 
-func load(t *testing.T, overrides ...string) *scenarios.Scenario {
+func load(t *testing.T, overrides ...string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenarios.Load("quickstart", overrides)
+	s, err := scenario.Load("quickstart", overrides)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func written(t *testing.T, dir string, s *scenarios.Scenario, version string) *plan.Plan {
+func written(t *testing.T, dir string, s *scenario.Scenario, version string) *plan.Plan {
 	t.Helper()
 	p, err := plan.New(t.Context(), s, plan.Options{Version: version, Command: []string{"fedsim", "run", "quickstart"}, GroupTime: plan.DefaultGroupTime})
 	if err == nil {
@@ -111,7 +111,7 @@ func TestChangedPlansAreRefused(t *testing.T) {
 
 // A data set of a table is a prerequisite of a group without runs.
 func TestTablesArePlanned(t *testing.T) {
-	s, err := scenarios.Load("table1", nil)
+	s, err := scenario.Load("table1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

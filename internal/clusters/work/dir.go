@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/input"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // Folders of a plan directory.
@@ -27,7 +27,7 @@ const (
 // Dir is the directory of a plan.
 type Dir struct {
 	Plan     *plan.Plan
-	Scenario *scenarios.Scenario
+	Scenario *scenario.Scenario
 	path     string
 	resolved []byte // the scenario
 }

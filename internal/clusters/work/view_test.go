@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 const viewed = `
@@ -43,7 +43,7 @@ seeds = [1, 2]
 func planned(t *testing.T, optimumSweeps int) *Dir {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan")
-	s, err := scenarios.Parse("x.toml", fmt.Appendf(nil, viewed, optimumSweeps), nil)
+	s, err := scenario.Parse("x.toml", fmt.Appendf(nil, viewed, optimumSweeps), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

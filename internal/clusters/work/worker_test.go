@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 const head = `
@@ -50,7 +50,7 @@ target = 1e-9
 // planOf writes the plan of a scenario to a new directory and opens it.
 func planOf(t *testing.T, text string, set ...string) *Dir {
 	t.Helper()
-	s, err := scenarios.Parse("x.toml", []byte(text), set)
+	s, err := scenario.Parse("x.toml", []byte(text), set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
 // A plan is served with its state and the runs of its groups, before and after they are done.
 // Its version changes with both.
 func TestServesPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plan")
-	s, err := scenarios.Parse("x.toml", []byte(scenario), nil)
+	s, err := scenario.Parse("x.toml", []byte(source), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

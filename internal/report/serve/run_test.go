@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
-	"fedsim/scenarios"
 )
 
-const scenario = `
+const source = `
 name = "x"
 [data.synthetic]
 tasks = 3
@@ -47,7 +47,7 @@ func startRun(t *testing.T, dir string, force bool) *pausedRun {
 // startTo starts a run that end ends.
 func startTo(t *testing.T, dir string, force bool, end func(*rundir.Writer) error) *pausedRun {
 	t.Helper()
-	s, err := scenarios.Parse("x.toml", []byte(scenario), nil)
+	s, err := scenario.Parse("x.toml", []byte(source), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

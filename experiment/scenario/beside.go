@@ -1,0 +1,59 @@
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+
+	"fedsim/config"
+)
+
+// besideScenario replaces each data.path and data.task_file that exists relative to the
+// scenario by a path relative to the working directory: in [data], in experiments and in the
+// sets of tables. It does the same to files in the command of a method, and to the graph of a
+// method.
+// So the recorded scenario of a run finds the files, too. It runs before overrides, whose
+// paths are relative to the working directory already.
+func besideScenario(node *config.Node, file string, at config.Path) {
+	switch {
+	case len(at) >= 3 && at[len(at)-3] == "methods" && at[len(at)-1] == "command":
+		for i, item := range node.Items() {
+			besideFile(item, file, i == 0)
+		}
+	case node.IsList():
+		for _, item := range node.Items() {
+			besideScenario(item, file, at)
+		}
+	case node.IsTable():
+		for _, key := range node.Keys() {
+			if path, err := config.ParsePath(key); err == nil { // Assignments reports other keys
+				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
+			}
+		}
+	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "task_file"), at[len(at)-1] == "graph_file":
+		path, ok := node.Value().(string)
+		if !ok || path == "" || filepath.IsAbs(path) {
+			return
+		}
+		beside := filepath.Join(filepath.Dir(file), path)
+		if _, err := os.Stat(beside); err == nil {
+			node.SetText(beside)
+		}
+	}
+}
+
+// besideFile replaces a part of a command by its path, if it names a file beside the
+// scenario. A program keeps a folder in its path, without which it is searched in PATH.
+func besideFile(node *config.Node, file string, program bool) {
+	path, ok := node.Value().(string)
+	if !ok || path == "" || filepath.IsAbs(path) {
+		return
+	}
+	beside := filepath.Join(filepath.Dir(file), path)
+	if info, err := os.Stat(beside); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if program && filepath.Base(beside) == beside {
+		beside = "." + string(filepath.Separator) + beside
+	}
+	node.SetText(beside)
+}

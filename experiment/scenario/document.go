@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/results"
+)
+
+// document is a scenario file: its name, the base settings and the experiments.
+type document struct {
+	Name        string `toml:"name" doc:"name of the scenario: letters, digits, -, _ and .; default: the file's name"`
+	Description string `toml:"description" doc:"one sentence about the scenario"`
+	Settings
+	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key, for all experiments that do not set or sweep the key"`
+	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario, unless there are tables and no methods"`
+	Table      []*config.Node    `toml:"table" doc:"tables of prediction errors by cross-validation, made beside the runs of the experiments"`
+}
+
+// experimentTable is one [[experiment]].
+type experimentTable struct {
+	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, -, _ and .; required"`
+	Description string                  `toml:"description" doc:"one sentence about the experiment"`
+	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; default: all, in the order of the file"`
+	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`
+	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs all combinations"`
+	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
+	Sample      *config.Node            `toml:"sample" doc:"points drawn from ranges of keys, an axis of the grid beside the others"`
+	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run under the first seed, or several (experiment.tuning.seeds); the one with the least virtual time to the target runs under all seeds"`
+	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
+	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`
+	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
+}
+
+// axisTable is one [[experiment.axis]].
+type axisTable struct {
+	Name   string       `toml:"name" doc:"name of the axis: letters, digits, - and _; required"`
+	Points []pointTable `toml:"points" doc:"the points of the axis, in the order of figures"`
+}
+
+// pointTable is one point of an axis.
+type pointTable struct {
+	Label string       `toml:"label" doc:"name of the point; required"`
+	Set   *config.Node `toml:"set" doc:"settings at this point; keys are dotted keys in quotes, or nested tables"`
+}
+
+// Tuning sets how the candidates of a tuned method are compared.
+type Tuning struct {
+	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { validation_error = 0.07 }; a target on test rows is possible, and the results say so"`
+	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds (all, where there are fewer); the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose: one has few validation rows"`
+	Refit  bool           `toml:"refit" doc:"the runs of winners train on the validation rows, too (data.validation_fraction): these rows choose the options, and are then no loss. Methods that are not tuned train on them as well"`
+	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
+}
+
+// defaultTuning returns the defaults of [experiment.tuning].
+func defaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3), Seeds: 1} }
+
+// Validate reports all problems of the table.
+func (t *Tuning) Validate(c *config.Checker) {
+	c.Require(t.Target.IsSet() && (t.Target.Metric != results.Suboptimality || t.Target.Value <= 1), "target", t.Target.Value, "must be in (0, 1]")
+	if t.Target.IsSet() {
+		t.Target.Check(c, "target")
+	}
+	c.Require(t.Seeds >= 1, "seeds", t.Seeds, "must be at least 1")
+	c.Require(t.Extend >= 0 && t.Extend <= maxExtend, "extend", t.Extend, fmt.Sprintf("must be in [0, %d]", maxExtend))
+}
+
+// maxExtend limits the growth of a grid: twenty doublings are a factor of a million.
+const maxExtend = 20

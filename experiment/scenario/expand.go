@@ -1,0 +1,316 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/federation"
+	"fedsim/mtl"
+	"fedsim/results"
+)
+
+// maxRuns limits the combinations of an experiment without seeds. More are a mistake in
+// a sweep.
+const maxRuns = 10_000
+
+// expand makes the runs of the experiment over the base settings and checks them all.
+// Precedence: defaults < base < set < axes and sweeps < tuning grid. Overrides are
+// already part of each.
+func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
+	e := Experiment{
+		Name: p.name, Description: p.description, Methods: p.methods,
+		Tuning: p.tuning, Figures: p.figures,
+	}
+	for i := range p.axes {
+		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels(), Keys: p.axes[i].sample.keys()})
+	}
+	var problems config.Errors
+	if !p.bounded() {
+		problems.Add(p.at, fmt.Sprintf("experiment %s has more than %d combinations of points, methods and tuned options: shorten its lists, lower experiment.sample.size, or divide the experiment", p.name, maxRuns))
+		return e, problems
+	}
+	tree := base.Clone()
+	assign(tree, p.set, &problems)
+	combinations(p.axes, func(at []results.Setting, set []config.Assignment) {
+		tree := tree.Clone()
+		assign(tree, set, &problems)
+		settings, wrong := decodeSettings(tree)
+		if len(wrong) == 0 {
+			wrong = settings.validate(tree)
+			p.overrideByFleet(&settings, &wrong)
+			p.checkStatistics(&settings, &wrong)
+		}
+		if problems.Merge(wrong); len(wrong) > 0 {
+			return
+		}
+		p.notePrivacy(&settings)
+		for _, method := range p.methods {
+			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
+		}
+	})
+	if len(problems) == 0 {
+		p.checkPrivate(&e, &problems)
+	}
+	problems = p.oncePerRange(problems)
+	for i := range p.figures {
+		f := &p.figures[i]
+		switch {
+		case len(problems) > 0:
+		case f.Kind == results.Distribution && !p.declares && !e.measures(f.Y):
+			problems.Add(p.at, fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics", p.name, f.File, f.Y))
+		case f.Y == "theta" && !e.measured():
+			problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
+		}
+	}
+	return e, problems
+}
+
+// gridCell is a point of an experiment's grid with its settings and their tree. They are
+// valid, except for the protocols and the tuned options of methods.
+type gridCell struct {
+	at       []results.Setting
+	tree     *config.Node
+	settings Settings
+}
+
+// job makes the runs of a method in a cell.
+func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
+	grid := p.grid(method)
+	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
+	make := func(tuned []results.Setting, options []config.Assignment) (Run, config.Errors) {
+		run, wrong := p.run(c, method, options)
+		run.Tuned = tuned
+		return run.WithSeed(j.Seeds[0]), wrong
+	}
+	combinations(grid, func(tuned []results.Setting, options []config.Assignment) {
+		run, wrong := make(tuned, options)
+		problems.Merge(wrong)
+		j.Candidates = append(j.Candidates, run)
+	})
+	if len(j.Candidates) > 1 {
+		p.requireReference(&j, c.tree, problems)
+		j.Options = tunable(grid, j.Candidates[0].Algorithm)
+		j.make = func(tuned []results.Setting) (Run, error) {
+			options, err := assigned(grid, tuned)
+			if err != nil {
+				return Run{}, err
+			}
+			run, wrong := make(tuned, options)
+			return run, wrong.Err()
+		}
+	}
+	return j
+}
+
+// requireReference reports candidates that are compared by a sub-optimality which they do
+// not have.
+func (p *plan) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
+	problem := &j.Candidates[0].Settings.Problem
+	if p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
+		return
+	}
+	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
+	if problem.Model == mtl.ModelMLP {
+		key, value, want = "problem.model", problem.Model, "must be \"linear\""
+	}
+	at := tree.PlaceOf(key)
+	for _, a := range j.Candidates[0].Settings.Methods[j.Candidates[0].Method].Set {
+		if a.Path.String() == key {
+			at = a.Value.Place
+		}
+	}
+	problems.AddProblem(at, config.Problem{Key: key, Value: value, Want: fmt.Sprintf(
+		"%s, or experiment.tuning.target of another metric: %s is tuned in experiment %s by its time to a sub-optimality, which needs the reference optimum",
+		want, j.Candidates[0].Method, p.name)})
+}
+
+// measured reports whether any run measures theta.
+func (e *Experiment) measured() bool {
+	for i := range e.Jobs {
+		if e.Jobs[i].Candidates[0].Settings.Run.ThetaEvery > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// measures reports whether a run measures a metric by client.
+func (e *Experiment) measures(metric string) bool {
+	split, name, _ := strings.Cut(metric, "_")
+	return (split == "train" || split == "test") && slices.ContainsFunc(e.Jobs, func(j Job) bool {
+		return slices.Contains(j.Candidates[0].Settings.Run.ClientMetrics, name)
+	})
+}
+
+// run makes the run of a method in a cell with tuned options. The caller sets its seed.
+func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
+	var problems config.Errors
+	settings, tree := c.settings, c.tree
+	options, own := divide(tuned)
+	if own = over(settings.Methods[label].Set, own); len(own) > 0 {
+		tree = tree.Clone()
+		assign(tree, own, &problems)
+		var wrong config.Errors
+		if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
+			wrong = settings.validate(tree)
+			p.overrideByFleet(&settings, &wrong)
+			p.checkStatistics(&settings, &wrong)
+		}
+		if problems.Merge(wrong); len(problems) > 0 {
+			return Run{Settings: settings}, problems
+		}
+	}
+	method := settings.Methods[label]
+	if len(options) > 0 {
+		tree = tree.Clone()
+		node := tree.Child("methods").Child(label)
+		assign(node, options, &problems)
+		if problems.Merge(method.resolve(label, node, tree)); len(problems) > 0 {
+			return Run{Settings: settings}, problems
+		}
+		settings.Methods = maps.Clone(settings.Methods)
+		settings.Methods[label] = method
+	}
+	check := config.NewChecker()
+	if method.Protocol != "" {
+		tree = tree.Clone()
+		own := tree.Child("methods").Child(label).Child("protocol")
+		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
+		problems.Merge(settings.resolveProtocol(method.Protocol, tree))
+		settings.Federation.Validate(check.In("federation"))
+	}
+	if len(options) > 0 {
+		method.validate(check.In("methods").In(label))
+	}
+	if method.Algorithm != Driven { // a driver need not wait for all
+		settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
+	}
+	if _, ok := lookup(method.Algorithm); ok {
+		about := method.describe()
+		settings.Federation.ValidateMethod(check.In("federation"), &about)
+		if method.Algorithm == Driven {
+			settings.checkDriven(check)
+		} else {
+			settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &about)
+			federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &about)
+		}
+		federation.ValidateHubs(check, settings.Network.HubSize, &about)
+		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
+		if settings.Run.Mode == Learning {
+			federation.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &about)
+		}
+		if about.Model == algorithms.PersonalModels && settings.Run.Mode == Learning {
+			settings.checkPersonal(check.In("data"), about.Name)
+		}
+	}
+	if p.tuning.Refit {
+		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation, "must be positive with experiment.tuning.refit: there are no rows to train on beside")
+		check.Require(!strings.HasPrefix(settings.Run.StopAt.Metric, "validation_"), "run.stop_at."+settings.Run.StopAt.Metric, settings.Run.StopAt.Value, "must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
+	}
+	problems.AddFound(tree, check)
+	return Run{
+		Experiment: p.name, Method: label, Label: method.Label,
+		Algorithm: method.Algorithm, Options: method.options(),
+		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
+	}, problems
+}
+
+// divide divides tuned values into options of the method and settings.
+func divide(tuned []config.Assignment) (options, settings []config.Assignment) {
+	for _, a := range tuned {
+		if a.Path[0] == "options" {
+			options = append(options, a)
+		} else {
+			settings = append(settings, a)
+		}
+	}
+	return options, settings
+}
+
+// over returns assignments with others that replace those of the same key.
+func over(under, upper []config.Assignment) []config.Assignment {
+	all := slices.Clone(under)
+	for _, a := range upper {
+		all = append(except(all, a.Path), a)
+	}
+	return all
+}
+
+// overrideByFleet makes the fleet override network.profile, with a note. A sweep over
+// network.profile is a problem, since it has no effect.
+func (p *plan) overrideByFleet(s *Settings, problems *config.Errors) {
+	profile := s.Fleet.Override(&s.Network)
+	if profile == "" {
+		return
+	}
+	key := config.Path{"network", "profile"}
+	for i := range p.axes {
+		if p.axes[i].sets(key) {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: axis %s sets network.profile, which has no effect: the fleet sets the links", p.name, p.axes[i].name))
+		}
+	}
+	note := fmt.Sprintf("experiment %s: the fleet sets the links, so network.profile = %q has no effect", p.name, profile)
+	if !slices.Contains(p.notes, note) {
+		p.notes = append(p.notes, note)
+	}
+}
+
+// assign sets the assignments in a tree.
+func assign(tree *config.Node, assignments []config.Assignment, problems *config.Errors) {
+	for _, a := range assignments {
+		if err := tree.Set(a.Path, a.Value); err != nil {
+			problems.Add(a.Value.Place, err.Error())
+		}
+	}
+}
+
+// bounded reports whether the experiment has at most maxRuns combinations.
+func (p *plan) bounded() bool {
+	candidates := 0
+	for _, method := range p.methods {
+		candidates += size(p.grid(method))
+		if candidates > maxRuns {
+			return false
+		}
+	}
+	return size(p.axes)*candidates <= maxRuns
+}
+
+// size returns the number of points of the grid, at most maxRuns + 1.
+func size(axes []axis) int {
+	n := 1
+	for i := range axes {
+		n = min(n*len(axes[i].points), maxRuns+1)
+	}
+	return n
+}
+
+// combinations calls visit for every point of the grid of the axes, the first axis
+// slowest, with the labels and the assignments of the point. Both slices are new.
+func combinations(axes []axis, visit func(at []results.Setting, set []config.Assignment)) {
+	digits := make([]int, len(axes))
+	for {
+		var at []results.Setting
+		var set []config.Assignment
+		for i, digit := range digits {
+			point := &axes[i].points[digit]
+			at = append(at, axes[i].settings(point)...)
+			set = append(set, point.set...)
+		}
+		visit(at, set)
+		i := len(digits) - 1
+		for ; i >= 0; i-- {
+			if digits[i]++; digits[i] < len(axes[i].points) {
+				break
+			}
+			digits[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}

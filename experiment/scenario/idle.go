@@ -1,0 +1,44 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+)
+
+// noteIdle notes keys of the file that no run uses, because the key that would turn them on
+// is not set: a table [privacy] with noise alone protects nothing.
+func (s *Scenario) noteIdle(root *config.Node) {
+	for _, t := range []struct {
+		table string
+		on    func(s *Settings) bool
+		by    []string // the keys that turn the others on
+		keys  []string
+	}{
+		{"privacy", func(s *Settings) bool { return s.Privacy.Differential() }, []string{"mechanism"},
+			[]string{"clip", "noise_multiplier", "delta", "accounting"}},
+		{"privacy", func(s *Settings) bool { return s.Privacy.Secure() }, []string{"secure_aggregation"},
+			[]string{"threshold", "value_bits", "value_range", "ring_bits", "key_bytes", "share_bytes", "cipher_bytes"}},
+		{"compression", func(s *Settings) bool { return s.Compression.On() }, []string{"up", "down"},
+			[]string{"levels", "coding", "share", "count", "indices", "feedback"}},
+		{"federation", func(s *Settings) bool { return s.Federation.PartialShare > 0 }, []string{"partial_share"},
+			[]string{"partial"}},
+	} {
+		table := root.Child(t.table)
+		given := func(key string) bool { return table.Child(key) != nil }
+		if table == nil || slices.ContainsFunc(t.by, given) || s.any(t.on) {
+			continue
+		}
+		if i := slices.IndexFunc(t.keys, given); i >= 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s.%s has no effect: %s.%s is not set", t.table, t.keys[i], t.table, t.by[0]))
+		}
+	}
+}
+
+// any reports whether a setting is on in any run.
+func (s *Scenario) any(on func(*Settings) bool) bool {
+	return slices.ContainsFunc(s.Experiments, func(e Experiment) bool {
+		return slices.ContainsFunc(e.Jobs, func(j Job) bool { return on(&j.Candidates[0].Settings) })
+	})
+}

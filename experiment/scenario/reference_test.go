@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/scenarios.md")
+
+func TestReferenceIsUpToDate(t *testing.T) {
+	const page = "../../docs/scenarios.md"
+	var b bytes.Buffer
+	if err := writeReference(&b); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s", page, diff)
+	}
+}
+
+func TestEveryKeyIsDocumented(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range referenceFields() {
+		if f.Doc == "" {
+			t.Errorf("%s has no doc tag", f.Key)
+		}
+		seen[f.Key] = true
+	}
+	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.tasks", "run.seeds", "methods.<label>.algorithm",
+		"methods.<label>.options.epochs", "experiment.methods", "experiment.axis.points[].label", "experiment.tuning.target", "experiment.figure.panel"} {
+		if !seen[key] {
+			t.Errorf("the reference lacks %s", key)
+		}
+	}
+}
+
+// referenceFields lists every key of docs/scenarios.md.
+func referenceFields() []config.Field {
+	var fields []config.Field
+	for _, s := range sections() {
+		fields = append(fields, s.fields...)
+	}
+	return fields
+}
+
+// introduction opens the reference.
+const introduction = `# Scenario files
+
+<!-- Generated from the schema by "go test ./experiment/scenario -run Reference -update"; do not edit. -->
+
+A scenario is a TOML file with tables of settings and experiments that vary them. Every key has a
+default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
+any key; the value is TOML or a bare word.
+
+` + "```toml" + `
+[network]
+profile = "lte"
+
+[methods.mocha]
+options.epochs = 2
+
+[[experiment]]
+name = "links"
+set = { "run.rounds" = 200 }                            # over the settings above
+sweep = { "network.profile" = ["3g", "lte", "wifi"] }   # a grid over keys
+
+[[experiment.axis]]                                     # an axis whose points set several keys
+name = "drops"
+points = [
+  { label = "none", set = { "faults.drop_probability" = 0 } },
+  { label = "never", set = { "faults.never" = [0] } },
+]
+
+[experiment.sample]                                     # points of ranges, an axis as well
+size = 16
+ranges."problem.lambda" = { min = 1e-4, max = 1.0, scale = "log" }
+ranges."faults.drop_probability" = { min = 0.0, max = 0.5 }
+
+[experiment.tune.mocha]                                 # a grid of options, the best of which is run
+"options.epochs" = [1, 2, 5]
+
+[experiment.figure]
+series = "drops"
+panel = "network.profile"
+` + "```" + `
+
+An experiment runs all combinations of its axes in the order of the file, the points of its sample,
+its swept keys, its methods and the seeds. Each of the following overrides those before it: defaults, the tables of the
+file, ` + "`set`" + `, the point of the grid, tuned options, ` + "`--set`" + `. An override of a swept or tuned key
+replaces all its values. ` + "`--set experiment.<name>.<key>=value`" + ` sets a key of an experiment, and
+` + "`--set 'experiment.<name>.axis.<axis>=[\"label\"]'`" + ` selects points of an axis.
+An override of a sampled key removes it from the sample: the other keys keep their values, and
+` + "`--set experiment.<name>.sample.points=[3]`" + ` selects points.
+
+A scenario may also have tables of the prediction errors of a global, a local and a multi-task model:
+
+` + "```toml" + `
+[[table]]
+name = "errors"
+shuffles = 3
+
+[[table.set]]
+label = "Human Activity"
+data = { source = "uci-har", path = "har.zip" }     # here, or in the folder of FEDSIM_DATA
+fallback = { preset = "human-activity" }            # generated, if the file is missing
+paper = { mtl = [0.46, 0.11] }                      # published mean and standard error
+` + "```" + `
+
+` + "`--set table.<name>.<key>=value`" + ` sets a key of a table, and ` + "`--set 'table.<name>.set=[\"label\"]'`" + ` selects
+its data sets.
+`
+
+// writeReference writes docs/scenarios.md.
+func writeReference(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	b.WriteString(introduction)
+	for _, s := range sections() {
+		fmt.Fprintf(b, "\n## %s\n\n", strings.ReplaceAll(s.heading, "<label>", `\<label\>`))
+		if s.doc != "" {
+			fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(s.doc[:1])+s.doc[1:])
+		}
+		if len(s.fields) == 0 {
+			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n", false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
+			continue
+		}
+		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+		for _, f := range s.fields {
+			value := ""
+			if f.Default != "" {
+				value = "`" + f.Default + "`"
+			}
+			doc := f.Doc
+			if f.Unit != "" {
+				doc += " (" + f.Unit + ")"
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.Key, f.Type, cell(value), cell(doc))
+		}
+	}
+	return b.Flush()
+}
+
+// cell writes text so that it stays within a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", `\<`, "\n", " ").Replace(text)
+}

@@ -1,0 +1,150 @@
+package scenario
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/mtl"
+	"fedsim/results"
+)
+
+// RunConfig is the table [run] of a scenario.
+type RunConfig struct {
+	Mode          string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, as if every device did all local steps. \"timing\" needs methods whose work does not depend on the model"`
+	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration"`
+	Outer         int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
+	EvalEvery     int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
+	EvalTasks     int             `toml:"eval_tasks" doc:"number of tasks in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from the means of these tasks; 0: all tasks"`
+	ClientMetrics []string        `toml:"client_metrics" doc:"measures of the model on the rows of each client, training, validation and test, written to clients.parquet (reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes). Their statistics over clients are metrics, such as test_error_mean, _weighted (by rows), _sd, _worst10 (the worst 10 % of clients), _p10, _p90 and _jain. Takes no virtual time. Learners report their own"`
+	ClientsEvery  int             `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
+	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), written to devices.parquet. Each takes an exact local solve but no virtual time. Methods without dual variables have no theta. 0: never"`
+	Devices       bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
+	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
+	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error (root mean square errors for real targets), train_accuracy, test_accuracy or validation_accuracy (1 minus the error, for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism: a run ends when so much is spent), or a metric that the learner declares, such as test_loss. 0: a run makes all rounds"`
+	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
+	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one. The errors of some methods jump from one evaluation to the next. Of a statistic over clients they are its last measurements (clients_every)"`
+	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
+	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
+	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy (of every run, for the targets of all experiments): a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
+}
+
+// The modes of a run.
+const (
+	Learning = "learning" // the devices learn
+	Timing   = "timing"   // they take as long, without learning
+)
+
+func defaultRun() RunConfig {
+	return RunConfig{
+		Mode: Learning, Rounds: 100, Outer: 1, EvalEvery: 1, ReportLast: 1,
+		Seeds: []uint64{1}, Vary: results.VarySystem,
+		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
+	}
+}
+
+// Validate reports all problems of the table.
+func (r *RunConfig) Validate(c *config.Checker) {
+	c.OneOf("mode", r.Mode, Learning, Timing)
+	c.Require(r.Rounds >= 1, "rounds", r.Rounds, "must be at least 1")
+	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
+	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
+	c.Require(r.EvalTasks >= 0, "eval_tasks", r.EvalTasks, "must not be negative")
+	for i, name := range r.ClientMetrics {
+		c.OneOf(fmt.Sprintf("client_metrics[%d]", i), name, results.ClientMetricNames...)
+	}
+	c.Require(distinct(r.ClientMetrics), "client_metrics", r.ClientMetrics, "must hold every metric once")
+	c.Require(r.ClientsEvery >= 0, "clients_every", r.ClientsEvery, "must not be negative")
+	if r.EvalEvery >= 1 && r.ClientsEvery > 0 {
+		c.Require(r.ClientsEvery%r.EvalEvery == 0, "clients_every", r.ClientsEvery, fmt.Sprintf("must be a multiple of run.eval_every, which is %d", r.EvalEvery))
+		c.Require(len(r.ClientMetrics) > 0, "clients_every", r.ClientsEvery, "must be 0 without run.client_metrics")
+	}
+	c.Require(r.ThetaEvery >= 0, "theta_every", r.ThetaEvery, "must not be negative")
+	if r.StopAt.IsSet() {
+		r.StopAt.Check(c, "stop_at")
+	}
+	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
+	c.Require(r.ReportLast >= 1, "report_last", r.ReportLast, "must be at least 1")
+	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")
+	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")
+	c.OneOf("vary", string(r.Vary), string(results.VarySystem), string(results.VarySplit), string(results.VaryAll))
+	if r.Mode == Timing {
+		const want = " in mode \"timing\", which does not learn"
+		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
+		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
+		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
+		c.Require(!r.Model, "model", r.Model, "must be false"+want)
+		c.Require(len(r.ClientMetrics) == 0, "client_metrics", r.ClientMetrics, "must be empty"+want)
+		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
+	}
+	r.Targets.Check(c, "targets")
+}
+
+// checkMetrics reports targets that the data, the problem and the methods exclude: test
+// errors without test rows, shares above 1, a sub-optimality in stop_at without an optimum,
+// and metrics that no method can have. With declares, a method may declare further ones.
+func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) {
+	check := func(t results.Target, key string, during bool) {
+		statistic := s.checkStatistic(c, key+"."+t.Metric, t.Value, t.Metric, declares, during)
+		if !declares && !statistic && !s.declaresPrivate(t.Metric) {
+			t.CheckColumn(c, key)
+		}
+		if s.Data.Target != data.TargetReal {
+			t.CheckShare(c, key)
+		}
+		s.checkRows(c, key+"."+t.Metric, t.Value, t.Metric, declares)
+	}
+	r.checkClients(s, c)
+	for _, t := range r.Targets {
+		check(t, "targets", false)
+	}
+	check(r.StopAt, "stop_at", true)
+	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.HasReference(), "stop_at", r.StopAt.Value,
+		"must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is \"mlp\": without a reference optimum there is no sub-optimality to stop at")
+}
+
+// mostModel is the most bytes of a stored model.
+const mostModel = 1e9
+
+// ModelFits reports whether the model of some tasks with some values each may be stored.
+// want is the remedy if not.
+func ModelFits(tasks, values int) (want string, fits bool) {
+	bytes := 8 * float64(tasks) * float64(values)
+	return fmt.Sprintf("must be false: W of %d tasks x %d values takes %.3g GB, and at most 1 GB is stored for a run", tasks, values, bytes/1e9), bytes <= mostModel
+}
+
+// SyntheticShape returns the size of the models on generated data.
+func (s *Settings) SyntheticShape() mtl.Shape {
+	of := s.Data.Resolve().Synthetic
+	shape := mtl.Shape{Features: of.Features, Outputs: max(1, of.Classes), Hidden: s.Problem.Hidden}
+	if s.Data.Bias {
+		shape.Features++
+	}
+	return shape
+}
+
+// checkModel reports a model of generated data that is too large to store. It does not
+// read data files.
+func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
+	if !r.Model || s.Data.Source != data.SourceSynthetic {
+		return
+	}
+	tasks := s.Data.Resolve().Synthetic.Tasks
+	if s.Data.Pool {
+		tasks = 1
+	}
+	want, fits := ModelFits(tasks, s.SyntheticShape().Values())
+	c.Require(fits, "model", r.Model, want)
+}
+
+// distinct reports whether no value occurs twice.
+func distinct[T comparable](values []T) bool {
+	seen := make(map[T]bool, len(values))
+	for _, v := range values {
+		if seen[v] {
+			return false
+		}
+		seen[v] = true
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"fedsim/config"
+
+	"fedsim/scenarios"
+)
+
+// compiled returns the schema as a library understands it, which checks it
+// against the draft's own.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	var text bytes.Buffer
+	if err := WriteSchema(&text); err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft7) // so that it is $schema that says which one it is
+	if err := compiler.AddResource("fedsim.json", value); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile("fedsim.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.DraftVersion != 2020 {
+		t.Fatalf("draft %d, must be 2020", s.DraftVersion)
+	}
+	return s
+}
+
+// asJSON converts a scenario to what JSON decoders make of it.
+func asJSON(t *testing.T, source []byte) any {
+	t.Helper()
+	root, err := config.Parse("x.toml", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(root.Value())
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// Every shipped scenario passes, in its own form and with every default.
+func TestSchemaTakesShippedScenarios(t *testing.T) {
+	s := compiled(t)
+	for _, info := range scenarios.Shipped() {
+		source, _ := scenarios.Source(info.Name)
+		if err := s.Validate(asJSON(t, source)); err != nil {
+			t.Errorf("%s: %v", info.Name, err)
+		}
+		scenario, err := Load(info.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := scenario.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(asJSON(t, resolved)); err != nil {
+			t.Errorf("%s, resolved: %v", info.Name, err)
+		}
+	}
+}
+
+// What Parse takes, written in uncommon ways.
+func TestSchemaTakes(t *testing.T) {
+	s := compiled(t)
+	for name, source := range map[string]string{
+		"an integer for a number":      "[problem]\nlambda = 1\n" + mocha,
+		"an algorithm under a label":   "[methods.mine]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
+		"a label that is another's":    "[methods.mocha]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
+		"an empty name for none":       "[data]\npreset = \"\"\n[methods.mocha]\nprotocol = \"\"\n",
+		"settings in nested tables":    mocha + "[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { tasks = 4 }\n",
+		"settings in dotted keys":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, \"data.synthetic.tasks\" = 4, \"methods.mocha.options.epochs\" = 2 }\n",
+		"settings partly in both":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"data.synthetic\" = { tasks = 4 }, data = { \"synthetic.features\" = 3 } }\n",
+		"a sweep of a method's option": mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 2] }\n",
+		"a sweep of a list":            "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
+		"a sample":                     mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
+		"a tuning grid":                mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
+		"a table and no method":        "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { \"synthetic.tasks\" = 4 }, paper = { mtl = [1, 0.5] } }]\n",
+	} {
+		if _, err := Parse("x.toml", []byte(source), nil); err != nil {
+			t.Fatalf("%s: the example is wrong: %v", name, err)
+		}
+		if err := s.Validate(asJSON(t, []byte(source))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Parse also refuses the documents that the schema refuses.
+func TestSchemaRefuses(t *testing.T) {
+	s := compiled(t)
+	for _, c := range []struct{ name, source, at string }{
+		{"unknown table", "[fault]\n" + mocha, "/"},
+		{"unknown key", "[faults]\nNever = [0]\n" + mocha, "/faults"},
+		{"unknown key of a nested table", "[data.synthetic]\ntask = 3\n" + mocha, "/data/synthetic"},
+		{"text for a number", "[problem]\nlambda = \"much\"\n" + mocha, "/problem/lambda"},
+		{"fraction for an integer", "[run]\nrounds = 1.5\n" + mocha, "/run/rounds"},
+		{"text in a list of integers", "[run]\nseeds = [1, \"x\"]\n" + mocha, "/run/seeds/1"},
+		{"value for a table", "run = 5\n" + mocha, "/run"},
+		{"unknown name", "[network]\nprofile = \"5g\"\n" + mocha, "/network/profile"},
+		{"unknown preset", "[data]\npreset = \"iris\"\n" + mocha, "/data/preset"},
+		{"unknown fleet", "[fleet]\nname = \"toasters\"\n" + mocha, "/fleet/name"},
+		{"name with a space", "name = \"a b\"\n" + mocha, "/name"},
+		{"unknown algorithm", "[methods.mine]\nalgorithm = \"moca\"\n", "/methods/mine/algorithm"},
+		{"label that is no algorithm", "[methods.mine]\n", "/methods/mine"},
+		{"unknown protocol of a method", "[methods.mocha]\nprotocol = \"dead-line\"\n", "/methods/mocha/protocol"},
+		{"unknown option", "[methods.mocha]\noptions.epoch = 1\n", "/methods/mocha/options"},
+		{"option of another algorithm", "[methods.mine]\nalgorithm = \"mocha\"\noptions.theta = 0.5\n", "/methods/mine/options"},
+		{"unknown name of an option", "[methods.async-mocha]\noptions.damping = \"some\"\n", "/methods/async-mocha/options/damping"},
+		{"experiment without a name", mocha + "[[experiment]]\n", "/experiment/0"},
+		{"unknown key in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.round\" = 3 }\n", "/experiment/0/set"},
+		{"wrong type in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = \"3\" }\n", "/experiment/0/set/run.rounds"},
+		{"sweep over no list", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = 3 }\n", "/experiment/0/sweep/run.rounds"},
+		{"sweep over nothing", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [] }\n", "/experiment/0/sweep/run.rounds"},
+		{"sweep over unknown names", "[sweep]\nnetwork.profile = [\"3g\", \"5g\"]\n" + mocha, "/sweep/network/profile/1"},
+		{"value swept twice", "[sweep]\nrun.rounds = [3, 3]\n" + mocha, "/sweep/run/rounds"},
+		{"axis without points", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n", "/experiment/0/axis/0"},
+		{"point without a label", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ set = { \"run.rounds\" = 1 } }]\n", "/experiment/0/axis/0/points/0"},
+		{"sample without a size", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nranges.run.rounds = [1]\n", "/experiment/0/sample"},
+		{"unknown key of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.round = [1]\n", "/experiment/0/sample/ranges/run"},
+		{"range without an end", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1 }\n", "/experiment/0/sample/ranges/run/rounds"},
+		{"scale of a range", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1, max = 2, scale = \"ln\" }\n", "/experiment/0/sample/ranges/run/rounds/scale"},
+		{"tuning of no option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"epochs\" = [1]\n", "/experiment/0/tune/mocha"},
+		{"unknown axis of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.x = \"tme\"\n", "/experiment/0/figure/x"},
+		{"table without sets", "[[table]]\nname = \"a\"\n", "/table/0"},
+		{"unknown model of a table", "[[table]]\nname = \"a\"\nmodels = [\"lokal\"]\nset = [{ label = \"x\" }]\n", "/table/0/models/0"},
+		{"key of another table in a set of data", "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { rounds = 3 } }]\n", "/table/0/set/0/data"},
+		{"figure of a model without its error", "[[table]]\nname = \"a\"\nset = [{ label = \"x\", paper = { mtl = [1] } }]\n", "/table/0/set/0/paper/mtl"},
+	} {
+		if _, err := Parse("x.toml", []byte(c.source), nil); err == nil {
+			t.Errorf("%s: Parse takes it", c.name)
+		}
+		err := s.Validate(asJSON(t, []byte(c.source)))
+		wrong, ok := errors.AsType[*jsonschema.ValidationError](err)
+		if !ok {
+			t.Errorf("%s: the schema takes it (%v)", c.name, err)
+			continue
+		}
+		if !within(wrong, c.at) {
+			t.Errorf("%s: not at %s: %v", c.name, c.at, err)
+		}
+	}
+}
+
+// within reports whether an error, or one of its causes, is at the place.
+func within(e *jsonschema.ValidationError, at string) bool {
+	if "/"+strings.Join(e.InstanceLocation, "/") == at && len(e.Causes) == 0 {
+		return true
+	}
+	for _, cause := range e.Causes {
+		if within(cause, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// Every key of the reference is described where an editor looks for it.
+func TestSchemaDescribesEveryKey(t *testing.T) {
+	var text bytes.Buffer
+	if err := WriteSchema(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range referenceFields() {
+		quoted, err := json.Marshal(f.Doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted))
+		if !strings.Contains(text.String(), strings.Trim(plain, `"`)) {
+			t.Errorf("the schema does not describe %s", f.Key)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/algorithms/compress"
+	"fedsim/algorithms/privacy"
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/devices"
+	"fedsim/devices/fleets"
+	"fedsim/federation"
+	"fedsim/internal/traces"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+type (
+	// TracesConfig is the table [traces].
+	TracesConfig = traces.Config
+	// AvailabilityConfig generates when devices are available.
+	AvailabilityConfig = traces.AvailabilityConfig
+	// FadingConfig generates the rates of links over time.
+	FadingConfig = traces.FadingConfig
+)
+
+// Settings has everything that determines a run except its seed: a table of each package.
+type Settings struct {
+	Data        data.Config       `toml:"data" doc:"the federated data set"`
+	Problem     mtl.Config        `toml:"problem" doc:"the learning problem"`
+	Devices     devices.Config    `toml:"devices" doc:"the devices"`
+	Network     network.Config    `toml:"network" doc:"the links between server and devices"`
+	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
+	Faults      devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
+	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
+	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and devices, for methods that compress. What is decoded is what the receiver uses"`
+	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
+	Run         RunConfig         `toml:"run" doc:"length and measurements of a run"`
+	Methods     map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
+}
+
+// defaultSettings returns the settings with every default filled in and no methods.
+func defaultSettings() Settings {
+	return Settings{
+		Data:        data.Defaults(),
+		Problem:     mtl.Defaults(),
+		Devices:     devices.Defaults(),
+		Network:     network.Defaults(),
+		Fleet:       fleets.Defaults(),
+		Faults:      devices.DefaultFaults(),
+		Traces:      traces.Default(),
+		Federation:  federation.Defaults(),
+		Compression: compress.Defaults(),
+		Privacy:     privacy.Defaults(),
+		Run:         defaultRun(),
+	}
+}
+
+// decodeSettings decodes a tree of settings strictly, the options of each method
+// and model into the struct that it has for them.
+func decodeSettings(tree *config.Node) (Settings, config.Errors) {
+	settings := defaultSettings()
+	problems := config.Decode(tree, "", &settings)
+	problems.Merge(settings.resolve(tree))
+	return settings, problems
+}
+
+// resolve sets defaults and decodes options of settings from the tree.
+func (s *Settings) resolve(tree *config.Node) config.Errors {
+	problems := s.resolveMethods(tree)
+	problems.Merge(s.resolveModels(tree))
+	return problems
+}
+
+// resolveMethods sets defaults and decodes options of the methods.
+func (s *Settings) resolveMethods(tree *config.Node) config.Errors {
+	var problems config.Errors
+	for _, label := range s.labels() {
+		method := s.Methods[label]
+		problems.Merge(method.resolve(label, tree.Child("methods").Child(label), tree))
+		s.Methods[label] = method
+	}
+	c := config.NewChecker()
+	for _, label := range s.labels() {
+		s.Methods[label].checkProtocol(s.Federation, c.In("methods").In(label))
+	}
+	problems.AddFound(tree, c)
+	return problems
+}
+
+// validate checks every table of settings that were decoded from the tree.
+func (s *Settings) validate(tree *config.Node) config.Errors {
+	c := config.NewChecker()
+	if s.Run.Mode == Timing {
+		s.Data.ValidateSizes(c.In("data"))
+	} else {
+		s.Data.Validate(c.In("data"))
+	}
+	s.Problem.Validate(c.In("problem"))
+	s.Devices.Validate(c.In("devices"))
+	s.Network.Validate(c.In("network"))
+	s.Fleet.Validate(c.In("fleet"))
+	s.Fleet.CheckOthers(c, &s.Devices, &s.Network)
+	s.Faults.Validate(c.In("faults"))
+	s.Traces.Validate(c.In("traces"))
+	s.Federation.Validate(c.In("federation"))
+	s.Compression.Validate(c.In("compression"))
+	s.Privacy.Validate(c.In("privacy"))
+	s.Run.Validate(c.In("run"))
+	s.Federation.ValidateUse(c.In("federation"), s.protocols())
+	s.checkTarget(c)
+	s.checkScales(c)
+	s.checkExternal(c)
+	for _, label := range s.labels() {
+		m := s.Methods[label]
+		c.Require(s.Run.EvalTasks == 0 || !m.describe().Own, "run.eval_tasks", s.Run.EvalTasks, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
+	}
+	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.DevicesPerTask > 1)
+	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
+		"must be \"system\" or \"all\": all splits are the same without test rows, validation rows, skew and devices_per_task")
+	c.Require(s.Data.Resident || !s.Problem.HasReference() && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
+		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver uses every row too often to generate it again")
+	s.Run.checkMetrics(s, declares(tree.Child("methods"), s.labels()), c.In("run"))
+	s.Run.checkModel(s, c.In("run"))
+	for _, label := range s.labels() {
+		method := s.Methods[label]
+		method.validate(c.In("methods").In(label))
+	}
+	var problems config.Errors
+	problems.AddFound(tree, c)
+	return problems
+}
+
+// checkPersonal reports keys under which clients share tasks, for a method with a model for
+// each client.
+func (s *Settings) checkPersonal(c *config.Checker, method string) {
+	const otherwise = ", or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none"
+	c.Require(s.Data.DevicesPerTask <= 1, "devices_per_task", s.Data.DevicesPerTask, fmt.Sprintf("must be 1"+otherwise, method))
+	c.Require(!s.Data.Pool, "pool", s.Data.Pool, fmt.Sprintf("must be false"+otherwise, method))
+}
+
+// protocols returns the round protocols that the methods run under, that of
+// [federation] where there are no methods.
+func (s *Settings) protocols() []string {
+	var all []string
+	for _, label := range s.labels() {
+		if own := s.Methods[label].Protocol; own != "" {
+			all = append(all, own)
+		} else {
+			all = append(all, s.Federation.Protocol)
+		}
+	}
+	if len(all) == 0 {
+		all = []string{s.Federation.Protocol}
+	}
+	return all
+}
+
+// checkTarget reports a loss that does not accept the targets of the data.
+func (s *Settings) checkTarget(c *config.Checker) {
+	loss := s.Problem.Loss
+	if s.Data.Target != data.TargetReal || !slices.Contains(mtl.ScoreLosses(), loss) {
+		return
+	}
+	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
+		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
+}
+
+// checkScales reports scales of FLOPs and bytes where times depend on neither.
+func (s *Settings) checkScales(c *config.Checker) {
+	check := func(key string, scale float64) {
+		c.Require(scale == 1 || !s.Federation.Relative(), key, scale, "must be 1 with federation.cost = \"relative\" or \"authors\", whose times are not those of FLOPs and bytes")
+	}
+	check("devices.flops_scale", s.Devices.FLOPsScale)
+	check("network.bytes_scale", s.Network.BytesScale)
+}
+
+// checkExternal reports methods that need rows, and costs that need their size, of data
+// that a learner has.
+func (s *Settings) checkExternal(c *config.Checker) {
+	if s.Data.Source != data.SourceExternal {
+		return
+	}
+	features := s.Data.External.Features > 0
+	for _, label := range s.labels() {
+		m := s.Methods[label]
+		own := m.describe().Own
+		c.Require(own || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
+			"must be \"external\", or run.mode \"timing\": with data.source = \"external\" only learners have rows to learn from")
+		c.Require(features || own, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+	}
+	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0, "must be positive with federation.cost = \"relative\", which is relative to the work on a row")
+}
+
+// labels returns the labels of the methods in alphabetical order.
+func (s *Settings) labels() []string {
+	labels := make([]string, 0, len(s.Methods))
+	for label := range s.Methods {
+		labels = append(labels, label)
+	}
+	slices.Sort(labels)
+	return labels
+}

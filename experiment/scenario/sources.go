@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/data"
+)
+
+// DataSources describes the sources of the data of runs; missing: only those of generated
+// sets in place of missing files.
+func (s *Scenario) DataSources(missing bool) []string {
+	var all []string
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			of := j.Candidates[0].Settings.Data
+			if _, inPlaceOf := of.OrFallback(); missing && inPlaceOf == "" {
+				continue
+			}
+			if text := sourceOf(of); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// sourceOf describes the source of data.
+func sourceOf(c data.Config) string {
+	if made, inPlaceOf := c.OrFallback(); inPlaceOf != "" {
+		return sourceOf(made) + ", " + inPlaceOf
+	}
+	text := "generated"
+	switch {
+	case c.Source == data.SourceExternal:
+		return fmt.Sprintf("of the learner, %d clients", c.External.Clients)
+	case c.Source == data.SourceAlphaBeta:
+		text += ", synthetic(alpha, beta)"
+	case c.Source != data.SourceSynthetic:
+		text = c.Source + " " + c.Path
+		if c.Source == data.SourceCSV && data.GeneratedFile(c.Path) {
+			text += ", generated"
+		}
+	case c.Preset != "":
+		text += ", with the sizes of " + c.Preset
+	}
+	if c.Target == data.TargetReal {
+		text += ", real targets"
+	}
+	return text
+}
+
+// TableSources describes the sources of the data of tables, whose files may lie in a folder; empty:
+// none.
+func (s *Scenario) TableSources(folder string) ([]string, error) {
+	var all []string
+	for i := range s.Tables {
+		for k := range s.Tables[i].Sets {
+			set := &s.Tables[i].Sets[k]
+			from, err := set.Locate(folder)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fmt.Sprintf("%s: %s", set.Label, from.Text))
+		}
+	}
+	return all, nil
+}
