@@ -5,97 +5,152 @@ import (
 	"go/token"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// layers lists the packages of fedsim that each package may import. docs/architecture.md
-// gives the reasons.
-var layers = map[string]string{
-	"internal/atomicfile":        "",
-	"internal/checkpoint":        "internal/state",
-	"internal/child":             "internal/pipe internal/quote",
-	"internal/invariants":        "",
-	"internal/npy":               "",
-	"internal/elementary":        "",
-	"internal/hugepage":          "",
-	"internal/input":             "",
-	"internal/pipe":              "internal/quote",
-	"internal/quote":             "",
-	"internal/kernel":            "internal/rng",
-	"internal/lognormal":         "internal/elementary",
-	"internal/linalg":            "internal/elementary internal/kernel",
-	"internal/parallel":          "",
-	"internal/rng":               "internal/elementary",
-	"internal/state":             "",
-	"internal/licenses":          "",
-	"config":                     "internal/quote",
-	"engine":                     "internal/invariants",
-	"internal/registry":          "config",
-	"devices":                    "config engine internal/input internal/invariants internal/lognormal internal/registry internal/rng",
-	"network":                    "config internal/flows engine internal/lognormal internal/registry internal/rng",
-	"devices/fleets":             "config devices network internal/elementary internal/input internal/lognormal internal/rng internal/columns",
-	"internal/flows":             "config engine",
-	"internal/traces":            "config engine internal/columns internal/elementary internal/input internal/lognormal internal/quote internal/rng",
-	"data":                       "config internal/columns internal/elementary internal/hugepage internal/input internal/kernel internal/npy internal/quote internal/registry internal/rng internal/state",
-	"data/parquet":               "data internal/input internal/quote",
-	"mtl":                        "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/registry internal/rng internal/state",
-	"internal/crossval":          "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
-	"algorithms":                 "algorithms/compress algorithms/privacy config data mtl internal/elementary internal/kernel internal/parallel internal/registry internal/rng internal/state",
-	"algorithms/compress":        "config internal/kernel internal/rng",
-	"algorithms/privacy":         "config internal/elementary internal/rng internal/state",
-	"internal/external":          "algorithms config internal/child internal/pipe internal/quote mtl",
-	"internal/learnercheck":      "algorithms internal/external internal/quote internal/rng internal/state",
-	"results":                    "config internal/columns internal/state",
-	"results/rundir":             "config internal/atomicfile internal/input internal/npy internal/quote internal/state results",
-	"plots":                      "results internal/atomicfile",
-	"internal/analysis/compare":  "config results results/rundir internal/columns internal/rng",
-	"internal/analysis/fairness": "results internal/columns",
-	"clients":                    "config devices devices/fleets engine network internal/flows",
-	"internal/replay":            "algorithms mtl internal/rng internal/state",
-	"federation":                 "algorithms algorithms/compress algorithms/privacy clients config data devices devices/fleets engine mtl network results internal/elementary internal/parallel internal/registry internal/replay internal/rng internal/state",
-	"internal/analysis/timeline": "clients engine federation",
-	"internal/analysis/ledger":   "clients engine federation results",
-	"scenarios":                  "config",
-	"experiment/scenario":        "algorithms algorithms/compress internal/external algorithms/privacy config data devices federation devices/fleets mtl network results results/rundir internal/crossval internal/traces internal/elementary internal/input internal/rng scenarios",
-	"internal/analysis/explain":  "devices federation network results results/rundir experiment/scenario internal/columns",
-	"internal/report":            "internal/analysis/explain internal/analysis/fairness plots results results/rundir experiment/scenario internal/input",
-	"internal/report/serve":      "internal/clusters/work internal/report results results/rundir",
-	"internal/theory":            "mtl internal/elementary internal/kernel internal/linalg",
-	"experiment":                 "internal/theory algorithms internal/external config data devices engine federation internal/analysis/ledger mtl network results experiment/scenario internal/traces internal/checkpoint internal/elementary internal/parallel internal/replay internal/rng internal/state",
-	"experiment/into":            "config experiment internal/checkpoint internal/crossval internal/quote plots results results/rundir experiment/scenario",
-	"internal/clusters/submit":   "config internal/clusters/plan internal/clusters/work internal/child internal/input internal/quote",
-	"internal/clusters/plan":     "config experiment internal/atomicfile internal/input internal/crossval results/rundir experiment/scenario",
-	"internal/clusters/work":     "experiment internal/clusters/plan internal/atomicfile internal/input internal/quote internal/crossval results results/rundir experiment/scenario",
-	"internal/driven":            "internal/analysis/ledger clients engine experiment federation internal/checkpoint internal/pipe internal/quote internal/state results experiment/scenario",
+// basement is the last room on the map: packages under internal that have no place of their own.
+const basement = "internal/..."
+
+// rooms returns the places of packages on the map of docs/architecture.md, counted from the top
+// and within a row from left to right.
+func rooms(t *testing.T) map[string]int {
+	page := read(t, "docs/architecture.md")
+	places := map[string]int{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z]+[`/].*?) \\|").FindAllStringSubmatch(page, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			places[strings.Trim(name, "`")] = len(places)
+		}
+	}
+	if places[basement] != len(places)-1 || len(places) < 20 {
+		t.Fatalf("the map of docs/architecture.md has the rooms %v, but not %q at its end", places, basement)
+	}
+	return places
 }
 
-func TestImportsRunDownwards(t *testing.T) {
-	for name, allowed := range layers {
-		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Errorf("package %s has no files (%v)", name, err)
+// imported returns the packages of fedsim that the files of a package import, those of other
+// platforms and build tags, too, but not its tests.
+func imported(t *testing.T, name string) []string {
+	files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
 		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, i := range parsed.Imports {
-				path, err := strconv.Unquote(i.Path.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ours, ok := strings.CutPrefix(path, "fedsim/")
-				if ok && !strings.Contains(" "+allowed+" ", " "+ours+" ") {
-					t.Errorf("%s imports %s: %s may import %q", file, ours, name, allowed)
+			if ours, ok := strings.CutPrefix(path, "fedsim/"); ok && !slices.Contains(found, ours) {
+				found = append(found, ours)
+			}
+		}
+	}
+	return found
+}
+
+// imports returns what each package of the module imports of it.
+func imports(t *testing.T) map[string][]string {
+	list := exec.Command("go", "list", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Skipf("go list: %v", err) // no go command
+	}
+	found := map[string][]string{}
+	for path := range strings.FieldsSeq(string(out)) {
+		name := strings.TrimPrefix(path, "fedsim/")
+		found[name] = imported(t, name)
+	}
+	return found
+}
+
+// Every package has a room on the map of docs/architecture.md, and imports only rooms below its
+// own. Packages for tests, which end in "test", are imported by tests alone.
+func TestImportsRunDownwards(t *testing.T) {
+	t.Parallel()
+	places, packages := rooms(t), imports(t)
+	place := func(name string) int {
+		if at, ok := places[name]; ok {
+			return at
+		}
+		if !strings.HasPrefix(name, "internal/") {
+			t.Errorf("package %s has no row in the map of docs/architecture.md", name)
+		}
+		return places[basement]
+	}
+	for name, imported := range packages {
+		for _, below := range imported {
+			switch {
+			case strings.HasSuffix(name, "test"):
+			case strings.HasSuffix(below, "test"):
+				t.Errorf("%s imports %s, which is for tests", name, below)
+			case place(name) == places[basement] && place(below) == places[basement]:
+			case place(below) <= place(name):
+				t.Errorf("%s imports %s: the map of docs/architecture.md has %s above", name, below, below)
+			}
+		}
+		place(name)
+	}
+	for name := range places {
+		if _, ok := packages[name]; !ok && name != basement {
+			t.Errorf("the map of docs/architecture.md has a row for %s, which is no package", name)
+		}
+	}
+}
+
+// Mathematics never sees time, time never sees mathematics, not even through other packages, and
+// figures see results alone.
+func TestWhatPackagesNeverReach(t *testing.T) {
+	t.Parallel()
+	packages := imports(t)
+	var reach func(name string, reached map[string]bool)
+	reach = func(name string, reached map[string]bool) {
+		for _, below := range packages[name] {
+			if !reached[below] {
+				reached[below] = true
+				reach(below, reached)
+			}
+		}
+	}
+	in := func(names string) *regexp.Regexp { return regexp.MustCompile("^(" + names + ")(/|$)") }
+	const (
+		time = "engine|devices|network|clients|internal/flows|internal/traces"
+		math = "data|mtl|algorithms|internal/replay|internal/external|internal/theory|internal/crossval"
+	)
+	for _, rule := range []struct{ name, never *regexp.Regexp }{
+		{in(time), in(math)},
+		{in(math), in(time)},
+		{in(time + "|" + math), in("federation|experiment|results|plots|scenarios")},
+		{in("plots"), in(time + "|" + math + "|federation|experiment|scenarios|results/rundir")},
+	} {
+		found := 0
+		for name := range packages {
+			if !rule.name.MatchString(name) {
+				continue
+			}
+			found++
+			reached := map[string]bool{}
+			reach(name, reached)
+			for below := range reached {
+				if rule.never.MatchString(below) {
+					t.Errorf("%s reaches %s by its imports", name, below)
 				}
 			}
+		}
+		if found == 0 {
+			t.Errorf("no package is %s", rule.name)
 		}
 	}
 }
