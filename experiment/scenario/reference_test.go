@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,11 +130,18 @@ paper = { mtl = [0.46, 0.11] }                      # published mean and standar
 its data sets.
 `
 
-// writeReference writes docs/scenarios.md.
+// writeReference writes docs/scenarios.md. An option that several methods take with the same meaning is listed once.
 func writeReference(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(introduction)
+	shared, started := sharedOptions(), false
 	for _, s := range sections() {
+		method := strings.Contains(s.heading, "] of algorithm ")
+		if method && !started {
+			started = true
+			b.WriteString("\n## Options of several methods\n\n`methods.<label>.options` of the methods that name them below.\n\n")
+			writeFields(b, shared)
+		}
 		fmt.Fprintf(b, "\n## %s\n\n", strings.ReplaceAll(s.heading, "<label>", `\<label\>`))
 		if s.doc != "" {
 			fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(s.doc[:1])+s.doc[1:])
@@ -142,20 +150,80 @@ func writeReference(w io.Writer) error {
 			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n", false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
 			continue
 		}
-		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
-		for _, f := range s.fields {
-			value := ""
-			if f.Default != "" {
-				value = "`" + f.Default + "`"
+		own := s.fields
+		if method {
+			own = nil
+			var names []string
+			for _, f := range s.fields {
+				if slices.ContainsFunc(shared, func(other config.Field) bool { return sameOption(f, other) }) {
+					names = append(names, "`"+f.Key[strings.LastIndexByte(f.Key, '.')+1:]+"`")
+				} else {
+					own = append(own, f)
+				}
 			}
-			doc := f.Doc
-			if f.Unit != "" {
-				doc += " (" + f.Unit + ")"
+			if len(names) > 0 {
+				fmt.Fprintf(b, "[Shared options](#options-of-several-methods): %s.\n", strings.Join(names, ", "))
 			}
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.Key, f.Type, cell(value), cell(doc))
+			if len(names) > 0 && len(own) > 0 {
+				b.WriteByte('\n')
+			}
 		}
+		writeFields(b, own)
 	}
 	return b.Flush()
+}
+
+// writeFields writes keys as a table in Markdown, nothing for no keys.
+func writeFields(b *bufio.Writer, fields []config.Field) {
+	if len(fields) > 0 {
+		b.WriteString("| key | type, default | meaning |\n|---|---|---|\n")
+	}
+	for _, f := range fields {
+		kind := f.Type
+		if f.Default != "" {
+			kind += " `" + f.Default + "`"
+		}
+		doc := f.Doc
+		if f.Unit != "" {
+			doc += " (" + f.Unit + ")"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Key, cell(kind), cell(doc))
+	}
+}
+
+// sharedOptions returns the options that at least three methods take with the same type, default and
+// meaning. Of several meanings of a key it has the most frequent one.
+func sharedOptions() []config.Field {
+	var all, shared []config.Field
+	for _, s := range sections() {
+		if strings.Contains(s.heading, "] of algorithm ") {
+			all = append(all, s.fields...)
+		}
+	}
+	count := func(f config.Field) int {
+		n := 0
+		for _, other := range all {
+			if sameOption(f, other) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, f := range all {
+		i := slices.IndexFunc(shared, func(other config.Field) bool { return other.Key == f.Key })
+		switch {
+		case i < 0 && count(f) >= 3:
+			shared = append(shared, f)
+		case i >= 0 && count(f) > count(shared[i]):
+			shared[i] = f
+		}
+	}
+	return shared
+}
+
+// sameOption tells whether two options are described alike.
+func sameOption(a, b config.Field) bool {
+	return a.Key == b.Key && a.Type == b.Type && a.Default == b.Default && a.Doc == b.Doc && a.Unit == b.Unit
 }
 
 // cell writes text so that it stays within a cell of a table.
