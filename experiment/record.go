@@ -6,7 +6,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/analysis/ledger"
+	"fedsim/internal/record/ledger"
 	"fedsim/mtl"
 	"fedsim/results"
 )

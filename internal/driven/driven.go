@@ -20,8 +20,8 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/analysis/ledger"
 	"fedsim/internal/pipe"
+	"fedsim/internal/record/ledger"
 	"fedsim/results"
 )
 

@@ -10,8 +10,8 @@ import (
 	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/record/timeline"
 	"fedsim/plots"
 )
 

@@ -16,8 +16,8 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/analysis/timeline"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/record/timeline"
 	"fedsim/plots"
 )
 
