@@ -6,86 +6,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
-	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/network"
 )
-
-// The cost models: how bytes and FLOPs become time.
-const (
-	// Physical takes rates from the profiles of devices and links.
-	Physical = "physical"
-	// Relative gives every transfer the same length, whatever its bytes: half of
-	// the link profile's relative cost, times the time that Setup.PassFLOPs take
-	// client 0.
-	Relative = "relative"
-	// Authors gives every transfer half of the link profile's relative cost in
-	// milliseconds, and every computation the length of SetComputeTime.
-	Authors = "authors"
-)
-
-// MaxClients is the largest number of clients: the engine numbers them and as many hubs
-// in 26 bits.
-const MaxClients = engine.MaxDevices / 2
-
-// Setup describes the simulated clients of a run. Every table must have passed its
-// Validate. Clients are numbered from 0.
-type Setup struct {
-	Clients int     // how many there are
-	Rows    []int32 // rows of data of each, which a fleet may depend on; nil: not known
-
-	Devices devices.Config
-	Network network.Config
-	Faults  devices.Faults
-	Fleet   *fleets.Fleet // classes of devices and links; nil: what Devices and Network say
-
-	Availability devices.Availability     // when clients are available; nil: always
-	Speed        devices.Speed            // how fast processors are as time passes; nil: always the same
-	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
-	Bandwidth    network.Bandwidth        // the rates of links as time passes; nil: always the same
-
-	Cost       string            // Physical, Relative or Authors; empty: Physical
-	PassFLOPs  float64           // work that Relative measures transfers by
-	LeastFLOPs float64           // a computation takes at least the time of so many
-	Model      func(t int) int   // the model, from 0 on, that messages to and from a client carry; nil: one for all
-	NoMessages bool              // attempts are computations alone: transfers take no time, no energy and no bytes, and are never lost
-	RoundTrips int               // of messages that an attempt takes besides one: each transfer has its latency so many times more
-	HubRounds  int               // how often a hub asks its clients before it reports, for times that are expected; 0: once
-	Due        bool              // keep when responses are expected; see Clients.Due
-	Ahead      func([]int32)     // called with clients whose events come next, to read their state into caches; nil: not called
-	GiveUp     func() (end bool) // asked in loops that may not end: whether to end them; nil: never
-
-	Seed  uint64
-	Queue string        // event queue, by name; empty: the engine's default
-	Hooks *engine.Hooks // nil: none
-
-	Journal Journal // hears what clients do; nil: none
-}
-
-// flows reports whether transfers share links or have rates that change.
-func (s *Setup) flows() bool {
-	return !s.NoMessages && (s.Network.SharesLinks() || s.Network.TCPSlowStart || s.Bandwidth != nil)
-}
-
-// physical reports whether transfers and computations take what profiles say.
-func (s *Setup) physical() bool { return s.Cost == "" || s.Cost == Physical }
-
-// Validate reports settings that exclude each other. Its keys are those of a scenario.
-func (s *Setup) Validate(c *config.Checker) {
-	physical := s.physical()
-	c.Require(physical || !s.flows(), "federation.cost", s.Cost,
-		"must be \"physical\" where transfers share links, start slowly or have rates that change: under others their lengths are given")
-	c.Require(s.Fleet == nil || physical, "federation.cost", s.Cost,
-		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
-	if size := s.Network.HubSize; size > 0 {
-		c.Require(size <= s.Clients, "network.hub_size", size, fmt.Sprintf("must be at most %d, the number of devices", s.Clients))
-		c.Require(s.Fleet == nil, "network.hub_size", size, "must be 0 with a fleet, whose classes have links of their own")
-		c.Require(!s.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or have rates that change")
-		c.Require(physical, "federation.cost", s.Cost, "must be \"physical\" with network.hub_size: under others there is one transfer each way")
-	}
-	c.Require(!s.NoMessages || s.Network.HubSize == 0, "network.hub_size", s.Network.HubSize, "must be 0 for a method without messages: hubs have nothing to pass on")
-	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW, "must be positive: a trace or a model says when chargers are plugged in")
-}
 
 // Listener hears of the changes of clients. Functions that are nil hear nothing. They
 // are called at the instant of the change and after it, and may start and cancel attempts

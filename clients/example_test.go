@@ -11,10 +11,10 @@ import (
 // Three clients are asked at once for the same work. The faults say that client 1 never
 // responds; the others take one second to download, compute and upload.
 func Example() {
-	s := clients.Setup{
+	s := clients.Setup{System: clients.System{
 		Clients: 3,
 		Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-	}
+	}}
 	s.Devices.ClockGHz, s.Devices.FlopsPerCycle = 1, 2 // 2e9 FLOP/s
 	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms = 8, 8, 0
 	s.Faults.Never, s.Faults.DropPhase = []int{1}, devices.AtStart

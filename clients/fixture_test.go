@@ -12,7 +12,9 @@ const idleW = 0.5
 // setup returns clients on mains whose processors do 1000 FLOP/s and whose links carry
 // 10^6 bit/s each way with a round trip of 10 ms. Nothing fails. change may be nil.
 func setup(n int, change func(*Setup)) Setup {
-	s := Setup{Clients: n, Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 3}
+	s := Setup{System: System{
+		Clients: n, Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 3,
+	}}
 	d, l := &s.Devices, &s.Network
 	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, idleW, 2, devices.Mains
 	l.DownlinkMbps, l.UplinkMbps, l.RTTms = 1, 1, 10

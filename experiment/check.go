@@ -70,11 +70,10 @@ func (c *check) deadline(run *scenario.Run) error {
 	if err != nil {
 		return nil // the run says so
 	}
-	size := sized.size(s.Data.DevicesPerTask, s.Problem.Hidden)
-	if c.devices += size.Devices; c.devices > mostChecked {
+	if c.devices += len(sized.rows); c.devices > mostChecked {
 		return nil
 	}
-	setup, err := c.prepare.system(run, size)
+	setup, err := c.prepare.server(run, sized)
 	if err != nil {
 		return nil // likewise, of files of traces
 	}

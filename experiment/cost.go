@@ -79,7 +79,8 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 	if err != nil {
 		return q, err
 	}
-	shape := mtl.Shape{Features: sized.features, Outputs: sized.outputs, Hidden: s.Problem.Hidden}
+	shape := sized.shape
+	shape.Hidden = s.Problem.Hidden
 	perTask := max(1, s.Data.DevicesPerTask)
 	tasks, rows := len(sized.rows), 0.0
 	for _, n := range sized.rows {

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
@@ -62,12 +63,12 @@ func (r *runner) run(run *scenario.Run, plan federation.Plan, rec *record) (out 
 	}
 	setup.Plan = plan
 	setup.Plan.Optimum, setup.Plan.Constant = p.optimum, p.constant
-	about := run.Describe(setup.Size.Shape)
+	about := run.Describe(setup.Shape)
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Plan.Solution = p.solution
 	}
 	if rec != nil {
-		setup.Journal = r.journal(rec, run, setup.Size.Devices)
+		setup.Journal = r.journal(rec, run, setup.Clients)
 	}
 	var saved *runCheckpoint
 	if shared == nil && run.Settings.Run.Mode == scenario.Learning {
@@ -135,22 +136,17 @@ func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*federatio
 	if s.Run.Model && about.Own {
 		return nil, nil, config.Problem{Key: "run.model", Value: true, Want: "must be false: " + factory.Name + " has no linear model to write"}
 	}
-	var size federation.Size
 	var shared *recording
 	if s.Run.Mode == scenario.Timing {
-		size = p.size(s.Data.DevicesPerTask, s.Problem.Hidden)
 		factory = factory.Timed()
-	} else if p.problem == nil {
-		size = p.size(1, mtl.Widths{})
-	} else {
-		size.Devices = p.problem.Devices()
+	} else if p.problem != nil {
 		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
 		if err := r.prepare.fits(p.problem, about.Model.Count(p.problem.Tasks()), s.Run.Outer); err != nil {
 			return nil, nil, err
 		}
-		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, size.Devices) {
+		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, len(p.rows)) {
 			var err error
 			if shared, err = r.record(run, p, factory); err != nil {
 				return nil, nil, err
@@ -160,32 +156,48 @@ func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*federatio
 			}
 		}
 	}
-	setup, err := r.prepare.system(run, size)
+	setup, err := r.prepare.server(run, p)
 	if err != nil {
 		return nil, nil, err
+	}
+	if s.Run.Mode == scenario.Learning && p.problem == nil {
+		setup.Shape.Hidden = mtl.Widths{} // the learner has a model of its own
 	}
 	setup.Problem, setup.Coupling, setup.Factory, setup.Options = p.problem, p.coupling, factory, run.Options
 	setup.Pool, setup.Queue = r.pool, r.options.Queue
 	return setup, shared, nil
 }
 
-// system returns the setup of the server, devices, links, faults and traces of a run,
-// without its method.
-func (p *preparer) system(run *scenario.Run, size federation.Size) (*federation.Setup, error) {
+// server returns the setup of the server of a run and of its system, without its method.
+func (p *preparer) server(run *scenario.Run, of *prepared) (*federation.Setup, error) {
 	s := &run.Settings
-	setup := &federation.Setup{
-		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
-		Size: size, Seed: run.System, Compression: &s.Compression,
-	}
-	if s.Privacy.On() {
-		setup.Privacy = &s.Privacy
-	}
-	sets, err := p.tracesOf(&s.Traces)
+	system, err := p.system(run, of.rows)
 	if err != nil {
 		return nil, err
 	}
-	follow(setup, s.Traces.Source(sets, run.System, size.Devices))
-	return setup, model(setup, s)
+	setup := &federation.Setup{
+		System: system, Config: s.Federation, Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.DevicesPerTask,
+	}
+	setup.Shape.Hidden = s.Problem.Hidden
+	if s.Privacy.On() {
+		setup.Privacy = &s.Privacy
+	}
+	return setup, nil
+}
+
+// system returns the system of a run: its devices and links with their traces and models.
+func (p *preparer) system(run *scenario.Run, rows []int32) (clients.System, error) {
+	s := &run.Settings
+	system := clients.System{
+		Clients: len(rows), Rows: rows, Seed: run.System,
+		Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
+	}
+	sets, err := p.tracesOf(&s.Traces)
+	if err != nil {
+		return system, err
+	}
+	follow(&system, s.Traces.Source(sets, run.System, len(rows)))
+	return system, model(&system, s)
 }
 
 // resultOf returns what results say of a run before it starts.
@@ -229,12 +241,12 @@ func Driven(ctx context.Context, run *scenario.Run) (*federation.Setup, results.
 	if err != nil {
 		return nil, about, err
 	}
-	setup, err := p.system(run, sized.size(run.Settings.Data.DevicesPerTask, run.Settings.Problem.Hidden))
+	setup, err := p.server(run, sized)
 	return setup, about, err
 }
 
 // follow sets the traces of a run.
-func follow(s *federation.Setup, recorded *traces.Combined) {
+func follow(s *clients.System, recorded *traces.Combined) {
 	have := recorded.Kinds()
 	s.TraceSpan = recorded.Span()
 	if have.Has(traces.Available) {

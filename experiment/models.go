@@ -4,25 +4,25 @@ import (
 	"errors"
 	"fmt"
 
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
 	"fedsim/network"
 )
 
 // model sets the models of devices and links of a run, combined with its traces. Speeds
 // multiply. A device is available if both model and traces have it available. A link model
 // receives the rate of the traces. Charging has one source only.
-func model(s *federation.Setup, settings *scenario.Settings) error {
+func model(s *clients.System, settings *scenario.Settings) error {
 	if err := modelDevices(s, &settings.Devices); err != nil {
 		return err
 	}
 	return modelLinks(s, &settings.Network)
 }
 
-func modelDevices(s *federation.Setup, c *devices.Config) error {
+func modelDevices(s *clients.System, c *devices.Config) error {
 	if c.Model == "" {
 		return nil
 	}
@@ -30,7 +30,7 @@ func modelDevices(s *federation.Setup, c *devices.Config) error {
 	if !ok {
 		return fmt.Errorf("device model %q is not registered", c.Model)
 	}
-	m, err := factory.New(devices.ModelSetup{Devices: s.Size.Devices, Seed: s.Seed}, c.Options.(config.Options))
+	m, err := factory.New(devices.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
 	if err != nil {
 		return fmt.Errorf("starting device model %s: %w", c.Model, err)
 	}
@@ -52,7 +52,7 @@ func modelDevices(s *federation.Setup, c *devices.Config) error {
 	return nil
 }
 
-func modelLinks(s *federation.Setup, c *network.Config) error {
+func modelLinks(s *clients.System, c *network.Config) error {
 	if c.Model == "" {
 		return nil
 	}
@@ -60,7 +60,7 @@ func modelLinks(s *federation.Setup, c *network.Config) error {
 	if !ok {
 		return fmt.Errorf("link model %q is not registered", c.Model)
 	}
-	m, err := factory.New(network.ModelSetup{Devices: s.Size.Devices, Seed: s.Seed}, c.Options.(config.Options))
+	m, err := factory.New(network.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
 	if err == nil && m == nil {
 		err = errors.New("it returned no model")
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
@@ -26,10 +24,9 @@ type prepared struct {
 	optimum    float64 // P*; NaN: no reference optimum
 	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
-	solution   *data.Matrix // W at the optimum; nil: there is no reference
-	rows       []int32      // by device, in timing mode and of data that a learner has: problem is nil
-	features   int
-	outputs    int
+	solution   *data.Matrix     // W at the optimum; nil: there is no reference
+	rows       []int32          // by client
+	shape      mtl.Shape        // of a task's model, without hidden layers where problem is nil
 	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
 }
@@ -113,14 +110,9 @@ func (p *preparer) sizesOf(of data.Config) (*prepared, error) {
 	return p.sizes.get(of, func() (*prepared, error) {
 		return parallel.Await(p.ctx, func() (*prepared, error) {
 			rows, features, outputs, err := data.Sizes(of)
-			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features, outputs: outputs}, err
+			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, shape: mtl.Shape{Features: features, Outputs: outputs}}, err
 		})
 	})
-}
-
-// size returns the sizes of data without a problem, and of models with hidden layers.
-func (p *prepared) size(perTask int, hidden mtl.Widths) federation.Size {
-	return federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Shape: mtl.Shape{Features: p.features, Outputs: p.outputs, Hidden: hidden}, PerTask: perTask}
 }
 
 // split returns the data of a run. It rejects a file whose rows have changed since the

@@ -15,7 +15,7 @@ func (f *Federation) chargeAuthors() {
 			steps = float64(f.devices[t].steps)
 		}
 		if f.traits.ChargedPasses > 0 {
-			steps = f.traits.ChargedPasses * float64(f.setup.Size.MinRows)
+			steps = f.traits.ChargedPasses * float64(f.minRows)
 		}
 		total += steps
 		most = max(most, steps)

@@ -46,7 +46,7 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 				}
 				twin.Begin()
 				for k := range f.devices {
-					limit := f.part.steps(k, f.setup.Size.Rows, algorithms.NoLimit)
+					limit := f.part.steps(k, f.setup.Rows, algorithms.NoLimit)
 					uneven = uneven || limit < algorithms.NoLimit
 					twin.Solve(algorithms.Request{Device: k, Round: h, Steps: limit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
 				}

@@ -3,6 +3,7 @@ package federation_test
 import (
 	"fmt"
 
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
@@ -14,8 +15,11 @@ import (
 // takes them, and closes the round.
 func ExampleSession() {
 	s := federation.Setup{
-		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: federation.Size{Devices: 3, MinRows: 1, Rows: []int32{1, 1, 1}, Shape: mtl.Shape{Features: 1, Outputs: 1}},
+		System: clients.System{
+			Clients: 3, Rows: []int32{1, 1, 1},
+			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		},
+		Config: federation.Defaults(), Shape: mtl.Shape{Features: 1, Outputs: 1},
 	}
 	s.Devices.ClockGHz, s.Devices.FlopsPerCycle = 1, 2 // 2e9 FLOP/s
 	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms = 8, 8, 0

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/mtl"
@@ -19,9 +20,13 @@ func Example() {
 	fedavg, _ := algorithms.Lookup("fedavg")
 	rows := []int32{100, 200, 300, 400}
 	s := federation.Setup{
-		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		System: clients.System{
+			Clients: len(rows), Rows: rows,
+			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		},
+		Config:  federation.Defaults(),
 		Plan:    federation.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
-		Size:    federation.Size{Devices: len(rows), MinRows: 100, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}},
+		Shape:   mtl.Shape{Features: 50, Outputs: 1},
 		Factory: fedavg.Timed(), Options: fedavg.Options(),
 		Pool: mtl.NewPool(0),
 	}

@@ -63,6 +63,7 @@ type Federation struct {
 	late      lateUpdates
 	workload  algorithms.Workload // of the method
 	usual     int                 // numbers of a usual message, of a method that counts in them
+	minRows   int                 // n_min, the number of rows of the smallest client
 
 	round   int // rounds before this one, over all outer iterations
 	outer   int
@@ -121,9 +122,9 @@ type energyCount struct {
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
 	if p := s.Problem; p != nil {
-		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Shape: p.Shape()}
+		s.Clients, s.Rows, s.Shape, s.PerTask = p.Devices(), p.RowCounts(), p.Shape(), 0
 	}
-	n := s.Size.Devices
+	n := s.Clients
 	if n > clients.MaxClients {
 		return nil, config.Problem{Key: "data.synthetic.tasks", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", clients.MaxClients)}
 	}
@@ -146,12 +147,12 @@ func New(s Setup) (*Federation, error) {
 	}
 	f := &Federation{
 		setup: s, method: method, named: named, coupling: s.Coupling,
-		traits:  s.Config.Traits(),
+		traits: s.Config.Traits(), minRows: s.MinRows(),
 		devices: make([]device, n), workload: method.About.Work,
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
 	}
-	f.usual = f.workload.MessageValues(s.Size.Shape.Values())
+	f.usual = f.workload.MessageValues(s.Shape.Values())
 	wanted, asked := s.Config.Sizes(n)
 	f.private = s.newPrivate(asked)
 	f.named = append(f.named, f.private.metrics()...)
@@ -221,13 +222,9 @@ func New(s Setup) (*Federation, error) {
 func (f *Federation) clientsSetup() clients.Setup {
 	s := &f.setup
 	c := clients.Setup{
-		Clients: s.Size.Devices, Rows: s.Size.Rows,
-		Devices: s.Devices, Network: s.Network, Faults: s.Faults, Fleet: s.Fleet,
-		Availability: s.Availability, Speed: s.Speed, Charging: s.Charging, Bandwidth: s.Bandwidth,
-		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * s.Size.Shape.StepFLOPs(),
-		LeastFLOPs: f.leastFLOPs(),
-		Model:      f.sentAs, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
-		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
+		System: s.System,
+		Cost:   s.Config.Cost, PassFLOPs: float64(f.minRows) * s.Shape.StepFLOPs(), LeastFLOPs: f.leastFLOPs(),
+		Model: f.sentAs, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 	}
 	c.HubRounds, c.NoMessages = f.method.About.HubRounds, f.method.About.Messages.None
 	if s.Privacy.Secure() {
@@ -255,10 +252,10 @@ func (f *Federation) check() error {
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), about)
 	f.setup.Config.ValidateCompression(c, f.setup.Compression, f.setup.Privacy, f.setup.Network.HubSize, f.learns(), about)
-	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
+	c.Require(!needs.AllClients || f.selection.asked == f.setup.Clients, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	loss, model := "", mtl.ModelLinear
-	if f.setup.Size.Shape.Hidden != (mtl.Widths{}) {
+	if f.setup.Shape.Hidden != (mtl.Widths{}) {
 		model = mtl.ModelMLP
 	}
 	if p := f.setup.Problem; p != nil {
@@ -510,18 +507,18 @@ func (f *Federation) evaluates() bool { return f.method.About.Evaluated == algor
 
 // flopsOf returns the FLOPs of so many steps of client t.
 func (f *Federation) flopsOf(t, steps int) float64 {
-	return f.workload.Of(int(f.setup.Size.Rows[t]), steps)
+	return f.workload.Of(int(f.setup.Rows[t]), steps)
 }
 
 // leastFLOPs returns the work whose time the protocol charges to every client: that of the
 // steps that it charges, on the client where they take the most.
 func (f *Federation) leastFLOPs() float64 {
-	steps := f.traits.ChargedPasses * float64(f.setup.Size.MinRows)
+	steps := f.traits.ChargedPasses * float64(f.minRows)
 	if steps == 0 || f.workload.FLOPs == nil {
 		return steps * f.workload.StepFLOPs
 	}
 	most := 0.0
-	for t := range f.setup.Size.Rows {
+	for t := range f.setup.Rows {
 		most = max(most, f.flopsOf(t, max(1, int(steps))))
 	}
 	return most
@@ -529,9 +526,9 @@ func (f *Federation) leastFLOPs() float64 {
 
 // newMethod starts the method under a coupling.
 func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
-	cohort, _ := s.Config.Sizes(s.Size.Devices)
+	cohort, _ := s.Config.Sizes(s.Clients)
 	return s.Factory.Start(algorithms.Setup{
-		Rows: s.Size.Rows, Shape: s.Size.Shape, Seed: s.Seed,
+		Rows: s.Rows, Shape: s.Shape, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Solution: s.Plan.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
 		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
 		Privacy: s.Privacy, Cohort: cohort,

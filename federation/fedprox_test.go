@@ -9,10 +9,8 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/devices"
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
-	"fedsim/network"
 )
 
 var fedProxSets = flag.Int("fedprox", 0, "data sets of each cell of the FedProx table, such as 10; 0: one cell alone")
@@ -71,9 +69,8 @@ func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accura
 	problem := mtl.Defaults()
 	problem.Loss, problem.Regularizer = mtl.LossSoftmax, mtl.RegIndependent
 	s := Setup{
-		Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		System: system(seed), Config: Defaults(), Pool: parallel.NewPool(0),
 		Plan: Plan{Outer: 1, Rounds: rounds, EvalEvery: rounds, Optimum: math.NaN(), ClientMetrics: []string{"accuracy", "loss"}},
-		Seed: seed, Pool: parallel.NewPool(0),
 	}
 	if s.Problem, err = mtl.NewProblem(problem, *split); err != nil {
 		t.Fatal(err)

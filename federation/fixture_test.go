@@ -84,6 +84,13 @@ const (
 
 var sizes = []int{12, 31, 8, 20, 9, 40, 15}
 
+// system returns a system with the default tables and without clients.
+func system(seed uint64) clients.System {
+	return clients.System{
+		Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: seed,
+	}
+}
+
 // world returns the setup of a method under a protocol without failures. change may be
 // nil.
 func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
@@ -93,9 +100,9 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		t.Fatalf("%q is not registered", method)
 	}
 	s := Setup{
-		Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		System: system(testSeed), Config: Defaults(),
 		Plan:    Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
-		Factory: factory, Options: factory.Options(), Seed: testSeed, Pool: parallel.NewPool(2),
+		Factory: factory, Options: factory.Options(), Pool: parallel.NewPool(2),
 	}
 	s.Config.Protocol = protocol
 	if protocol == Deadline {

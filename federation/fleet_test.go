@@ -70,7 +70,7 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 				s.Network.ServerDownMbps = 1e6
 			}
 		})
-		machines, _ := s.Fleet.Assemble(len(sizes), s.Size.Rows, s.Seed)
+		machines, _ := s.Fleet.Assemble(len(sizes), s.Rows, s.Seed)
 		var f *Federation
 		computed, seen := map[int]float64{}, 0
 		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
@@ -122,7 +122,7 @@ func TestMixedEnergyIsConserved(t *testing.T) {
 			s.Network.Radio, s.Plan.Rounds = network.RadioStates, 20
 			s.Devices.ChargeW, s.Devices.ChargeDelayS = 3, 1
 		})
-		machines, _ := s.Fleet.Assemble(len(sizes), s.Size.Rows, s.Seed)
+		machines, _ := s.Fleet.Assemble(len(sizes), s.Rows, s.Seed)
 		var f *Federation
 		died := map[int32]bool{}
 		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {

@@ -84,7 +84,7 @@ func TestAHubsMessageCarriesAModelForEachTask(t *testing.T) {
 		})
 		if c.timed {
 			rows := s.Problem.RowCounts()
-			s.Size = Size{Devices: len(rows), MinRows: 8, Rows: rows, Shape: mtl.Shape{Features: features, Outputs: 1}, PerTask: 2}
+			s.Clients, s.Rows, s.Shape, s.PerTask = len(rows), rows, mtl.Shape{Features: features, Outputs: 1}, 2
 			s = timedOn(s)
 			c.models = 2 + 2 + 1
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -105,9 +104,9 @@ func (a *angles) State(c *algorithms.Coder) {
 func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 	t.Helper()
 	s := world(t, "mb-sgd", protocol, change)
-	s.Size = Size{Devices: len(sizes), MinRows: slices.Min(sizes), Shape: mtl.Shape{Features: 1, Outputs: 1}}
+	s.Clients, s.Shape = len(sizes), mtl.Shape{Features: 1, Outputs: 1}
 	for _, n := range sizes {
-		s.Size.Rows = append(s.Size.Rows, int32(n))
+		s.Rows = append(s.Rows, int32(n))
 	}
 	s.Problem, s.Coupling = nil, nil
 	s.Factory = algorithms.Factory{Name: "angles",

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"testing"
 
+	"fedsim/clients"
 	"fedsim/config"
-	"fedsim/engine"
 )
 
 // More devices than the engine can number are refused, before anything is made of them.
 func TestTooManyDevicesAreRefused(t *testing.T) {
-	_, err := New(Setup{Size: Size{Devices: engine.MaxDevices/2 + 1}})
+	_, err := New(Setup{System: clients.System{Clients: clients.MaxClients + 1}})
 	if p, ok := errors.AsType[config.Problem](err); !ok || p.Key != "data.synthetic.tasks" {
 		t.Errorf("%v", err)
 	}

@@ -20,7 +20,7 @@ func deepWorld(t *testing.T, method, protocol string, workers int, change func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Problem, s.Pool, s.Size = p, parallel.NewPool(workers), Size{}
+	s.Problem, s.Pool = p, parallel.NewPool(workers)
 	if s.Coupling, err = p.Regularizer.Start(s.Pool, p.Tasks()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestNetworksInAFederation(t *testing.T) {
 					t.Errorf("%d workers: other bits than with one", workers)
 				}
 				d := float64(s.Problem.Features())
-				if want := int(5*(d+1) + 6); s.Problem.Values() != want || f.setup.Size.Shape.Values() != want {
+				if want := int(5*(d+1) + 6); s.Problem.Values() != want || f.setup.Shape.Values() != want {
 					t.Errorf("%d values, want %d", s.Problem.Values(), want)
 				}
 			}

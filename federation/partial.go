@@ -42,7 +42,7 @@ func (f *Config) validatePartial(c *config.Checker, method *algorithms.Descripti
 
 func newPartialWork(f *Federation) *partialWork {
 	s := &f.setup
-	n := s.Size.Devices
+	n := s.Clients
 	p := &partialWork{
 		all: int(f.workload.Epochs), epochs: make([]int32, n), round: -1,
 		refused: s.Config.Partial == Drop, lowest: newSelection(f, s.Seed, 0, n),

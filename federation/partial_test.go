@@ -259,8 +259,8 @@ func TestSessionsHavePartialWork(t *testing.T) {
 		s := timed(t, stragglers(t, "fedavg", WaitForAll, 0.5, partial, func(s *Setup) { s.Config.Clients = 5 }))
 		want := recordRun(t, s)
 		ses := sessionOf(t, s, nil)
-		bytes := ses.f.clients.MessageBytes(s.Size.Shape.Values())
-		load := s.Factory.Describe(s.Options, s.Size.Shape).Work
+		bytes := ses.f.clients.MessageBytes(s.Shape.Values())
+		load := s.Factory.Describe(s.Options, s.Shape).Work
 		for h := range s.Plan.Rounds {
 			early := []Message{{ID: 1 << 40, Device: 0}}
 			if _, err := ses.Send(h+1, Train, early); err == nil {

@@ -30,7 +30,7 @@ func (s *Setup) newPrivate(asked int) *private {
 	if !s.Privacy.On() {
 		return nil
 	}
-	p := &private{config: s.Privacy, exchange: s.Privacy.Exchange(asked), values: s.Size.Shape.Values()}
+	p := &private{config: s.Privacy, exchange: s.Privacy.Exchange(asked), values: s.Shape.Values()}
 	if p.config.Differential() && p.config.Noise > 0 {
 		p.accountant = privacy.NewAccountant(p.config.Delta, p.config.Accounting)
 	}

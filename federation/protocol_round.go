@@ -78,7 +78,7 @@ func (r *Round) History(client int32) History {
 }
 
 // MinRows returns the rows of the smallest task.
-func (r *Round) MinRows() int { return r.f.setup.Size.MinRows }
+func (r *Round) MinRows() int { return r.f.minRows }
 
 // Stream returns the random numbers that a protocol has for a client in this round: the
 // same whenever it is called.
@@ -99,8 +99,8 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 		short := f.clients.State(client).Downlink.Seconds() + float64(f.clients.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
 	}
-	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Size.Shape.Values()) - f.method.About.Messages.FLOPs
-	return f.workload.Within(int(f.setup.Size.Rows[client]), flops)
+	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Shape.Values()) - f.method.About.Messages.FLOPs
+	return f.workload.Within(int(f.setup.Rows[client]), flops)
 }
 
 // EndAt ends the round at an instant, behind what else happens then. It is called at

@@ -87,14 +87,14 @@ func valuesOf(fits *mtl.Fits, name string) []float64 {
 // setClients adds values by client to a round.
 func (f *Federation) setClients(r *results.Round, values []results.ClientMetric) error {
 	r.Client = f.client
-	return r.SetClients(f.named, f.setup.Size.Rows, values)
+	return r.SetClients(f.named, f.setup.Rows, values)
 }
 
 // client returns what is known of client t besides its metrics. No event and no random draw
 // depends on it.
 func (f *Federation) client(t int) results.ClientFacts {
 	facts := results.ClientFacts{Class: f.clients.Class(t), Updates: int(f.updates[t]), ComputeS: math.NaN(), TransferS: math.NaN()}
-	if flops := f.flopsOf(t, int(f.setup.Size.Rows[t])); flops > 0 {
+	if flops := f.flopsOf(t, int(f.setup.Rows[t])); flops > 0 {
 		facts.ComputeS = f.clients.UsualCompute(t, flops).Seconds()
 	}
 	if down, up := f.usualBytesOf(t); down > 0 || up > 0 {

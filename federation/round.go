@@ -234,7 +234,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 	if budget := f.budget(t); budget < unlimited {
 		steps = int(budget)
 	}
-	steps = f.part.steps(t, f.setup.Size.Rows, steps)
+	steps = f.part.steps(t, f.setup.Rows, steps)
 	return algorithms.Request{Device: t, Round: f.localRound(t), Steps: steps, Worker: worker, Stream: f.stream(t), Halt: f.watchdog.halt}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 	"fedsim/mtl"
-	"fedsim/network"
 )
 
 // BenchmarkSelection measures a round of each selector alone: of 10^6 clients three in four
@@ -26,11 +25,11 @@ func BenchmarkSelection(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			factory, _ := algorithms.Lookup("fedavg")
 			s := Setup{
-				Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-				Plan: Plan{Outer: 1, Rounds: 1}, Factory: factory, Options: factory.Options(), Seed: testSeed, Pool: parallel.NewPool(2),
+				System: system(testSeed), Config: Defaults(),
+				Plan: Plan{Outer: 1, Rounds: 1}, Factory: factory, Options: factory.Options(), Pool: parallel.NewPool(2),
 			}
 			s.Devices.Spread, s.Devices.SpreadWidth, s.Devices.BatteryWh = devices.LogNormal, 1, batteryNone
-			s.Size = Size{Devices: n, MinRows: 10, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}}
+			s.Clients, s.Rows, s.Shape = n, rows, mtl.Shape{Features: 50, Outputs: 1}
 			s = timedOn(s)
 			f := start(b, s)
 			s.Config.Clients = asked

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/elementary"
@@ -44,7 +45,7 @@ func figure(t *testing.T, s string) float64 {
 // the reports.
 func seen(rows []int32, declared SelectorFactory) *Selection {
 	declared.History = true
-	f := &Federation{setup: Setup{Size: Size{Devices: len(rows), Rows: rows}, Pool: parallel.NewPool(2)}}
+	f := &Federation{setup: Setup{System: clients.System{Clients: len(rows), Rows: rows}, Pool: parallel.NewPool(2)}}
 	f.reports = newReports(len(rows), declared)
 	f.selection = newSelection(f, testSeed, len(rows), len(rows))
 	f.selection.declared = declared

@@ -111,7 +111,7 @@ func (s *Selection) Available() []int32 {
 func (s *Selection) Owes(client int32) bool { return s.f.devices[client].chosen }
 
 // Rows returns the number of training rows of a client.
-func (s *Selection) Rows(client int32) int { return int(s.f.setup.Size.Rows[client]) }
+func (s *Selection) Rows(client int32) int { return int(s.f.setup.Rows[client]) }
 
 // ExpectedResponse returns how long a client usually takes to receive the model, pass
 // once over its rows, and send its response. Jitter, drops and the traces of a run do

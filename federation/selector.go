@@ -81,7 +81,7 @@ func SelectorNames() []string { return selectors.Names() }
 // newSelector builds the selector of a run that asks size of its clients in a round;
 // nil when it asks all of them.
 func (s *Setup) newSelector(size int) (Selector, error) {
-	if size == s.Size.Devices {
+	if size == s.Clients {
 		return nil, nil
 	}
 	factory, options, ok := s.Config.selector()
@@ -89,7 +89,7 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 		return nil, fmt.Errorf("selector %q is not registered", s.Config.Selection)
 	}
 	selector, err := factory.New(SelectorSetup{
-		Clients: s.Size.Devices, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS),
+		Clients: s.Clients, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS),
 	}, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting selector %s: %w", factory.Name, err)
@@ -118,7 +118,7 @@ func (f *Federation) checkSelection(c *config.Checker) {
 	if !ok {
 		return
 	}
-	if asked, n := f.selection.asked, f.setup.Size.Devices; factory.Candidates {
+	if asked, n := f.selection.asked, f.setup.Clients; factory.Candidates {
 		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
 	}
@@ -158,7 +158,7 @@ func (f *Federation) usualWork() func(t int32) float64 {
 	}
 	beside := f.exchangeFLOPs(f.usual) + f.method.About.Messages.FLOPs
 	return func(t int32) float64 {
-		rows := int(f.setup.Size.Rows[t])
+		rows := int(f.setup.Rows[t])
 		n := steps(rows, algorithms.NoLimit)
 		if n == algorithms.NoLimit {
 			n = rows
@@ -171,5 +171,5 @@ func (f *Federation) usualWork() func(t int32) float64 {
 // to its response, with one pass over its rows.
 func (f *Federation) expectedResponse(t int) engine.Time {
 	down, up := f.usualBytes(t)
-	return f.clients.ExpectedResponse(t, down, f.flopsOf(t, int(f.setup.Size.Rows[t])), up)
+	return f.clients.ExpectedResponse(t, down, f.flopsOf(t, int(f.setup.Rows[t])), up)
 }

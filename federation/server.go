@@ -32,7 +32,7 @@ func (f *Federation) sentAs(t int) int {
 	case f.setup.Problem != nil:
 		return f.setup.Problem.TaskOf(t)
 	default:
-		return t / max(1, f.setup.Size.PerTask)
+		return t / max(1, f.setup.PerTask)
 	}
 }
 

@@ -216,7 +216,7 @@ func (m *errand) ended() bool { return m.state >= responded }
 
 // NewSession prepares a session. Its errors are those of [New].
 func NewSession(s SessionSetup) (*Session, error) {
-	n := s.Size.Devices
+	n := s.Clients
 	ses := &Session{limit: engine.Never,
 		detect: engine.FromSeconds(s.Config.DetectS), policy: !s.Config.Traits().Continuous,
 		ids: map[int64]int32{}, at: make([]int32, n), last: make([]int32, n), answer: make([]int64, n), sizes: make([][2]float64, n),

@@ -4,19 +4,17 @@ import (
 	"fmt"
 	"testing"
 
-	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/mtl"
-	"fedsim/network"
 )
 
 // lte returns a session of n devices on LTE and on mains.
 func lte(t testing.TB, n int) *Session {
 	t.Helper()
 	s := Setup{
-		Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: Size{Devices: n, MinRows: 1, Rows: make([]int32, n), Shape: mtl.Shape{Features: 1, Outputs: 1}}, Seed: testSeed,
+		System: system(testSeed), Config: Defaults(), Shape: mtl.Shape{Features: 1, Outputs: 1},
 	}
+	s.Clients, s.Rows = n, make([]int32, n)
 	s.Devices.BatteryWh = batteryNone
 	ses, err := NewSession(SessionSetup{Setup: s})
 	if err != nil {

@@ -35,7 +35,7 @@ func selfDriven(t testing.TB, ses *Session, s Setup, want recorded, round int) r
 		}
 		taken = responseIDs(notices)
 	}
-	needed, _ := s.Config.Sizes(s.Size.Devices)
+	needed, _ := s.Config.Sizes(s.Clients)
 	for ended := 0; s.Config.Protocol == First && len(taken) < needed && ended < len(ids); {
 		notices, end, err := ses.Wait(ids, ended+1, engine.Never, nil)
 		if err != nil || end > EndedCount {

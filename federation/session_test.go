@@ -56,7 +56,7 @@ func (r recorder) Solve(q algorithms.Request) algorithms.Work {
 // sessionOf returns a session in the world of a setup.
 func sessionOf(t testing.TB, s Setup, events *[]engine.Event) *Session {
 	t.Helper()
-	step := s.Factory.Describe(s.Options, s.Size.Shape).Work.StepFLOPs
+	step := s.Factory.Describe(s.Options, s.Shape).Work.StepFLOPs
 	if events != nil {
 		s.Hooks = &engine.Hooks{Fired: func(e engine.Event) { *events = append(*events, e) }}
 	}

@@ -6,45 +6,31 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
+	"fedsim/clients"
 	"fedsim/data"
-	"fedsim/devices"
-	"fedsim/devices/fleets"
-	"fedsim/engine"
 	"fedsim/mtl"
-	"fedsim/network"
 	"fedsim/results"
 )
 
-// Setup describes a federation. Every table must have passed its Validate.
+// Setup describes a federation: the system that it runs on, the server's rules, and what is
+// learned. Every table must have passed its Validate.
 type Setup struct {
-	Config  Config
-	Devices devices.Config
-	Network network.Config
-	Fleet   *fleets.Fleet // classes of devices and links; nil: as Devices and Network say
-	Faults  devices.Faults
-	Plan    Plan
+	clients.System // Problem sets Clients and Rows, if there is one
 
-	Availability devices.Availability     // nil: devices are always available
-	Bandwidth    network.Bandwidth        // nil: links have their usual rates
-	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
-	Speed        devices.Speed            // nil: processors have their usual speed
-	TraceSpan    engine.Time              // length of the longest trace from a file; 0: none
+	Config      Config
+	Compression *compress.Config // of messages; nil: none
+	Privacy     *privacy.Config  // nil: nothing protects updates
+	Journal     Journal          // nil: none
 
+	Shape   mtl.Shape // the shape of a task's model; set by Problem, if there is one
+	PerTask int       // the number of devices that share each task, in the order of their numbers; 0: one. A Problem has its own
+
+	Plan     Plan
 	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
-	Size     Size         // set by Problem, if there is one
 	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
 	Factory  algorithms.Factory
-	Privacy  *privacy.Config // nil: nothing protects updates
 	Options  algorithms.Options
-
-	Compression *compress.Config // of messages; nil: none
-
-	Seed  uint64
-	Pool  *algorithms.Pool
-	Queue string        // event queue, by name; empty: the engine's default
-	Hooks *engine.Hooks // nil: none
-
-	Journal Journal // nil: none
+	Pool     *algorithms.Pool
 
 	// Checkpoint is called after every round, and may Save the run. nil: there are no
 	// checkpoints.
@@ -53,15 +39,6 @@ type Setup struct {
 
 	anyDeadline bool     // deadlines that no device can meet are accepted, to see that none does
 	session     *Session // another program drives this run; nil: the plan does
-}
-
-// Size is the size of a problem, on which times depend.
-type Size struct {
-	Devices int
-	MinRows int       // n_min, the rows of the smallest device
-	Rows    []int32   // of each device
-	Shape   mtl.Shape // of a task's model
-	PerTask int       // devices that share each task, in the order of their numbers; 0: one. A Problem has its own
 }
 
 // Plan is the length of a run.

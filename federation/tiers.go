@@ -30,7 +30,7 @@ func (f *Federation) newTiers() *tiers {
 	if rounds == 0 || s.Network.HubSize == 0 {
 		return nil
 	}
-	n := s.Size.Devices
+	n := s.Clients
 	return &tiers{
 		rounds: rounds,
 		done:   make([]int32, s.Network.Hubs(n)), work: make([]bool, n), gave: make([]bool, n),

@@ -20,7 +20,7 @@ func timed(t testing.TB, s Setup) Setup {
 	for k := range rows {
 		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
 	}
-	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Rows: rows, Shape: s.Problem.Shape()}
+	s.Clients, s.Rows, s.Shape = len(rows), rows, s.Problem.Shape()
 	return timedOn(s)
 }
 
@@ -120,7 +120,7 @@ func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 			change(s)
 		}
 	})
-	s.Size = Size{Devices: n, MinRows: 20, Rows: rows, Shape: mtl.Shape{Features: 30, Outputs: 1}}
+	s.Clients, s.Rows, s.Shape = n, rows, mtl.Shape{Features: 30, Outputs: 1}
 	f := start(t, timedOn(s))
 	f.clients.Begin()
 	return f

@@ -437,7 +437,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 		return err
 	}
 	about.Metrics = declared
-	s.run, s.devices, s.training = about, setup.Size.Devices, setup.Size.Rows
+	s.run, s.devices, s.training = about, setup.Clients, setup.Rows
 	var journals []federation.Journal
 	if journal := s.directory.Options.Journal; journal != nil {
 		if j := journal(s.directory.Run, s.devices); j != nil {

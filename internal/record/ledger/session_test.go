@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
@@ -14,17 +15,20 @@ import (
 
 // Rows of a session add up to its rounds, whether the driver ends them or a protocol does.
 func TestRowsOfASessionAddUp(t *testing.T) {
-	const clients = 12
+	const n = 12
 	s := federation.Setup{
-		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: federation.Size{Devices: clients, MinRows: 1, Rows: make([]int32, clients), Shape: mtl.Shape{Features: 1, Outputs: 1}}, Seed: 5,
+		System: clients.System{
+			Clients: n, Rows: make([]int32, n), Seed: 5,
+			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		},
+		Config: federation.Defaults(), Shape: mtl.Shape{Features: 1, Outputs: 1},
 	}
 	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = federation.Deadline, 3, 1
 	s.Config.ServerGFLOPS = 1e-3
 	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
 	var rows []results.DeviceRow
-	ledger := New(clients, func(r []results.DeviceRow) error {
+	ledger := New(n, func(r []results.DeviceRow) error {
 		rows = append(rows[:0], r...)
 		return nil
 	})
@@ -37,7 +41,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 	id, before := int64(0), 0.0
 	for round := 1; round <= 20; round++ {
 		var all []federation.Message
-		for device := range clients {
+		for device := range n {
 			id++
 			all = append(all, federation.Message{ID: id, Device: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
 		}

@@ -151,9 +151,12 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) federation.Set
 		t.Fatalf("no algorithm %q", method)
 	}
 	s := federation.Setup{
-		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		System: clients.System{
+			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 5,
+		},
+		Config:  federation.Defaults(),
 		Plan:    federation.Plan{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
-		Problem: p, Factory: factory, Options: factory.Options(), Seed: 5, Pool: parallel.NewPool(2),
+		Problem: p, Factory: factory, Options: factory.Options(), Pool: parallel.NewPool(2),
 	}
 	s.Config.Protocol = protocol
 	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == federation.Deadline {
