@@ -16,7 +16,7 @@ const (
 // CoCoAOptions are the settings of CoCoA.
 type CoCoAOptions struct {
 	Theta      float64 `toml:"theta" doc:"accuracy every device must reach on its subproblem in every round: 0 exact, 1 no progress"`
-	Stop       string  `toml:"stop" doc:"the quantity that must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which a device can compute itself and which costs half a local pass each time. Late in a run the bound is far above theta_t^h, and devices work until max_epochs"`
+	Stop       string  `toml:"stop" doc:"the quantity that must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which costs half a local pass each time and late in a run is far above theta_t^h"`
 	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: a device exceeds the necessary work by at most this"`
 	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a device in a round; summary and runs.csv count the updates that ended there short of theta"`
 }

@@ -38,7 +38,7 @@ type Config struct {
 	PowerProfile  string  `toml:"power_profile" doc:"an Android power_profile.xml; its clocks, processor and radio powers and battery override the profile's; empty: none"`
 	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor at its fastest frequency step; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
-	FLOPsScale    float64 `toml:"flops_scale" doc:"how many FLOPs each FLOP of local work stands for: a small model takes the time and the energy of one that is so many times as large. Results count the FLOPs of the model that runs. Needs federation.cost = \"physical\""`
+	FLOPsScale    float64 `toml:"flops_scale" doc:"how many FLOPs each FLOP of local work stands for in times and energy, as of a larger model; results count those of the model that runs. Needs federation.cost = \"physical\""`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
 	ComputeW      float64 `toml:"compute_w" doc:"power when computing at the fastest frequency step, in watts; 0: the profile's"`
 	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`

@@ -31,7 +31,7 @@ const (
 // Config is the table [problem] of a scenario: loss, regularizer and the
 // constants of the dual method.
 type Config struct {
-	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md): some take real targets, all others the labels -1 and +1; or a loss of your own (docs/plugins.md). With several classes a loss of one score is one-vs-rest: a row has its sum over the classes, with the label +1 for its own. \"softmax\" is of all scores of a row, for primal methods only"`
+	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md), or a loss of your own (docs/plugins.md). With several classes a loss of one score is one-vs-rest; \"softmax\" is of all scores of a row, for primal methods only"`
 	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), or \"mlp\" (a network with hidden layers, for primal methods: docs/models.md). An mlp has no reference optimum"`
 	Hidden         Widths  `toml:"hidden" doc:"widths of the one or two hidden layers of \"mlp\", such as [64]; its units are ReLU, with biases"`
 	Smoothing      float64 `toml:"smoothing" doc:"gamma of losses with a smoothed kink; \"smoothed-hinge\": the width of the interval of margins over which it is smoothed; the loss is (1/gamma)-smooth"`
@@ -48,7 +48,7 @@ type Config struct {
 	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob) and of \"graphical\" (eq. graph1)"`
 	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5); for \"probabilistic\" and \"clustered\" on more than 20000 tasks only \"spectral\", since the others sum over all pairs"`
 	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
-	OmegaUpdate    string  `toml:"omega_update" doc:"floor of Omega from one update to the next: \"alternating\" (the paper's alternation: omega_floor after every update) or \"annealed\" (omega_decay to the power of the number of updates so far, and omega_floor at least). With more tasks than features the alternation of \"probabilistic\" ends above the joint optimum, which annealing approaches"`
+	OmegaUpdate    string  `toml:"omega_update" doc:"floor of Omega from one update to the next: \"alternating\" (omega_floor after every update, as in the paper) or \"annealed\" (omega_decay to the power of the number of updates so far, and omega_floor at least), which approaches the joint optimum of \"probabilistic\" with more tasks than features"`
 	OmegaDecay     float64 `toml:"omega_decay" doc:"ratio of the floors of two updates under omega_update = \"annealed\": closer to 1 takes more outer iterations and ends closer to the joint optimum"`
 	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update; Omega stays positive definite and its trace is unchanged"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, in no virtual time; the run then starts at alpha = 0"`

@@ -27,7 +27,7 @@ type Config struct {
 
 	Radio string `toml:"radio" doc:"when a device's radio draws power: \"active\" (while it sends or receives, at the link's rate, and during latency) or \"states\" (at the actual rate of the transfer, and also during promotion, which delays a transfer of a sleeping radio, and during the tail states after a transfer)"`
 
-	HubSize    int     `toml:"hub_size" doc:"number of consecutive devices that share a hub, as wearables share a phone; 0: no hubs. The links above then belong to the hubs. A hub receives one message for all its participating devices and forwards it over a short link to each. It combines their responses and sends them together once no further response can arrive. A message carries one model per task of those devices. The results count the bytes between server and hubs. A device pays the energy of its short link; hubs run on mains"`
+	HubSize    int     `toml:"hub_size" doc:"number of consecutive devices that share a hub, as wearables share a phone; 0: no hubs. The links above then belong to the hubs. A hub receives one message for all its participating devices, forwards it over a short link to each, and sends their responses together once no further one can arrive. Results count the bytes between server and hubs. A device pays the energy of its short link; hubs run on mains"`
 	HubProfile string  `toml:"hub_profile" doc:"kind of the short links between hubs and devices, as for profile, without jitter and losses; requires hub_size"`
 	HubMbps    float64 `toml:"hub_mbps" doc:"rate of a short link each way, in 10^6 bit/s; -1: hub_profile's"`
 	HubRTTms   float64 `toml:"hub_rtt_ms" doc:"round trip time of a short link in milliseconds; -1: hub_profile's"`
@@ -37,7 +37,7 @@ type Config struct {
 	RushToH   float64 `toml:"rush_to_h" doc:"hour of the day at which the capacity is restored"`
 	RushShare float64 `toml:"rush_share" doc:"share of their capacity that the shared links have between these hours; 1: all of it"`
 
-	BytesScale           float64 `toml:"bytes_scale" doc:"how many bytes each byte of a message stands for, of its header, too: messages of a small model take the time and the energy of those of one that is so many times as large. Results count the bytes of the model that runs. Needs federation.cost = \"physical\""`
+	BytesScale           float64 `toml:"bytes_scale" doc:"how many bytes each byte of a message, header included, stands for in times and energy, as of a larger model; results count those of the model that runs. Needs federation.cost = \"physical\""`
 	HeaderBytes          int     `toml:"header_bytes" doc:"bytes of a message in addition to its values"`
 	PayloadBytesPerValue int     `toml:"payload_bytes_per_value" doc:"bytes per value in a message: 4 or 8"`
 

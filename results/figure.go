@@ -19,13 +19,13 @@ type Figure struct {
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
 	X        string  `toml:"x" doc:"horizontal axis: time_s, round, or an amount of rounds.csv, cumulated (flops, bytes_down, bytes_up, energy_j), or epsilon (privacy.mechanism)"`
-	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error, test_error or validation_error (root mean square errors for real targets), train_accuracy, test_accuracy or validation_accuracy (1 minus the error, for classes), a statistic over clients (such as test_error_worst10; needs run.client_metrics and run.clients_every), a metric that a learner declares (such as test_loss), a count of rounds.csv (such as participants, dropped or late: devices in a round), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
+	Y        string  `toml:"y" doc:"vertical axis: a metric as in run.stop_at, a count of rounds.csv (such as participants, dropped or late: clients in a round), or theta (accuracy of the local solves: median over clients and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
 	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis, noted in the figure; 0: all data"`
 	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data. The figure notes data below it"`
 	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data. The figure notes data above it"`
-	Limits   bool    `toml:"limits" doc:"a thin dashed line for each line of the figure: y of the model at the optimum of its problem, mean over seeds, where there is a reference optimum (problem.optimum_sweeps). For errors and their statistics over clients (tuning.md)"`
+	Limits   bool    `toml:"limits" doc:"a thin dashed line for each line of the figure: y of the model at the optimum of its problem, mean over seeds (docs/tuning.md). For errors and their statistics over clients"`
 	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in a separate color; empty: none"`
 }
 

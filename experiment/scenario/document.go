@@ -26,7 +26,7 @@ type experimentTable struct {
 	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs all combinations"`
 	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
 	Sample      *config.Node            `toml:"sample" doc:"points drawn from ranges of keys, an axis of the grid beside the others"`
-	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run under the first seed, or several (experiment.tuning.seeds); the one with the least virtual time to the target runs under all seeds"`
+	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run; the one with the least virtual time to the target runs under all seeds (docs/tuning.md)"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
 	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`
 	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
@@ -47,8 +47,8 @@ type pointTable struct {
 // Tuning sets how the candidates of a tuned method are compared.
 type Tuning struct {
 	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { validation_error = 0.07 }; a target on test rows is possible, and the results say so"`
-	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds (all, where there are fewer); the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose: one has few validation rows"`
-	Refit  bool           `toml:"refit" doc:"the runs of winners train on the validation rows, too (data.validation_fraction): these rows choose the options, and are then no loss. Methods that are not tuned train on them as well"`
+	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds; the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose"`
+	Refit  bool           `toml:"refit" doc:"all methods of the experiment train on the validation rows, too, after these have chosen the options"`
 	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 

@@ -22,7 +22,7 @@ type Method struct {
 	// Options is a pointer to the options struct of the algorithm.
 	Options any `toml:"options" doc:"the options of the algorithm"`
 
-	Command   []string `toml:"command,omitempty" doc:"algorithm \"external\": the program of the learner and its arguments. Files beside the scenario are found there (not for a command from --set); a program without a folder is also searched in PATH. It must answer as docs/learner-protocol.md says"`
+	Command   []string `toml:"command,omitempty" doc:"algorithm \"external\": the program of the learner and its arguments (docs/learner-protocol.md). Files beside the scenario are found there (not for a command from --set); a program without a folder is also searched in PATH"`
 	TimeoutS  float64  `toml:"timeout_s,omitzero" doc:"algorithm \"external\": longest time for an answer of the learner, in seconds of real time; 0: no limit"`
 	Processes int      `toml:"processes,omitzero" doc:"algorithm \"external\": number of processes for all runs of the method; a process then serves several runs at once. 0: one for each run under way"`
 }

@@ -68,8 +68,8 @@ const introduction = `# Scenario files
 
 <!-- Generated from the schema by "go test ./experiment/scenario -run Reference -update"; do not edit. -->
 
-A scenario is a TOML file with tables of settings and experiments that vary them. Every key has a
-default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
+For who looks up a key: the form of a scenario, then every key with its type, default and meaning. A
+scenario is a TOML file with tables of settings and experiments that vary them. Every key has a default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
 any key; the value is TOML or a bare word.
 
 ` + "```toml" + `
@@ -139,7 +139,7 @@ func writeReference(w io.Writer) error {
 		method := strings.Contains(s.heading, "] of algorithm ")
 		if method && !started {
 			started = true
-			b.WriteString("\n## Options of several methods\n\n`methods.<label>.options` of the methods that name them below.\n\n")
+			b.WriteString("\n## Options of several methods\n\nThe methods below name those that they take.\n\n")
 			writeFields(b, shared)
 		}
 		fmt.Fprintf(b, "\n## %s\n\n", strings.ReplaceAll(s.heading, "<label>", `\<label\>`))
@@ -152,19 +152,11 @@ func writeReference(w io.Writer) error {
 		}
 		own := s.fields
 		if method {
-			own = nil
-			var names []string
-			for _, f := range s.fields {
-				if slices.ContainsFunc(shared, func(other config.Field) bool { return sameOption(f, other) }) {
-					names = append(names, "`"+f.Key[strings.LastIndexByte(f.Key, '.')+1:]+"`")
-				} else {
-					own = append(own, f)
-				}
+			var names string
+			if names, own = divideOptions(s.fields, shared); names != "" {
+				fmt.Fprintf(b, "[Shared options](#options-of-several-methods): %s.\n", names)
 			}
-			if len(names) > 0 {
-				fmt.Fprintf(b, "[Shared options](#options-of-several-methods): %s.\n", strings.Join(names, ", "))
-			}
-			if len(names) > 0 && len(own) > 0 {
+			if names != "" && len(own) > 0 {
 				b.WriteByte('\n')
 			}
 		}
@@ -173,21 +165,18 @@ func writeReference(w io.Writer) error {
 	return b.Flush()
 }
 
-// writeFields writes keys as a table in Markdown, nothing for no keys.
+// writeFields writes a line for each key: its type, default and meaning.
 func writeFields(b *bufio.Writer, fields []config.Field) {
-	if len(fields) > 0 {
-		b.WriteString("| key | type, default | meaning |\n|---|---|---|\n")
-	}
 	for _, f := range fields {
 		kind := f.Type
 		if f.Default != "" {
-			kind += " `" + f.Default + "`"
+			kind += ", `" + f.Default + "`"
 		}
 		doc := f.Doc
 		if f.Unit != "" {
 			doc += " (" + f.Unit + ")"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Key, cell(kind), cell(doc))
+		fmt.Fprintf(b, "- `%s` (%s): %s\n", f.Key, kind, withoutTags(doc))
 	}
 }
 
@@ -221,12 +210,40 @@ func sharedOptions() []config.Field {
 	return shared
 }
 
+// divideOptions returns the names of the options of a method that are shared, and its other options. Of
+// four names or more that follow each other in shared it gives the first and the last.
+func divideOptions(fields, shared []config.Field) (names string, own []config.Field) {
+	var places []int
+	for _, f := range fields {
+		if i := slices.IndexFunc(shared, func(other config.Field) bool { return sameOption(f, other) }); i >= 0 {
+			places = append(places, i)
+		} else {
+			own = append(own, f)
+		}
+	}
+	name := func(i int) string { return "`" + shared[i].Key[strings.LastIndexByte(shared[i].Key, '.')+1:] + "`" }
+	var list []string
+	for i := 0; i < len(places); i++ {
+		last := i
+		for last+1 < len(places) && places[last+1] == places[last]+1 {
+			last++
+		}
+		if last-i < 3 {
+			list = append(list, name(places[i]))
+			continue
+		}
+		list = append(list, name(places[i])+" to "+name(places[last]))
+		i = last
+	}
+	return strings.Join(list, ", "), own
+}
+
 // sameOption tells whether two options are described alike.
 func sameOption(a, b config.Field) bool {
 	return a.Key == b.Key && a.Type == b.Type && a.Default == b.Default && a.Doc == b.Doc && a.Unit == b.Unit
 }
 
-// cell writes text so that it stays within a cell of a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", `\<`, "\n", " ").Replace(text)
+// withoutTags writes text so that Markdown takes none of it for HTML.
+func withoutTags(text string) string {
+	return strings.NewReplacer("<", `\<`, "\n", " ").Replace(text)
 }

@@ -34,7 +34,7 @@ type sampleTable struct {
 	Size   int          `toml:"size" doc:"number of points, which all differ, from 1 to 10,000; required"`
 	Seed   uint64       `toml:"seed" doc:"seed of the points; it differs from the seeds of runs. The values of a key depend on the seed, the size and the key's own range"`
 	Points []int        `toml:"points" doc:"numbers of the points that run, from 1, such as [3, 7]; empty: all"`
-	Ranges *config.Node `toml:"ranges" doc:"by settings key, a range such as { min = 1e-4, max = 1.0, scale = \"log\" }, or a list of values with equal probabilities. scale is \"linear\" (default) or \"log\". A key of type integer takes whole numbers from min to max, and so does any key with whole = true. Other values are rounded to 4 digits, or to as many as keep them in their part of the range"`
+	Ranges *config.Node `toml:"ranges" doc:"by settings key, a range such as { min = 1e-4, max = 1.0, scale = \"log\" }, or a list of values with equal probabilities. scale is \"linear\" (default) or \"log\". Keys of type integer, and any key with whole = true, take whole numbers"`
 }
 
 // defaultSample returns the defaults of [experiment.sample].
