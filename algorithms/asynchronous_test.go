@@ -110,7 +110,7 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 		twin := start(t, name, p, c, smaller).(Asynchronous)
 		for h := range 5 {
 			for k := range p.Devices() {
-				if values, _ := a.Send(k); values != p.Features() {
+				if values, _ := a.Send(k); values != p.Features {
 					t.Fatalf("device %d is sent %d values", k, values)
 				}
 				twin.Send(k)
@@ -186,12 +186,12 @@ func TestResponsesAllocateNothing(t *testing.T) {
 func TestTimedAsynchronous(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for _, name := range learningMethods() {
-		about := describe(name, p.Shape())
+		about := describe(name, p.Shape)
 		if about.Work.Steps == nil {
 			continue
 		}
 		f, _ := Lookup(name)
-		timed, err := f.Timed().Start(Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape()}, f.Options())
+		timed, err := f.Timed().Start(Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape}, f.Options())
 		if err != nil {
 			t.Fatal(err)
 		}

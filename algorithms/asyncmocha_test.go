@@ -195,7 +195,7 @@ func blockAscent(p *mtl.Problem, c mtl.Coupling, passes, rounds int, gamma float
 			order.Reset(len(next), rng.New(1, rng.Solve, k, h))
 			curvature := c.Diag(p.TaskOf(k))
 			for range passes * len(next) {
-				p.SDCAStep(k, next, u, curvature, order.Next())
+				p.Subproblem(k, curvature).Step(next, u, order.Next())
 			}
 			for i := range next {
 				duals[k][i] += gamma * (next[i] - duals[k][i])
@@ -246,7 +246,7 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		t.Helper()
-		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 100_000).Lower()
+		optimum := p.Solver(testPool, 1e-8, 100_000).Optimize(t.Context(), c, nil).Lower()
 		a := start(t, "async-mocha", p, c, nil)
 		course := newCourse(a, p, random(11, 5))
 		course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
@@ -299,7 +299,7 @@ func TestAsyncMOCHADoesNotDrift(t *testing.T) {
 			return largest
 		}
 		off := 0.0
-		row := make([]float64, p.Features())
+		row := make([]float64, p.Features)
 		for s := range p.Tasks() {
 			a.weights.Task(row, s)
 			for j, x := range row {
@@ -383,7 +383,7 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 		early.a.SetCoupling(next)
 		late.a.SetCoupling(next)
 		last := evaluate(early.a, p, next).Dual
-		optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-8, 100_000).Lower()
+		optimum := p.Solver(testPool, 1e-8, 100_000).Optimize(t.Context(), next, nil).Lower()
 		best := math.Inf(1)
 		for n := 0; n < 20_000 && best > 1e-5; n++ {
 			early.next()
@@ -432,7 +432,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		v := p.NewWeights()
 		task, add := c.Incremental(&v).FLOPs()
-		d := float64(p.Features())
+		d := float64(p.Features)
 		if task < d || add < d {
 			t.Fatalf("a row of d = %g weights costs %g, a change %g", d, task, add)
 		}
@@ -484,9 +484,9 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 			if !near(a.change[k], want, 1e-13) {
 				t.Errorf("%s: device %d sends %v, want %v", loss, k, a.change[k], want)
 			}
-			dv := make([]float64, p.Features())
+			dv := make([]float64, p.Features)
 			p.AddV(k, dv, next)
-			old := make([]float64, p.Features())
+			old := make([]float64, p.Features)
 			p.AddV(k, old, a.Duals.Alpha[k])
 			kernel.Axpy(-1, old, dv)
 			nearVector(t, "dv", a.Delta.Row(k), dv, 1e-12)

@@ -47,7 +47,7 @@ func classProblem(t testing.TB, change func(*mtl.Config), owner []int, sizes ...
 		return float64(mtl.Class(task.X.Row(i)[:3]))
 	})
 	cfg := &p.Config
-	c, err := p.LearnCoupling(t.Context(), testPool, cfg.WarmOmega, cfg.WarmFloor, 1e-3, 1000)
+	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 				for h := range 12 {
 					takesPart := func(k int) bool { return chance(k, h, 0.8) }
 					round(all, p, h, NoLimit, takesPart)
-					w, d := all.Model().W, p.Features()
+					w, d := all.Model().W, p.Features
 					for class, a := range one {
 						round(a, problems[class], h, NoLimit, takesPart)
 						for t2 := range p.Tasks() {
@@ -126,7 +126,7 @@ func TestMethodsReachTheOptimumOfSeveralClasses(t *testing.T) {
 		{"one model", untied, []int{0, 0, 0, 0, 0}},
 	} {
 		p, c := classProblem(t, func(c *mtl.Config) { v.change(c); c.Loss = mtl.LossSmoothedHinge }, v.owner, 14, 5, 30, 8, 21)
-		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 5000)
+		optimum := p.Solver(testPool, 1e-8, 5000).Optimize(t.Context(), c, nil)
 		permuted := relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return float64((int(task.Y[i]) + 1) % 3) })
 		for name, set := range map[string]func(Options){
 			"mocha":       func(o Options) { o.(*MOCHAOptions).Epochs = 2 },
@@ -150,7 +150,7 @@ func TestMethodsReachTheOptimumOfSeveralClasses(t *testing.T) {
 						round(other, permuted, h, NoLimit, nil)
 					}
 					if h == 9 {
-						w, twin, d := a.Model().W, other.Model().W, p.Features()
+						w, twin, d := a.Model().W, other.Model().W, p.Features
 						for t2 := range p.Tasks() {
 							for j, x := range w.Row(t2) {
 								if got := twin.Row(t2)[(j+d)%p.Values()]; !near(got, x, 1e-9) {
@@ -201,7 +201,7 @@ func TestMethodsOfSeveralClassesResume(t *testing.T) {
 		p.Config.Loss = loss
 		p = relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return task.Y[i] })
 		for _, name := range learningMethods() {
-			if loss == mtl.LossSoftmax && describe(name, p.Shape()).Needs.Dual {
+			if loss == mtl.LossSoftmax && describe(name, p.Shape).Needs.Dual {
 				continue
 			}
 			whole := start(t, name, p, c, smaller)

@@ -68,7 +68,7 @@ func (c *cocoa) Solve(r Request) Work {
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
 	s, optimum := c.start(r, w), &c.optima[r.Worker]
-	optimum.Reset(c.Problem, t, c.Duals.Alpha[t], w, curvature)
+	optimum.Reset(c.Problem.Subproblem(t, curvature), c.Duals.Alpha[t], w)
 	work := Work{Capped: true}
 	for work.Capped && work.Steps < most && !r.Halt.Halted() {
 		steps := min(chunk, most-work.Steps)
@@ -93,7 +93,7 @@ func (c *cocoa) Solve(r Request) Work {
 // which is compared with theta (eq. localSolutionQuality2a).
 func (c *cocoa) certain(t int, u, w []float64, curvature float64) bool {
 	before := c.Problem.Conjugate(t, c.Duals.Alpha[t])
-	now := c.Problem.EvaluateSubproblem(t, c.Next[t], u, w, c.Delta.Row(t), curvature)
+	now := c.Problem.Subproblem(t, curvature).Evaluate(c.Next[t], u, w, c.Delta.Row(t))
 	// A subproblem solved to the last bits has neither gap nor progress left.
 	const roundoff = 1e-14
 	return now.Gap <= c.opts.Theta*(now.Gap+before-now.Value) || now.Gap <= roundoff*(1+math.Abs(now.Value))

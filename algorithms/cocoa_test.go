@@ -17,12 +17,12 @@ func exactly(t *testing.T, a *cocoa, k int) float64 {
 	w := a.Weights(k)
 	alpha := append([]float64(nil), a.Duals.Alpha[k]...)
 	u := append([]float64(nil), w...)
-	dv := make([]float64, p.Features())
+	dv := make([]float64, p.Features)
 	var order mtl.Order
 	order.Reset(len(alpha), rng.New(77, rng.Reference, k, 0))
 	for range 5000 {
-		p.SDCA(k, alpha, u, curvature, &order, 20*len(alpha))
-		s := p.EvaluateSubproblem(k, alpha, u, w, dv, curvature)
+		p.Subproblem(k, curvature).SDCA(alpha, u, &order, 20*len(alpha))
+		s := p.Subproblem(k, curvature).Evaluate(alpha, u, w, dv)
 		if s.Gap <= 1e-12*(1+math.Abs(s.Value)) {
 			return s.Value - s.Gap
 		}
@@ -48,12 +48,12 @@ func value(a *cocoa, k int, alpha, dv []float64) float64 {
 // certified returns the bound on theta that the duality gap gives for a device's work in
 // this round.
 func certified(a *cocoa, k int) float64 {
-	u, curvature := make([]float64, a.Problem.Features()), a.Curvature(k)
+	u, curvature := make([]float64, a.Problem.Features), a.Curvature(k)
 	for j, w := range a.Weights(k) {
 		u[j] = w + curvature*a.Delta.Row(k)[j]
 	}
 	dv, zero := make([]float64, len(u)), make([]float64, len(u))
-	gap := a.Problem.EvaluateSubproblem(k, a.Next[k], u, a.Weights(k), dv, curvature).Gap
+	gap := a.Problem.Subproblem(k, curvature).Evaluate(a.Next[k], u, a.Weights(k), dv).Gap
 	progress := value(a, k, a.Duals.Alpha[k], zero) - value(a, k, a.Next[k], a.Delta.Row(k))
 	return gap / (gap + progress)
 }
@@ -79,7 +79,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := p.LearnCoupling(t.Context(), testPool, 2, 0.1, 1e-6, 2000)
+		c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 // whether the possible gain was large enough to know it to six digits; least is the
 // minimum of the subproblem.
 func quality(a *cocoa, k int, least float64) (theta float64, known bool) {
-	zero := make([]float64, a.Problem.Features())
+	zero := make([]float64, a.Problem.Features)
 	before := value(a, k, a.Duals.Alpha[k], zero)
 	after := value(a, k, a.Next[k], a.Delta.Row(k))
 	return (after - least) / (before - least), before-least > 1e-6*(1+math.Abs(before))

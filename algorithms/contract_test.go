@@ -52,7 +52,7 @@ func minimizesP(name string) bool {
 // serverFLOPs returns the most FLOPs of the server in a round of the tests'
 // problems, and the least.
 func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float64) {
-	d := float64(p.Features())
+	d := float64(p.Features)
 	if oneModel(name) {
 		// An axpy for each vector of a response and one for each step; an adaptive step takes more.
 		return 0, (5*float64(p.Devices()*vectors(name)) + 13) * d
@@ -65,7 +65,7 @@ func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float
 		task, add := c.Incremental(&v).FLOPs()
 		return 0, float64(p.Devices()) * (2*task + add + 5*d)
 	}
-	return c.FLOPs(p.Features()), c.FLOPs(p.Features())
+	return c.FLOPs(p.Features), c.FLOPs(p.Features)
 }
 
 // vectors returns how many vectors the server of a method adds up.
@@ -79,18 +79,18 @@ func downloads(name string, p *mtl.Problem) int {
 	case "local":
 		return 0
 	case "scaffold":
-		return 2 * p.Features()
+		return 2 * p.Features
 	}
-	return p.Features()
+	return p.Features
 }
 
 // uploads returns how many numbers a device sends.
 func uploads(name string, p *mtl.Problem) int {
 	switch name {
 	case "async-mocha", "fednova":
-		return p.Features() + 1
+		return p.Features + 1
 	case "gossip": // to both neighbors on the ring
-		return min(2, p.Devices()-1) * p.Features()
+		return min(2, p.Devices()-1) * p.Features
 	}
 	return downloads(name, p)
 }
@@ -241,10 +241,10 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 				}
 				if name == "cocoa" {
 					// The accuracy is measured after every pass.
-					flops += float64((w.Steps+n-1)/n) * 2 * float64(p.Features()) * float64(n)
+					flops += float64((w.Steps+n-1)/n) * 2 * float64(p.Features) * float64(n)
 				}
 				if name == "gossip" { // the average of what it has received
-					flops += 3 * 2 * float64(p.Features())
+					flops += 3 * 2 * float64(p.Features)
 				}
 				if w.Steps < 1 || w.Steps > steps || w.FLOPs <= 0 || w.FLOPs > flops || w.Values != uploads(name, p) {
 					t.Fatalf("round %d: device %d, asked for at most %d steps on %d rows: %+v", h, k, steps, n, w)
@@ -439,7 +439,7 @@ func TestSetCoupling(t *testing.T) {
 			}
 			// It still finds the optimum of the new problem.
 			best := evaluate(a, p, next).Primal
-			optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-6, 10_000).Lower()
+			optimum := p.Solver(testPool, 1e-6, 10_000).Optimize(t.Context(), next, nil).Lower()
 			for h := range 1000 {
 				round(a, p, 30+h, NoLimit, nil)
 				if h%10 == 9 {
@@ -461,7 +461,7 @@ func TestCoupledOptimum(t *testing.T) {
 		if !minimizesP(name) {
 			t.Skip("it has another objective")
 		}
-		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-6, 10_000).Lower()
+		optimum := p.Solver(testPool, 1e-6, 10_000).Optimize(t.Context(), c, nil).Lower()
 		a := start(t, name, p, c, func(o Options) {
 			switch o := o.(type) {
 			case *MbSDCAOptions:

@@ -267,7 +267,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 		for _, option := range []string{optionI, optionII} {
 			t.Run(fmt.Sprintf("scaffold %s, %g", option, share), func(t *testing.T) {
 				p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
-				d := p.Features()
+				d := p.Features
 				a := start(t, "scaffold", p, c, func(o Options) {
 					*o.(*scaffoldOptions) = scaffoldOptions{AverageOptions{local, equally}, option, 0.7}
 				}).(*scaffold)
@@ -287,7 +287,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 		// With momentum K is the sum of the weights that the gradients have in the change.
 		t.Run(fmt.Sprintf("scaffold II with momentum, %g", share), func(t *testing.T) {
 			p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
-			d, heavy := p.Features(), everyone
+			d, heavy := p.Features, everyone
 			heavy.local.Momentum = 0.7
 			a := start(t, "scaffold", p, c, func(o Options) {
 				*o.(*scaffoldOptions) = scaffoldOptions{AverageOptions{heavy.local, equally}, optionII, 0.7}
@@ -303,7 +303,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 		})
 		t.Run(fmt.Sprintf("feddyn, %g", share), func(t *testing.T) {
 			p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
-			d := p.Features()
+			d := p.Features
 			a := start(t, "feddyn", p, c, func(o Options) {
 				*o.(*fedDynOptions) = fedDynOptions{AverageOptions{local, equally}, 0.3}
 			}).(*fedDyn)

@@ -15,8 +15,8 @@ func TestMethodsAreAsDescribed(t *testing.T) {
 	for _, name := range Names() {
 		f, _ := Lookup(name)
 		o := f.Options()
-		before := f.Describe(o, p.Shape())
-		m, err := f.Start(Setup{Problem: p, Shape: p.Shape(), Rows: p.RowCounts(), Coupling: c, Solution: &solution, Workers: 1}, o)
+		before := f.Describe(o, p.Shape)
+		m, err := f.Start(Setup{Problem: p, Shape: p.Shape, Rows: p.RowCounts(), Coupling: c, Solution: &solution, Workers: 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestMethodsAreAsDescribed(t *testing.T) {
 		if before.Work.Steps == nil {
 			continue
 		}
-		timed, err := f.Timed().Start(Setup{Shape: p.Shape(), Rows: p.RowCounts(), Workers: 1}, o)
+		timed, err := f.Timed().Start(Setup{Shape: p.Shape, Rows: p.RowCounts(), Workers: 1}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ type bare struct{ Algorithm }
 func TestAbilitiesAreThoseDescribed(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	f, _ := Lookup("fedbuff")
-	s := Setup{Problem: p, Shape: p.Shape(), Coupling: c, Workers: 1}
+	s := Setup{Problem: p, Shape: p.Shape, Coupling: c, Workers: 1}
 	describe, build := f.Describe, f.New
 	f.New = func(s Setup, o Options) (Algorithm, error) {
 		a, err := build(s, o)

@@ -46,7 +46,7 @@ func startWith(t testing.TB, name string, s Setup, set func(Options)) Algorithm 
 	if problems := check.Problems(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	s.Workers, s.Shape = testPool.Size(), s.Problem.Shape()
+	s.Workers, s.Shape = testPool.Size(), s.Problem.Shape
 	m, err := f.Start(s, o)
 	if err != nil {
 		t.Fatal(err)

@@ -196,10 +196,11 @@ func (d *Dual) leave(r Request, work Work) Work {
 // when the run is halted.
 func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
 	moved, values := 0, d.Problem.Values()
+	subproblem := d.Problem.Subproblem(r.Device, curvature)
 	for left := steps; left > 0; {
 		some := min(left, r.Halt.Steps(values))
 		left -= some
-		moved += d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, curvature, &s.order, some)
+		moved += subproblem.SDCA(d.Next[r.Device], s.u, &s.order, some)
 		if r.Halt.After(some, values) {
 			break
 		}

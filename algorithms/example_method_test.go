@@ -84,9 +84,9 @@ func Example_method() {
 		panic(err)
 	}
 	options := descentFactory.Options()
-	about := descentFactory.Describe(options, problem.Shape())
+	about := descentFactory.Describe(options, problem.Shape)
 	fmt.Printf("one model: %v, %g FLOPs for both rows\n", about.Model == algorithms.OneModel, about.Work.Of(2, 2))
-	run, err := descentFactory.Start(algorithms.Setup{Problem: problem, Shape: problem.Shape(), Workers: 1}, options)
+	run, err := descentFactory.Start(algorithms.Setup{Problem: problem, Shape: problem.Shape, Workers: 1}, options)
 	if err != nil {
 		panic(err)
 	}

@@ -84,7 +84,7 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 					o.AverageOptions, o.Buffer = byRowsOf(full), p.Devices()
 				}
 			})
-			w := make([]float64, p.Features())
+			w := make([]float64, p.Features)
 			for h := range 50 {
 				round(a, p, h, NoLimit, nil)
 				for j, g := range meanGradient(p, full.L2, w) {
@@ -105,7 +105,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 		o := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
 		p, c := randomProblem(t, untied, nil, 9, 14)
 		a := start(t, "fedprox", p, c, func(x Options) { *x.(*fedProxOptions) = fedProxOptions{byRowsOf(o), mu} })
-		w := make([]float64, p.Features())
+		w := make([]float64, p.Features)
 		for h := range 10 {
 			round(a, p, h, NoLimit, nil)
 			sent := slices.Clone(w)
@@ -317,7 +317,7 @@ func TestFedBuffAcrossRounds(t *testing.T) {
 func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 	p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
 	const l2 = 0.1
-	w := make([]float64, p.Features())
+	w := make([]float64, p.Features)
 	for range 5000 {
 		for j, g := range meanGradient(p, l2, w) {
 			w[j] -= 0.05 * g

@@ -60,7 +60,7 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.LearnCoupling(t.Context(), testPool, cfg.WarmOmega, cfg.WarmFloor, 1e-3, 1000)
+	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func TestGossipMessages(t *testing.T) {
 	f, _ := Lookup("gossip")
 	o := f.Options().(*GossipOptions)
 	g := start(t, "gossip", p, c, nil).(*gossip)
-	timed, err := f.Timed().Start(Setup{Rows: p.RowCounts(), Shape: p.Shape()}, o)
+	timed, err := f.Timed().Start(Setup{Rows: p.RowCounts(), Shape: p.Shape}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type Update struct {
 // Theta returns theta_t^h of the work of a device in this round (eq. localSolutionQuality2a): 0
 // exact, 1 no progress. It is that of a method with Description.Theta.
 func (u *Update) Theta(p *mtl.Problem, device int) float64 {
-	return p.Theta(device, u.Duals, u.Next, u.Weights, u.Curvature)
+	return p.Subproblem(device, u.Curvature).Theta(u.Duals, u.Next, u.Weights)
 }
 
 // Finite reports whether no number is NaN or infinite.

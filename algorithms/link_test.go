@@ -53,7 +53,7 @@ func everyLink(t *testing.T, test func(t *testing.T, start func() Algorithm, p *
 				}, p, c)
 			})
 		}
-		if describe(name, p.Shape()).Messages.Coded && tested < 2 {
+		if describe(name, p.Shape).Messages.Coded && tested < 2 {
 			t.Errorf("%s was tested with %d settings", name, tested)
 		}
 	}
@@ -314,7 +314,7 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 					if m.Sent != nil {
 						sent = m.Sent
 					}
-					v := p.EvaluateBehind(testPool, nil, coupling, m.W, sent, m.V, m.Duals)
+					v := p.NewSample(0, 0).Evaluate(testPool, coupling, m.W, sent, m.V, m.Duals)
 					if v.Gap < -1e-9*math.Abs(v.Primal) {
 						t.Fatalf("%s, %s, round %d: duality gap %g at P = %g", name, c.Up, h, v.Gap, v.Primal)
 					}

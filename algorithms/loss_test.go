@@ -35,7 +35,7 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.LearnCoupling(t.Context(), testPool, cfg.WarmOmega, cfg.WarmFloor, 1e-3, 1000)
+	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 			change func(*mtl.Config)
 		}{{"mean", tiedToMean}, {"learnt", learnt}, {"gamma", damped}} {
 			p, c := onLoss(t, loss, tie.change)
-			optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-10, 100_000)
+			optimum := p.Solver(testPool, 1e-10, 100_000).Optimize(t.Context(), c, nil)
 			if optimum.RelativeGap > 1e-10 {
 				t.Fatalf("%s, %s: the optimum is certified to %g only", loss, tie.name, optimum.RelativeGap)
 			}

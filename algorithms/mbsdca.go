@@ -59,14 +59,14 @@ func (m *mbSDCA) Solve(r Request) Work {
 	share := min(1, m.opts.Beta/float64(b))
 	next, dv := m.Next[t], m.Delta.Row(t)
 	clear(dv)
-	curvature, d, outputs := m.Curvature(t), p.Features(), p.Outputs()
+	subproblem, d := p.Subproblem(t, m.Curvature(t)), p.Features
 	for range b {
 		i := s.order.Next()
-		for c := range outputs {
+		for c := range p.Outputs {
 			own := d * c
-			a := &next[i*outputs+c]
+			a := &next[i*p.Outputs+c]
 			old := *a
-			best := p.CoordinateStep(t, i, c, old, task.X.Dot(i, w[own:own+d]), curvature)
+			best := subproblem.Coordinate(i, c, old, task.X.Dot(i, w[own:own+d]))
 			// A convex combination stays in the domain of the conjugate, rounding included.
 			*a = float64((1-share)*old) + float64(share*best)
 			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])

@@ -20,7 +20,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 		w, z := p.NewWeights(), p.NewWeights()
 		s := rng.New(4, rng.Synthetic, 0, 0)
 		for t := range p.Tasks() {
-			for j := range p.Features() {
+			for j := range p.Features {
 				w.Row(t)[j] = s.Normal()
 			}
 		}
@@ -29,7 +29,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 		for h := range 6 {
 			responses := func(k int) bool { return h < 3 || chance(k, h, 0.5) }
 			c.Gradient(&z, &w)
-			next := data.NewMatrix(p.Tasks(), p.Features())
+			next := data.NewMatrix(p.Tasks(), p.Features)
 			copy(next.Data, w.Data)
 			step := eta / (1 + float64(h)/delay)
 			heard := make([]bool, p.Tasks())
@@ -51,7 +51,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 				}
 			}
 			for t, ok := range heard {
-				for j := range p.Features() {
+				for j := range p.Features {
 					if ok {
 						next.Row(t)[j] -= step * z.Row(t)[j]
 					}
@@ -172,7 +172,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 					var order mtl.Order
 					order.Reset(n, rng.New(1, rng.Solve, k, h))
 					want := append([]float64(nil), a.Duals.Alpha[k]...)
-					dv := make([]float64, p.Features())
+					dv := make([]float64, p.Features)
 					seen := map[int]bool{}
 					for range b {
 						i := order.Next()
@@ -193,7 +193,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 							dv[j] += p.Scale[k] * change * x
 						}
 					}
-					if work.Steps != b || work.FLOPs != float64(b)*(4*float64(p.Features())+8) {
+					if work.Steps != b || work.FLOPs != float64(b)*(4*float64(p.Features)+8) {
 						t.Errorf("device %d: %+v, want %d coordinates", k, work, b)
 					}
 					for i := range want {

@@ -14,7 +14,7 @@ func TestMOCHASolvesOneDeviceInOneRound(t *testing.T) {
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 4000 })
 		round(a, p, 0, NoLimit, nil)
 		v := evaluate(a, p, c)
-		exact := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 10_000)
+		exact := p.Solver(testPool, 1e-9, 10_000).Optimize(t.Context(), c, nil)
 		if math.Abs(v.Primal-exact.Primal) > 1e-7*exact.Primal || v.Gap > 1e-7*v.Primal {
 			t.Errorf("%s: P = %v with a gap of %g after a round of 4000 epochs, the optimum is %v", p.Config.Regularizer, v.Primal, v.Gap, exact.Primal)
 		}
@@ -105,7 +105,7 @@ func TestGammaScalesUpdates(t *testing.T) {
 				t.Fatalf("round %d: alpha_0[%d] = %g, want half way from %g to %g", h, i, x, before.duals[0][i], a.Next[0][i])
 			}
 		}
-		for j := range p.Features() {
+		for j := range p.Features {
 			if want := before.v[j] + a.Delta.Row(0)[j]/2; !near(a.Duals.V.Row(0)[j], want, 1e-14) {
 				t.Fatalf("round %d: v_0[%d] = %g, want %g", h, j, a.Duals.V.Row(0)[j], want)
 			}

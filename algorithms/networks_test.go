@@ -106,7 +106,7 @@ func TestSoftmaxTraces(t *testing.T) {
 			for _, x := range w {
 				norm += x * x
 			}
-			q := p.Quality(testPool, nil, a.Model().W, false)
+			q := p.NewSample(0, 0).Quality(testPool, a.Model().W, false)
 			for k, e := range q.Train.Error {
 				wrong += e * float64(q.Train.Rows[k])
 			}

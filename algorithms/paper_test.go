@@ -49,7 +49,7 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 				v := append([]float64(nil), before.v...)
 				for k := range p.Devices() {
 					a.Solve(request(k, h, NoLimit, 0))
-					dv := make([]float64, p.Features())
+					dv := make([]float64, p.Features)
 					for i, next := range d.Next[k] {
 						for j, x := range p.Train.Tasks[k].X.Row(i) {
 							dv[j] += p.Scale[k] * (next - before.duals[k][i]) * x
@@ -286,7 +286,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-12, 20_000)
+			optimum := p.Solver(testPool, 1e-12, 20_000).Optimize(t.Context(), c, nil)
 			a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 			at := evaluate(a, p, c).Dual
 			distance, bars := []float64{at + optimum.Lower()}, []float64(nil)
@@ -378,7 +378,7 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 func TestRemark3GammaOneIsBest(t *testing.T) {
 	rounds := func(epochs, gamma float64) int {
 		p, c := randomProblem(t, func(c *mtl.Config) { learnt(c); c.Gamma = gamma }, nil, 9, 14, 5, 30, 8, 21)
-		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-7, 10_000).Lower()
+		optimum := p.Solver(testPool, 1e-7, 10_000).Optimize(t.Context(), c, nil).Lower()
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = epochs })
 		for h := range 3000 {
 			round(a, p, h, NoLimit, nil)
@@ -429,7 +429,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 				}
 				if full[k][i] != 0 {
 					moved++
-					if want := p.CoordinateStep(k, i, 0, 0, 0, curvature[k]); !near(full[k][i], want, 1e-14) { // w = 0
+					if want := p.Subproblem(k, curvature[k]).Coordinate(i, 0, 0, 0); !near(full[k][i], want, 1e-14) { // w = 0
 						t.Errorf("beta = b: alpha_%d[%d] = %v, the minimizer is %v", k, i, full[k][i], want)
 					}
 				}

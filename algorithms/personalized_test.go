@@ -20,7 +20,7 @@ type personalTwin struct {
 
 func newPersonalTwin(p *mtl.Problem, local LocalSGDOptions, respond func(k, h int) bool) personalTwin {
 	return personalTwin{
-		twin: twin{p: p, local: local, w: make([]float64, p.Features()), respond: respond},
+		twin: twin{p: p, local: local, w: make([]float64, p.Features), respond: respond},
 		v:    make([][]float64, p.Devices()), alpha: make([]float64, p.Devices()),
 	}
 }

@@ -19,7 +19,7 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 		table := privacy.Defaults()
 		table.Mechanism = privacy.Central
 		check := config.NewChecker()
-		about := f.Describe(f.Options(), p.Shape())
+		about := f.Describe(f.Options(), p.Shape)
 		if about.CheckPrivacy(check, &table); about.Messages.Private && !about.Messages.Unequal {
 			if len(check.Problems()) > 0 {
 				t.Errorf("%s: %v", name, check.Problems())
@@ -38,7 +38,7 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 		average := o.(interface{ averaged() *AverageOptions }).averaged()
 		average.Weights = equally
 		check = config.NewChecker()
-		about = f.Describe(o, p.Shape())
+		about = f.Describe(o, p.Shape)
 		if about.CheckPrivacy(check, &table); len(check.Problems()) > 0 {
 			t.Errorf("%s: %v", name, check.Problems())
 		}

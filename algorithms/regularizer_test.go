@@ -39,7 +39,7 @@ func TestMOCHAFindsTheOptimumOfEveryRegularizer(t *testing.T) {
 		for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaLemma9, mtl.SigmaPerTask} {
 			t.Run(tying.name+"/"+rule, func(t *testing.T) {
 				p, c := randomProblem(t, func(cfg *mtl.Config) { tying.change(cfg); cfg.SigmaPrime = rule }, nil, 9, 14, 5, 30, 8, 21)
-				optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 20_000)
+				optimum := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
 				if optimum.RelativeGap > 1e-8 {
 					t.Fatalf("the optimum is known to %g only", optimum.RelativeGap)
 				}

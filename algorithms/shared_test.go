@@ -27,21 +27,21 @@ func TestSharedTasksReachTheSameOptimum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := p.LearnCoupling(t.Context(), testPool, 2, 0.1, 1e-6, 2000)
+		c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p, c
 	}
 	p, c := prepare(1, mtl.SigmaSpectral, 1)
-	optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20000)
+	optimum := p.Solver(testPool, 1e-9, 20000).Optimize(t.Context(), c, nil)
 	for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaLemma9, mtl.SigmaPerTask} {
 		for _, gamma := range []float64{1, 0.5} {
 			q, _ := prepare(3, rule, gamma)
 			if q.Tasks() != 6 || q.Devices() != 18 {
 				t.Fatalf("%d tasks on %d devices, want 6 on 18", q.Tasks(), q.Devices())
 			}
-			if central := q.Optimize(t.Context(), testPool, c, nil, 1e-9, 20000); math.Abs(central.Primal-optimum.Primal) > 1e-8*optimum.Primal {
+			if central := q.Solver(testPool, 1e-9, 20000).Optimize(t.Context(), c, nil); math.Abs(central.Primal-optimum.Primal) > 1e-8*optimum.Primal {
 				t.Errorf("P* = %.12g with shared tasks, %.12g without", central.Primal, optimum.Primal)
 			}
 			for _, method := range []string{"mocha", "cocoa", "async-mocha"} {

@@ -87,7 +87,7 @@ func (l *learner) epoch() (float64, error) {
 		},
 		Buffer: 1, ServerStep: 1,
 	}
-	method, err := factory.Start(algorithms.Setup{Problem: l.problem, Shape: l.problem.Shape(), Coupling: coupling, Workers: 1, Seed: 1}, &options)
+	method, err := factory.Start(algorithms.Setup{Problem: l.problem, Shape: l.problem.Shape, Coupling: coupling, Workers: 1, Seed: 1}, &options)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +135,7 @@ func newPython(l *learner, set *data.Set) (*python, error) {
 	}
 	first := make([]float64, l.problem.Values())
 	l.problem.Initial(1, first)
-	head := fmt.Sprintf("%d %d %d %d", rows, task.X.Cols, l.problem.Outputs(), hiddenUnits)
+	head := fmt.Sprintf("%d %d %d %d", rows, task.X.Cols, l.problem.Outputs, hiddenUnits)
 	c, err := startChild(exec.Command(program, "-c", string(text)), head, x, task.Y, visits, first)
 	if err != nil {
 		return nil, err

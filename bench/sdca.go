@@ -147,7 +147,7 @@ func (o *ours) weights() []float64 {
 }
 
 func (o *ours) steps(passes int) (moved int) {
-	return o.problem.SDCA(0, o.a, o.u, o.curvature, &o.order, o.task.steps(passes))
+	return o.problem.Subproblem(0, o.curvature).SDCA(o.a, o.u, &o.order, o.task.steps(passes))
 }
 
 // bar is the required ratio by number of features.

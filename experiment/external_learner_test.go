@@ -122,7 +122,7 @@ func answer(runs map[int]*run, q *request) any {
 			return object{"error": err.Error()}
 		}
 		runs[q.Run] = r
-		d := 8 * r.problem.Features()
+		d := 8 * r.problem.Features
 		about := &r.method.About
 		return object{"step_flops": about.Work.StepFLOPs, "down_bytes": d, "up_bytes": d, "one_model": about.Model == algorithms.OneModel}
 	}
@@ -184,7 +184,7 @@ func start(q *request) (*run, error) {
 	}
 	r.sent = make([]int, len(q.Rows))
 	r.method, err = factory.Start(algorithms.Setup{
-		Rows: r.problem.RowCounts(), Shape: r.problem.Shape(), Problem: r.problem, Coupling: r.coupled, Workers: 1,
+		Rows: r.problem.RowCounts(), Shape: r.problem.Shape, Problem: r.problem, Coupling: r.coupled, Workers: 1,
 	}, o)
 	return r, err
 }

@@ -54,7 +54,7 @@ func (r *runner) record(run *scenario.Run, p *prepared, factory algorithms.Facto
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.Start(algorithms.Setup{
-			Rows: p.problem.RowCounts(), Shape: p.problem.Shape(),
+			Rows: p.problem.RowCounts(), Shape: p.problem.Shape,
 			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
 		}, run.Options)
 		if err != nil {

@@ -51,7 +51,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 			return nil, err
 		}
 	}
-	out := &prepared{problem: problem, rows: problem.RowCounts(), shape: problem.Shape(), optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train)}
+	out := &prepared{problem: problem, rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train)}
 	c, err := r.saver.Restore()
 	switch {
 	case err != nil:
@@ -114,14 +114,14 @@ func (r *reference) state(c *state.Coder, out *prepared) {
 // compute learns the coupling and solves the problem under it.
 func (r *reference) compute(out *prepared) (err error) {
 	cfg, problem := &r.of.problem, out.problem
-	if out.coupling, err = problem.LearnCoupling(r.ctx, r.pool, cfg.WarmOmega, cfg.WarmFloor, warmGap, 10_000); err != nil {
+	if out.coupling, err = problem.Solver(r.pool, warmGap, 10_000).LearnCoupling(r.ctx, cfg.WarmOmega, cfg.WarmFloor); err != nil {
 		return fmt.Errorf("learning the coupling: %w", err)
 	}
 	if !cfg.HasReference() {
 		return nil
 	}
 	if r.of.outer == 1 {
-		out.measure(problem.Optimize(r.ctx, r.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps))
+		out.measure(problem.Solver(r.pool, cfg.OptimumGap, cfg.OptimumSweeps).Optimize(r.ctx, out.coupling, nil))
 		return r.ctx.Err()
 	}
 	// Several outer iterations are compared with the joint optimum. Without one, and for a
@@ -129,9 +129,9 @@ func (r *reference) compute(out *prepared) (err error) {
 	// several times as many, each solved centrally.
 	var o *mtl.Optimum
 	if joint, ok := problem.Regularizer.(mtl.Joint); ok && problem.Loss != nil {
-		o, err = problem.JointOptimum(r.ctx, r.pool, joint, max(cfg.OptimumGap, jointGap), cfg.OptimumSweeps)
+		o, err = problem.Solver(r.pool, max(cfg.OptimumGap, jointGap), cfg.OptimumSweeps).JointOptimum(r.ctx, joint)
 	} else {
-		o, err = problem.AlternatingOptimum(r.ctx, r.pool, out.coupling, 5*r.of.outer, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps)
+		o, err = problem.Solver(r.pool, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps).AlternatingOptimum(r.ctx, out.coupling, 5*r.of.outer)
 	}
 	if err != nil {
 		return fmt.Errorf("computing the reference optimum: %w", err)

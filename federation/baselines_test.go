@@ -39,7 +39,7 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Optimize(t.Context(), world(t, "mocha", WaitForAll, nil).Pool, c, nil, 1e-10, 100_000).Primal
+		return p.Solver(world(t, "mocha", WaitForAll, nil).Pool, 1e-10, 100_000).Optimize(t.Context(), c, nil).Primal
 	}
 	// Each w_t of m has the strength m lambda: eq. fixed_cluster_app without Omega.
 	m := float64(apart.Tasks())

@@ -15,7 +15,7 @@ func (f *Federation) metrics() algorithms.Metrics {
 	if m.Sent != nil {
 		sent = m.Sent
 	}
-	return f.setup.Problem.EvaluateBehind(f.setup.Pool, f.sample, f.coupling, m.Evaluated(), sent, m.V, m.Duals)
+	return f.sample.Evaluate(f.setup.Pool, f.coupling, m.Evaluated(), sent, m.V, m.Duals)
 }
 
 // model returns the present models that the run evaluates.
@@ -65,7 +65,7 @@ func (f *Federation) atOptimum() (*results.Round, error) {
 	if w == nil {
 		return nil, nil
 	}
-	o := f.setup.Problem.EvaluateOn(f.setup.Pool, f.sample, f.setup.Coupling, w, nil, nil)
+	o := f.sample.Evaluate(f.setup.Pool, f.setup.Coupling, w, nil, nil, nil)
 	r := results.NewRound()
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
 	if err := f.measureClients(&r, w); err != nil {

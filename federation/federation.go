@@ -122,7 +122,7 @@ type energyCount struct {
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
 	if p := s.Problem; p != nil {
-		s.Clients, s.Rows, s.Shape, s.PerTask = p.Devices(), p.RowCounts(), p.Shape(), 0
+		s.Clients, s.Rows, s.Shape, s.PerTask = p.Devices(), p.RowCounts(), p.Shape, 0
 	}
 	n := s.Clients
 	if n > clients.MaxClients {
@@ -179,7 +179,7 @@ func New(s Setup) (*Federation, error) {
 	if f.workload.Limit != "" {
 		f.count.capped = make([]bool, n)
 	}
-	if s.Problem != nil && s.Plan.EvalTasks > 0 {
+	if s.Problem != nil {
 		if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
 			return nil, config.Problem{Key: "run.eval_tasks", Value: s.Plan.EvalTasks, Want: fmt.Sprintf("must be at most %d, the number of tasks", m)}
 		}

@@ -184,7 +184,7 @@ func TestAMethodMustBeAsDescribed(t *testing.T) {
 	s.Factory.New = func(a algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 		a.Problem = randomProblem(t, features, sizes...)
 		a.Coupling, _ = a.Problem.Regularizer.Start(nil, a.Problem.Tasks())
-		a.Description = factory.Describe(factory.Options(), a.Problem.Shape())
+		a.Description = factory.Describe(factory.Options(), a.Problem.Shape)
 		return factory.New(a, factory.Options())
 	}
 	if _, err := New(s); err == nil {

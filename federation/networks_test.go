@@ -57,7 +57,7 @@ func TestNetworksInAFederation(t *testing.T) {
 				if i > 0 && (out.ModelHash != outs[0].ModelHash || out.EventHash != outs[0].EventHash) {
 					t.Errorf("%d workers: other bits than with one", workers)
 				}
-				d := float64(s.Problem.Features())
+				d := float64(s.Problem.Features)
 				if want := int(5*(d+1) + 6); s.Problem.Values() != want || f.setup.Shape.Values() != want {
 					t.Errorf("%d values, want %d", s.Problem.Values(), want)
 				}

@@ -92,7 +92,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 		if err != nil {
 			t.Fatal(err)
 		}
-		optimum := s.Problem.Optimize(t.Context(), s.Pool, c, nil, 1e-8, 20_000)
+		optimum := s.Problem.Solver(s.Pool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
 		s.Plan = Plan{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target), Optimum: optimum.Lower()}
 		change(s)
 	}))
@@ -293,7 +293,7 @@ func TestAnnealedRunsApproachTheJointOptimum(t *testing.T) {
 			s.Options.(*algorithms.MOCHAOptions).Epochs = 5
 		})
 		if optimum == 0 {
-			o, err := p.JointOptimum(t.Context(), s.Pool, p.Regularizer.(mtl.Joint), 1e-6, 100_000)
+			o, err := p.Solver(s.Pool, 1e-6, 100_000).JointOptimum(t.Context(), p.Regularizer.(mtl.Joint))
 			if err != nil {
 				t.Fatal(err)
 			}

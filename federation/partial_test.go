@@ -62,7 +62,7 @@ func epochsOf(t *testing.T, s Setup) (epochs []map[int]int, out *Outcome) {
 func TestPartialWork(t *testing.T) {
 	setup := stragglers(t, "fedavg", WaitForAll, 0, Keep, nil)
 	_, plain := epochsOf(t, setup)
-	load, pass := setup.Factory.Describe(setup.Options, setup.Problem.Shape()).Work, 0.0
+	load, pass := setup.Factory.Describe(setup.Options, setup.Problem.Shape).Work, 0.0
 	for _, n := range sizes {
 		pass += load.Of(n, n)
 	}

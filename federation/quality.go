@@ -53,7 +53,7 @@ func (f *Federation) measureClients(r *results.Round, w *data.Matrix) error {
 	if len(names) == 0 {
 		return nil
 	}
-	q := f.setup.Problem.Quality(f.setup.Pool, f.sample, w, slices.Contains(names, results.ClientAUC))
+	q := f.sample.Quality(f.setup.Pool, w, slices.Contains(names, results.ClientAUC))
 	var values []results.ClientMetric
 	for i := range f.named {
 		m := &f.named[i]

@@ -12,7 +12,7 @@ import (
 
 // optimum returns a certified lower bound on the minimum of a setup's problem.
 func optimum(s Setup) float64 {
-	return s.Problem.Optimize(context.Background(), s.Pool, s.Coupling, nil, 1e-8, 10_000).Lower()
+	return s.Problem.Solver(s.Pool, 1e-8, 10_000).Optimize(context.Background(), s.Coupling, nil).Lower()
 }
 
 // A run ends at the first evaluated round that reaches the target. Other rounds do not

@@ -20,7 +20,7 @@ func timed(t testing.TB, s Setup) Setup {
 	for k := range rows {
 		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
 	}
-	s.Clients, s.Rows, s.Shape = len(rows), rows, s.Problem.Shape()
+	s.Clients, s.Rows, s.Shape = len(rows), rows, s.Problem.Shape
 	return timedOn(s)
 }
 

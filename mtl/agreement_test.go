@@ -259,13 +259,13 @@ func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
 					}
 					p := mustProblem(t, cfg, split)
 					c := r.coupling(t, p)
-					o := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+					o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
 					if o.RelativeGap > 1e-9 || o.Gap < -1e-12 {
 						t.Fatalf("relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
 					}
-					a, l1, constant := r.plain(p.Tasks(), p.Features())
+					a, l1, constant := r.plain(p.Tasks(), p.Features)
 					reference := &plain{set: split.Train, scale: p.Scale, loss: plainOf(t, loss), a: a, l1: l1}
-					ours := mat.NewDense(p.Tasks(), p.Features(), nil)
+					ours := mat.NewDense(p.Tasks(), p.Features, nil)
 					for k := range p.Tasks() {
 						ours.SetRow(k, o.W.Row(k))
 					}

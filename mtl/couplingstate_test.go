@@ -15,7 +15,7 @@ import (
 
 // coupled returns a problem with the given numbers of tasks and features.
 func coupled(tasks, features int) *Problem {
-	return &Problem{outputs: 1, shape: Shape{Features: features, Outputs: 1}, Train: &data.Set{Features: features}, tasks: tasks}
+	return &Problem{RowLoss: &RowLoss{Shape: Shape{Features: features, Outputs: 1}}, Rows: &Rows{tasks: tasks}}
 }
 
 // updated returns a coupling of each kind that an Omega update makes, of eight tasks

@@ -21,9 +21,9 @@ func (p *Problem) NewDuals() *Duals {
 // its rows, row by row, in one arena.
 func (p *Problem) NewBlocks() [][]float64 {
 	blocks := make([][]float64, p.Devices())
-	arena := make([]float64, p.Train.Rows()*p.outputs)
+	arena := make([]float64, p.Train.Rows()*p.Outputs)
 	for k := range blocks {
-		n := p.Train.Tasks[k].X.Rows * p.outputs
+		n := p.Train.Tasks[k].X.Rows * p.Outputs
 		blocks[k], arena = arena[:n:n], arena[n:]
 	}
 	return blocks

@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	optimum := problem.Optimize(context.Background(), nil, coupling, nil, 1e-9, 1000)
+	optimum := problem.Solver(nil, 1e-9, 1000).Optimize(context.Background(), coupling, nil)
 	fmt.Printf("P = %.4f, relative gap below 1e-9: %t\n", optimum.Primal, optimum.RelativeGap <= 1e-9)
 	fmt.Printf("w_a = %.3f, w_b = %.3f\n", optimum.W.Row(0), optimum.W.Row(1))
 	// Output:

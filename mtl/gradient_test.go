@@ -92,7 +92,7 @@ func eachNetwork(t *testing.T, f func(t *testing.T, p *Problem, w []float64)) {
 // and the loss.
 func slowNetwork(p *Problem, w, x []float64, y float64) (activations [][]float64, loss float64) {
 	activations = [][]float64{x}
-	widths := append(p.Config.Hidden.list(), p.Outputs())
+	widths := append(p.Config.Hidden.list(), p.Outputs)
 	biased, at := len(widths) > 1, 0
 	for l, out := range widths {
 		below, above := activations[l], make([]float64, out)
@@ -139,7 +139,7 @@ func slowNetwork(p *Problem, w, x []float64, y float64) (activations [][]float64
 // slowGradient adds scale times the gradient of the loss of one row, weight by weight.
 func slowGradient(p *Problem, w, x []float64, y, scale float64, into []float64) {
 	activations, _ := slowNetwork(p, w, x, y)
-	widths := append(p.Config.Hidden.list(), p.Outputs())
+	widths := append(p.Config.Hidden.list(), p.Outputs)
 	z := activations[len(widths)]
 	delta := make([]float64, len(z))
 	sum := 0.0
@@ -270,7 +270,7 @@ func TestScoresAndLossOfNetworks(t *testing.T) {
 				continue
 			}
 			for c, z := range activations[len(activations)-1] {
-				if got := scores[(i-30)*p.Outputs()+c]; math.Abs(got-z) > 1e-12 {
+				if got := scores[(i-30)*p.Outputs+c]; math.Abs(got-z) > 1e-12 {
 					t.Errorf("score %d of row %d is %.17g, want %.17g", c, i, got, z)
 				}
 			}

@@ -38,36 +38,37 @@ type Joint interface {
 //
 //	P* >= t A - t^2 r*(V),  A = -sum_t c_t sum_i loss*(-a_i).
 //
-// It ends at the given gap relative to P, or after the given number of sweeps over all rows.
-// The loss must be of one score. The optimum's W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
-func (p *Problem) JointOptimum(ctx context.Context, pool *Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
-	start, err := r.Start(pool, p.Tasks())
+// It ends at the relative gap, or after the sweeps. The loss must be of one score. The optimum's
+// W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
+func (s Solver) JointOptimum(ctx context.Context, r Joint) (*Optimum, error) {
+	p := s.p
+	start, err := r.Start(s.pool, p.Tasks())
 	if err != nil {
 		return nil, err
 	}
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	o.Primal, o.Dual = math.Inf(1), math.Inf(1)
-	s := newSplitting(p, pool, r, o.Duals, start.Convexity())
+	by := newSplitting(p, s.pool, r, o.Duals, start.Convexity())
 	for {
-		if err := s.step(); err != nil {
+		if err := by.step(); err != nil {
 			return nil, err
 		}
 		o.Sweeps += splittingPasses
-		primal, lower, err := s.measure()
+		primal, lower, err := by.measure()
 		if err != nil {
 			return nil, err
 		}
 		if primal < o.Primal {
 			o.Primal = primal
-			copy(o.W.Data, s.z.Data)
+			copy(o.W.Data, by.z.Data)
 		}
 		o.Dual = min(o.Dual, -lower)
 		o.Gap = o.Primal + o.Dual
 		o.RelativeGap = o.Gap / o.scale()
-		if o.RelativeGap <= gap || o.Sweeps >= sweeps || ctx.Err() != nil {
+		if o.RelativeGap <= s.gap || o.Sweeps >= s.sweeps || ctx.Err() != nil {
 			return o, ctx.Err()
 		}
-		s.balance()
+		by.balance()
 	}
 }
 
@@ -140,7 +141,7 @@ func (s *splitting) task(t int, order *Order) {
 		for _, k := range s.devices[t] {
 			n := s.p.Train.Tasks[k].X.Rows
 			order.Reset(n, rng.New(0, rng.Reference, k, s.steps*splittingPasses+pass))
-			s.p.SDCA(k, s.duals.Alpha[k], w, 1/s.rho, order, n)
+			s.p.Subproblem(k, 1/s.rho).SDCA(s.duals.Alpha[k], w, order, n)
 		}
 	}
 }

@@ -57,7 +57,7 @@ var landmineOptima = map[float64]float64{1e-3: 13.1438, 1e-2: 18.0906}
 // jointly returns the joint optimum of a problem.
 func jointly(t *testing.T, p *Problem, gap float64) *Optimum {
 	t.Helper()
-	o, err := p.JointOptimum(t.Context(), testPool, p.Regularizer.(Joint), gap, 100_000)
+	o, err := p.Solver(testPool, gap, 100_000).JointOptimum(t.Context(), p.Regularizer.(Joint))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int)
 	cfg.OmegaUpdate, cfg.OmegaDecay = rule, decay
 	q := *p
 	q.Config = cfg
-	o, err := q.AlternatingOptimum(t.Context(), testPool, mustStart(t, p), outer, 1e-5, 20_000)
+	o, err := q.Solver(testPool, 1e-5, 20_000).AlternatingOptimum(t.Context(), mustStart(t, p), outer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestJointOptimumOfAnyPool(t *testing.T) {
 	p := probabilistic(t, nil)
 	one := jointly(t, p, 1e-5)
 	for _, workers := range []int{2, 8} {
-		o, err := p.JointOptimum(t.Context(), parallel.NewPool(workers), p.Regularizer.(Joint), 1e-5, 100_000)
+		o, err := p.Solver(parallel.NewPool(workers), 1e-5, 100_000).JointOptimum(t.Context(), p.Regularizer.(Joint))
 		if err != nil || o.Primal != one.Primal || o.Dual != one.Dual || o.Sweeps != one.Sweeps {
 			t.Errorf("%d workers: %.17g, %.17g after %d sweeps; want %.17g, %.17g after %d; %v",
 				workers, o.Primal, o.Dual, o.Sweeps, one.Primal, one.Dual, one.Sweeps, err)
@@ -149,7 +149,7 @@ func TestJointOptimumOfAnyPool(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.JointOptimum(ctx, testPool, p.Regularizer.(Joint), 0, math.MaxInt); !errors.Is(err, context.Canceled) {
+	if _, err := p.Solver(testPool, 0, math.MaxInt).JointOptimum(ctx, p.Regularizer.(Joint)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -28,12 +28,12 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 			p := mustProblem(t, cfg, split)
 			c := mustStart(t, p)
 			for _, sweeps := range []int{0, 1, 2, 3, 10} {
-				o := p.Optimize(t.Context(), testPool, c, nil, 0, sweeps)
+				o := p.Solver(testPool, 0, sweeps).Optimize(t.Context(), c, nil)
 				if !(o.Gap >= -1e-12*o.Primal) || math.IsInf(o.Gap, 0) {
 					t.Errorf("%s, real %t: gap %g after %d sweeps", name, real, o.Gap, sweeps)
 				}
 			}
-			o := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 2000)
+			o := p.Solver(testPool, 1e-8, 2000).Optimize(t.Context(), c, nil)
 			if o.RelativeGap > 1e-8 {
 				t.Errorf("%s, real %t: relative gap %g after %d sweeps, want 1e-8", name, real, o.RelativeGap, o.Sweeps)
 			}
@@ -55,10 +55,10 @@ func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 			a := make([]float64, 25)
 			var order Order
 			order.Reset(25, rng.New(1, rng.Solve, 0, 0))
-			var trail []Subproblem
+			var trail []SubproblemValue
 			for range 1200 {
-				trail = append(trail, p.EvaluateSubproblem(0, a, u, w.Row(0), dv, curvature))
-				p.SDCA(0, a, u, curvature, &order, 25)
+				trail = append(trail, p.Subproblem(0, curvature).Evaluate(a, u, w.Row(0), dv))
+				p.Subproblem(0, curvature).SDCA(a, u, &order, 25)
 			}
 			last := trail[len(trail)-1]
 			size := 1 + math.Abs(trail[0].Value) + trail[0].Gap
@@ -93,7 +93,7 @@ func TestSquaredLossIsRidgeRegression(t *testing.T) {
 			cfg := Defaults()
 			cfg.Loss, cfg.Regularizer, cfg.Lambda, cfg.LossScaling = LossSquared, RegIndependent, lambda, scaling
 			p := mustProblem(t, cfg, split)
-			o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 0, 300)
+			o := p.Solver(testPool, 0, 300).Optimize(t.Context(), mustStart(t, p), nil)
 			want := 0.0 // P of the closed form
 			for k := range split.Train.Tasks {
 				task := &split.Train.Tasks[k]

@@ -23,10 +23,10 @@ func (l layer) weights(w []float64) []float64 { return w[l.at:][: l.in*l.out : l
 func (l layer) bias(w []float64) []float64 { return w[l.at+l.in*l.out:][:l.out:l.out] }
 
 // Initial sets w to the values that a model starts with: zeros, or those of a network.
-func (p *Problem) Initial(seed uint64, w []float64) {
+func (l *RowLoss) Initial(seed uint64, w []float64) {
 	clear(w)
-	for i, l := range p.layers {
-		l.initial(rng.New(seed, rng.Initial, -1, i), w)
+	for i, above := range l.layers {
+		above.initial(rng.New(seed, rng.Initial, -1, i), w)
 	}
 }
 

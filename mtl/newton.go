@@ -70,7 +70,7 @@ func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 		n.parts = data.NewMatrix(len(n.units), p.Values())
 	}
 	for i := range n.spaces {
-		n.spaces[i] = make([]float64, p.outputs)
+		n.spaces[i] = make([]float64, p.Outputs)
 	}
 	n.losses = make([]float64, len(n.units))
 	if start != nil {
@@ -156,19 +156,6 @@ func (n *newton) curve(into, d, e *data.Matrix) {
 	kernel.Axpy(1, e.Data, into.Data)
 }
 
-// curve replaces a direction z in the scores of a row by the Hessian of the loss times z, at
-// the scores of which a is minus the gradient.
-func (p *Problem) curve(z, a []float64, y float64) {
-	if p.Loss == nil {
-		p.ScoresLoss.Curve(z, a, int(y))
-		return
-	}
-	curvature := p.Loss.Traits().Curvature
-	for c := range z {
-		z[c] *= curvature(a[c], p.Target(y, c))
-	}
-}
-
 // step solves the Newton system up to a residual with 1/2 tr(r M r^T) <= accuracy, and moves
 // W. It reports whether P got smaller.
 func (n *newton) step(ctx context.Context, accuracy float64, sweeps int) bool {
@@ -223,15 +210,16 @@ func quadratic(c Coupling) bool {
 	return !is
 }
 
-// newtonOptimum is Optimize by Newton's method. A pass over all rows counts as a sweep.
-func (p *Problem) newtonOptimum(ctx context.Context, pool *Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
-	n := newNewton(p, pool, c, start)
+// newton is Optimize by Newton's method. A pass over all rows counts as a sweep.
+func (s Solver) newton(ctx context.Context, c Coupling, start *Duals) *Optimum {
+	p := s.p
+	n := newNewton(p, s.pool, c, start)
 	zero := p.NewWeights()
 	o := &Optimum{Constant: c.Value(&zero, nil)}
 	for {
 		o.Primal = n.primal()
-		target := gap * o.scale()
-		if n.gap <= target || n.sweeps >= sweeps || ctx.Err() != nil {
+		target := s.gap * o.scale()
+		if n.gap <= target || n.sweeps >= s.sweeps || ctx.Err() != nil {
 			break
 		}
 		// The accuracy of a step grows with progress, which makes the last steps converge
@@ -240,12 +228,12 @@ func (p *Problem) newtonOptimum(ctx context.Context, pool *Pool, c Coupling, sta
 		if p.Loss == nil || !p.Loss.Traits().Quadratic {
 			forcing = min(0.1, n.gap/o.scale())
 		}
-		if !n.step(ctx, max(target/4, forcing*n.gap), sweeps) {
+		if !n.step(ctx, max(target/4, forcing*n.gap), s.sweeps) {
 			break
 		}
 	}
 	o.Duals, o.W, o.Sweeps = &Duals{Alpha: n.alpha, V: n.v}, n.w, n.sweeps
-	o.Objective = p.Evaluate(pool, c, &o.W, &n.u, nil)
+	o.Objective = p.Evaluate(s.pool, c, &o.W, &n.u, nil)
 	o.Gap = n.gap
 	o.Dual = o.Gap - o.Primal
 	o.RelativeGap = o.Gap / o.scale()

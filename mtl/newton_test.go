@@ -16,7 +16,7 @@ import (
 // plainSoftmax returns sum_t c_t sum_i CE_i + 1/2 tr(W A W^T), as a textbook has it, and sets
 // its gradient.
 func plainSoftmax(p *Problem, a *mat.SymDense, w, gradient []float64) float64 {
-	d, outputs, m := p.Features(), p.Outputs(), p.Tasks()
+	d, outputs, m := p.Features, p.Outputs, p.Tasks()
 	clear(gradient)
 	at := func(v []float64, t, c, j int) *float64 { return &v[(t*outputs+c)*d+j] }
 	sum := 0.0
@@ -84,7 +84,7 @@ func TestSoftmaxOptimaAgreeWithAGenericSolver(t *testing.T) {
 			}
 			want := found.F + constant
 			for _, gap := range []float64{0.3, 1e-2, 1e-5, 1e-11} {
-				o := p.Optimize(t.Context(), testPool, c, nil, gap, 10_000)
+				o := p.Solver(testPool, gap, 10_000).Optimize(t.Context(), c, nil)
 				if o.RelativeGap > gap || o.Primal < want-1e-9*math.Abs(want) || o.Lower() > want+1e-9*math.Abs(want) {
 					t.Errorf("gap %g: P* in [%.12g, %.12g], relative gap %g; the generic solver finds %.12g", gap, o.Lower(), o.Primal, o.RelativeGap, want)
 				}
@@ -110,7 +110,7 @@ func TestSoftmaxCertificateIsADualityGap(t *testing.T) {
 	cfg.Loss, cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = LossSoftmax, RegMean, 0.2, 0.05
 	p := mustProblem(t, cfg, severalClasses(randomSplit(8, 5, 20, 15, 30), 4))
 	c := mustStart(t, p)
-	o := p.Optimize(t.Context(), testPool, c, nil, 0.05, 1000)
+	o := p.Solver(testPool, 0.05, 1000).Optimize(t.Context(), c, nil)
 	if o.Gap < 1e-6 {
 		t.Fatalf("the gap %g is too small to compare", o.Gap)
 	}
@@ -151,12 +151,12 @@ func newtonSolves(t *testing.T, loss string, split data.Split) {
 	cfg := Defaults()
 	cfg.Loss, cfg.WarmOmega = loss, 1
 	p := mustProblem(t, cfg, split)
-	c, err := p.LearnCoupling(t.Context(), testPool, 1, 0.1, 1e-3, 100)
+	c, err := p.Solver(testPool, 1e-3, 100).LearnCoupling(t.Context(), 1, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := p.Optimize(t.Context(), testPool, c, nil, 1e-10, patience)
-	o := p.newtonOptimum(t.Context(), testPool, c, nil, 1e-11, 1000)
+	want := p.Solver(testPool, 1e-10, patience).Optimize(t.Context(), c, nil)
+	o := p.Solver(testPool, 1e-11, 1000).newton(t.Context(), c, nil)
 	if o.RelativeGap > 1e-11 || want.RelativeGap > 1e-10 || !near(o.Primal, want.Primal, 1e-9) {
 		t.Errorf("P* = %.14g with relative gap %g, coordinate steps find %.14g", o.Primal, o.RelativeGap, want.Primal)
 	}
@@ -189,11 +189,11 @@ func optimumOnUnscaledFeatures(t *testing.T, loss string) {
 	}
 	p := mustProblem(t, cfg, split)
 	c := mustStart(t, p)
-	o := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 500)
+	o := p.Solver(testPool, 1e-9, 500).Optimize(t.Context(), c, nil)
 	if o.RelativeGap > 1e-9 || o.Sweeps <= patience {
 		t.Errorf("relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
 	}
-	if short := p.Optimize(t.Context(), testPool, c, nil, 1e-9, patience); short.RelativeGap < 1e-6 || short.Lower() > o.Primal || short.Primal < o.Lower() {
+	if short := p.Solver(testPool, 1e-9, patience).Optimize(t.Context(), c, nil); short.RelativeGap < 1e-6 || short.Lower() > o.Primal || short.Primal < o.Lower() {
 		t.Errorf("coordinate steps reach the relative gap %g, P* in [%.12g, %.12g]: the test needs worse features", short.RelativeGap, short.Lower(), short.Primal)
 	}
 }
@@ -208,7 +208,7 @@ func TestSoftmaxOptimumOfSharedTasks(t *testing.T) {
 		pool := parallel.NewPool(workers)
 		pooled := data.Split{Train: data.Pool(split.Train), Test: data.Pool(split.Test)}
 		p := mustProblem(t, cfg, pooled)
-		o := p.Optimize(t.Context(), pool, mustStart(t, p), nil, 1e-9, 1000)
+		o := p.Solver(pool, 1e-9, 1000).Optimize(t.Context(), mustStart(t, p), nil)
 		if one == nil {
 			one = o
 		}
@@ -219,7 +219,7 @@ func TestSoftmaxOptimumOfSharedTasks(t *testing.T) {
 		}
 	}
 	p := mustProblem(t, cfg, data.Split{Train: data.Merge(split.Train), Test: data.Merge(split.Test)})
-	if o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-9, 1000); !near(o.Primal, one.Primal, 1e-8) || o.RelativeGap > 1e-9 {
+	if o := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), mustStart(t, p), nil); !near(o.Primal, one.Primal, 1e-8) || o.RelativeGap > 1e-9 {
 		t.Errorf("P* = %.12g of one device, %.12g of three", o.Primal, one.Primal)
 	}
 }
@@ -231,25 +231,25 @@ func TestSoftmaxOptimumStartsAndEnds(t *testing.T) {
 	cfg.Loss, cfg.Lambda = LossSoftmax, 0.05
 	p := mustProblem(t, cfg, severalClasses(randomSplit(12, 5, 20, 15, 30), 4))
 	c := mustStart(t, p)
-	best := p.Optimize(t.Context(), testPool, c, nil, 1e-10, 1000)
-	if again := p.Optimize(t.Context(), testPool, c, best.Duals, 1e-9, 1000); again.Sweeps > 1 {
+	best := p.Solver(testPool, 1e-10, 1000).Optimize(t.Context(), c, nil)
+	if again := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), c, best.Duals); again.Sweeps > 1 {
 		t.Errorf("%d passes from the optimum, want 1", again.Sweeps)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, o := range map[string]*Optimum{
-		"an ended context": p.Optimize(ended, testPool, c, nil, 1e-10, 1000),
-		"four sweeps":      p.Optimize(t.Context(), testPool, c, nil, 1e-10, 4),
+		"an ended context": p.Solver(testPool, 1e-10, 1000).Optimize(ended, c, nil),
+		"four sweeps":      p.Solver(testPool, 1e-10, 4).Optimize(t.Context(), c, nil),
 	} {
 		if o.Sweeps > 5 || o.RelativeGap < 1e-8 || o.Lower() > best.Primal || o.Primal < best.Lower() {
 			t.Errorf("%s: P* in [%g, %g] after %d sweeps, relative gap %g; it is %g", name, o.Lower(), o.Primal, o.Sweeps, o.RelativeGap, best.Primal)
 		}
 	}
-	learned, err := p.LearnCoupling(t.Context(), testPool, 3, 0.01, 1e-4, 1000)
+	learned, err := p.Solver(testPool, 1e-4, 1000).LearnCoupling(t.Context(), 3, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := p.AlternatingOptimum(t.Context(), testPool, learned, 3, 1e-6, 1000); err != nil || !(o.Primal < best.Primal*10) {
+	if o, err := p.Solver(testPool, 1e-6, 1000).AlternatingOptimum(t.Context(), learned, 3); err != nil || !(o.Primal < best.Primal*10) {
 		t.Errorf("alternation: %v, %v", o.Primal, err)
 	}
 }

@@ -29,57 +29,73 @@ func (o *Optimum) scale() float64 {
 // against it a sub-optimality is never understated.
 func (o *Optimum) Lower() float64 { return -o.Dual }
 
-// Optimize solves the problem centrally, with all data and no clock. It visits the devices
-// in turn, computes w_t of the device's task, and takes coordinate steps on the device's
-// rows. sigma' = 1 is safe because one device moves at a time. Optimize stops when the
-// duality gap is at most gap |P|, without the terms of P in Omega alone, or after the given
-// number of sweeps over all rows. start holds initial dual variables, or is nil. When ctx
-// ends, Optimize stops after the current sweep and returns the gap reached.
+// Solver solves a problem centrally, with all data and no clock.
+type Solver struct {
+	p      *Problem
+	pool   *Pool
+	gap    float64 // the relative duality gap at which it stops
+	sweeps int     // the most sweeps over all rows
+}
+
+// Solver returns a solver that stops at a relative duality gap, or after so many sweeps over all
+// rows.
+func (p *Problem) Solver(pool *Pool, gap float64, sweeps int) Solver {
+	return Solver{p, pool, gap, sweeps}
+}
+
+// Optimize solves the problem under a fixed coupling. It visits the devices in turn, computes
+// w_t of the device's task, and takes coordinate steps on the device's rows. sigma' = 1 is safe
+// because one device moves at a time. Optimize stops when the duality gap is at most gap |P|,
+// without the terms of P in Omega alone, or after the sweeps. start holds initial dual
+// variables, or is nil. When ctx ends, Optimize stops after the current sweep and returns the
+// gap reached.
 //
 // A loss of all scores of a row has no coordinate steps: Newton's method solves it, and its
 // passes over all rows count as sweeps. So it does with a loss of one score that has a
-// Curvature after some sweeps, since coordinate steps are slow on features of very different sizes and where lambda is small.
+// Curvature after some sweeps, since coordinate steps are slow on features of very different
+// sizes and where lambda is small.
 //
 // Between two sweeps over all rows it makes several sweeps over the rows that moved in the
 // last one: with a hinge loss most dual variables stay at a bound.
-func (p *Problem) Optimize(ctx context.Context, pool *Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
+func (s Solver) Optimize(ctx context.Context, c Coupling, start *Duals) *Optimum {
+	p := s.p
 	if p.Loss == nil {
-		return p.newtonOptimum(ctx, pool, c, start, gap, sweeps)
+		return s.newton(ctx, c, start)
 	}
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
 		for k := range start.Alpha {
 			copy(o.Duals.Alpha[k], start.Alpha[k])
 		}
-		p.RecomputeV(pool, o.Duals)
+		p.RecomputeV(s.pool, o.Duals)
 	}
-	s := newSweeper(p, c, o.Duals)
+	by := newSweeper(p, c, o.Duals)
 	o.Constant = c.Value(&o.W, nil) // W is still 0
 	check := 1
 	for {
-		over := o.Sweeps >= sweeps || ctx.Err() != nil
+		over := o.Sweeps >= s.sweeps || ctx.Err() != nil
 		if o.Sweeps == check || over {
 			// A check costs about half a sweep over all rows, or a sixth of such a sweep
 			// with the sweeps between. Check after the first sweep, then after every other.
-			p.RecomputeV(pool, o.Duals)
-			s.weights = c.Incremental(&o.Duals.V)
+			p.RecomputeV(s.pool, o.Duals)
+			by.weights = c.Incremental(&o.Duals.V)
 			c.Primal(&o.W, &o.Duals.V)
-			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
+			o.Objective = p.Evaluate(s.pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
 			o.RelativeGap = o.Gap / o.scale()
-			if o.RelativeGap <= gap || over {
+			if o.RelativeGap <= s.gap || over {
 				return o
 			}
 			if o.Sweeps > patience && p.Loss.Traits().Curvature != nil && quadratic(c) {
-				rest := p.newtonOptimum(ctx, pool, c, o.Duals, gap, sweeps-o.Sweeps)
+				rest := p.Solver(s.pool, s.gap, s.sweeps-o.Sweeps).newton(ctx, c, o.Duals)
 				rest.Sweeps += o.Sweeps
 				return rest
 			}
 			check += 2
 		}
-		s.all()
+		by.all()
 		const between = 10
 		for range between {
-			s.moving()
+			by.moving()
 		}
 		o.Sweeps++
 	}
@@ -123,13 +139,13 @@ func (s *sweeper) all() {
 }
 
 // moved appends the rows with a dual variable that differs.
-func (p *Problem) moved(rows []int32, before, after []float64) []int32 {
+func (l *RowLoss) moved(rows []int32, before, after []float64) []int32 {
 	last := int32(-1)
 	for j, a := range after {
 		if a == before[j] {
 			continue
 		}
-		if i, _ := p.coordinate(j); int32(i) != last {
+		if i, _ := l.coordinate(j); int32(i) != last {
 			last = int32(i)
 			rows = append(rows, last)
 		}
@@ -161,23 +177,24 @@ func (s *sweeper) solve(k, steps int) {
 	curvature := s.c.Diag(t)
 	s.weights.Task(s.w, t)
 	copy(s.u, s.w)
-	s.p.SDCA(k, s.duals.Alpha[k], s.u, curvature, &s.order, steps)
+	s.p.Subproblem(k, curvature).SDCA(s.duals.Alpha[k], s.u, &s.order, steps)
 	DeltaV(s.dv, s.u, s.w, curvature)
 	s.weights.Add(t, s.dv)
 }
 
 // LearnCoupling alternates W and Omega steps centrally, outer times from Omega = I/m, like
-// the paper's Algorithm 1 across devices. Each W step ends at the relative gap. The last
+// the paper's Algorithm 1 across devices. The last
 // Omega step uses floor, the earlier ones Config.Floor. For outer = 0 or a fixed Omega,
 // LearnCoupling returns the coupling of Start. If ctx ends first, it returns ctx's error.
-func (p *Problem) LearnCoupling(ctx context.Context, pool *Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
-	c, err := p.Regularizer.Start(pool, p.Tasks())
+func (s Solver) LearnCoupling(ctx context.Context, outer int, floor float64) (Coupling, error) {
+	p := s.p
+	c, err := p.Regularizer.Start(s.pool, p.Tasks())
 	if err != nil {
 		return nil, err
 	}
 	var start *Duals
 	for i := range outer {
-		o := p.Optimize(ctx, pool, c, start, gap, sweeps)
+		o := s.Optimize(ctx, c, start)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -185,7 +202,7 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *Pool, outer int, floo
 		if i == outer-1 {
 			mixed = floor
 		}
-		next, err := p.Regularizer.Update(pool, &o.W, mixed)
+		next, err := p.Regularizer.Update(s.pool, &o.W, mixed)
 		if errors.Is(err, ErrFixed) {
 			return c, nil
 		}
@@ -205,26 +222,27 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *Pool, outer int, floo
 // of the last step is gap. The result is the last W step, which has the lowest primal
 // objective. Its RelativeGap is the last improvement: alternation has no certificate. If ctx
 // ends first, AlternatingOptimum returns ctx's error.
-func (p *Problem) AlternatingOptimum(ctx context.Context, pool *Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
+func (s Solver) AlternatingOptimum(ctx context.Context, c Coupling, outer int) (*Optimum, error) {
+	p := s.p
 	var start *Duals
 	before, gain := math.Inf(1), math.Inf(1)
 	for i := 1; ; i++ {
-		accuracy := max(gap, min(1e-3, gain/10))
-		if i == outer {
-			accuracy = gap
+		step := s
+		if i != outer {
+			step.gap = max(s.gap, min(1e-3, gain/10))
 		}
-		o := p.Optimize(ctx, pool, c, start, accuracy, sweeps)
+		o := step.Optimize(ctx, c, start)
 		gain = (before - o.Primal) / o.scale()
 		before, start = o.Primal, o.Duals
-		if i >= outer || gain <= gap {
-			o = p.Optimize(ctx, pool, c, start, gap, sweeps)
+		if i >= outer || gain <= s.gap {
+			o = s.Optimize(ctx, c, start)
 			o.RelativeGap = gain
 			return o, ctx.Err()
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := p.Regularizer.Update(pool, &o.W, p.Config.Floor(i))
+		next, err := p.Regularizer.Update(s.pool, &o.W, p.Config.Floor(i))
 		if errors.Is(err, ErrFixed) {
 			return o, nil
 		}

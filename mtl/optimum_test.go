@@ -18,11 +18,11 @@ func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 			cfg := Defaults()
 			cfg.Regularizer, cfg.LossScaling, cfg.Lambda = reg, scaling, 0.05
 			p := mustProblem(t, cfg, split)
-			c, err := p.LearnCoupling(t.Context(), testPool, 3, 0.1, 1e-6, 2000)
+			c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 3, 0.1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 20000)
+			o := p.Solver(testPool, 1e-8, 20000).Optimize(t.Context(), c, nil)
 			if o.RelativeGap > 1e-8 || o.Gap < -1e-12 {
 				t.Errorf("%s/%s: relative gap %g after %d sweeps", reg, scaling, o.RelativeGap, o.Sweeps)
 			}
@@ -44,11 +44,11 @@ func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 func TestEvaluateAgainstDefinition(t *testing.T) {
 	cfg := Defaults()
 	p := mustProblem(t, cfg, randomSplit(2, 5, 8, 6))
-	c, err := p.LearnCoupling(t.Context(), testPool, 2, 0.1, 1e-4, 500)
+	c, err := p.Solver(testPool, 1e-4, 500).LearnCoupling(t.Context(), 2, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := p.Optimize(t.Context(), testPool, c, nil, 1e-3, 50)
+	o := p.Solver(testPool, 1e-3, 50).Optimize(t.Context(), c, nil)
 	z := p.NewWeights()
 	c.Gradient(&z, &o.W)
 	var primal, dual, wrong float64
@@ -109,11 +109,11 @@ func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
 	var optima []*Optimum
 	for _, s := range []data.Split{split, flip} {
 		p := mustProblem(t, Defaults(), s)
-		c, err := p.LearnCoupling(t.Context(), testPool, 2, 0.1, 1e-10, 20000)
+		c, err := p.Solver(testPool, 1e-10, 20000).LearnCoupling(t.Context(), 2, 0.1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		optima = append(optima, p.Optimize(t.Context(), testPool, c, nil, 1e-10, 20000))
+		optima = append(optima, p.Solver(testPool, 1e-10, 20000).Optimize(t.Context(), c, nil))
 	}
 	if !near(optima[0].Primal, optima[1].Primal, 1e-7) {
 		t.Errorf("P* = %.12g, but %.12g with the tasks reversed", optima[0].Primal, optima[1].Primal)
@@ -132,24 +132,24 @@ func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
 func TestCentralSolverStops(t *testing.T) {
 	p := mustProblem(t, Defaults(), randomSplit(3, 5, 12, 9, 20))
 	c := mustStart(t, p)
-	whole := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+	whole := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	const never = -1 // a gap that no number of sweeps reaches
-	o := p.Optimize(ctx, testPool, c, nil, never, math.MaxInt)
+	o := p.Solver(testPool, never, math.MaxInt).Optimize(ctx, c, nil)
 	if o.Sweeps != 0 || !(o.Gap > 0) || o.Lower() > whole.Primal || o.Primal < whole.Lower() {
 		t.Errorf("after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	o = p.Optimize(ctx, testPool, c, nil, never, math.MaxInt)
+	o = p.Solver(testPool, never, math.MaxInt).Optimize(ctx, c, nil)
 	if o.Sweeps == 0 || math.Abs(o.Primal-whole.Primal) > math.Max(o.Gap, 0)+whole.Gap+1e-12 { // both gaps are rounded
 		t.Errorf("after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
 	}
-	if _, err := p.LearnCoupling(ctx, testPool, 2, 0.1, never, math.MaxInt); !errors.Is(err, context.Canceled) {
+	if _, err := p.Solver(testPool, never, math.MaxInt).LearnCoupling(ctx, 2, 0.1); !errors.Is(err, context.Canceled) {
 		t.Errorf("learning the coupling: error %v", err)
 	}
-	if _, err := p.AlternatingOptimum(ctx, testPool, c, 5, never, math.MaxInt); !errors.Is(err, context.Canceled) {
+	if _, err := p.Solver(testPool, never, math.MaxInt).AlternatingOptimum(ctx, c, 5); !errors.Is(err, context.Canceled) {
 		t.Errorf("alternation: error %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestOptimumSeparatesTheTermsInOmega(t *testing.T) {
 	c := mustStart(t, p).(Shifted)
 	for _, constant := range []float64{0, 3, -7} {
 		c.Constant = constant
-		o := p.Optimize(t.Context(), testPool, c, nil, 1e-6, 20_000)
+		o := p.Solver(testPool, 1e-6, 20_000).Optimize(t.Context(), c, nil)
 		if o.Constant != constant || !near(o.RelativeGap, o.Gap/(o.Primal-constant), 1e-12) {
 			t.Errorf("R(0) = %g: Constant %g, gap %g, relative gap %g, P = %g", constant, o.Constant, o.Gap, o.RelativeGap, o.Primal)
 		}

@@ -94,8 +94,8 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 				cfg.Loss = loss
 				p, wide := expanded(t, cfg, severalClasses(randomSplit(3, 5, 14, 9, 12), 3))
 				c := r.coupling(t, p)
-				if p.Values() != 15 || p.Outputs() != 3 || wide.Values() != 15 {
-					t.Fatalf("%d values of %d outputs, %d of the expansion", p.Values(), p.Outputs(), wide.Values())
+				if p.Values() != 15 || p.Outputs != 3 || wide.Values() != 15 {
+					t.Fatalf("%d values of %d outputs, %d of the expansion", p.Values(), p.Outputs, wide.Values())
 				}
 				duals, other := p.NewDuals(), wide.NewDuals()
 				w := p.NewWeights()
@@ -108,11 +108,11 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 						visits := order
 						visits.rows = append([]int32(nil), order.rows...)
 						const steps = 33
-						moved := p.SDCA(k, duals.Alpha[k], u, curvature, &order, steps)
+						moved := p.Subproblem(k, curvature).SDCA(duals.Alpha[k], u, &order, steps)
 						for range steps {
 							i := visits.Next()
 							for class := range 3 {
-								moved -= wide.SDCAStep(k, other.Alpha[k], twin, curvature, 3*i+class)
+								moved -= wide.Subproblem(k, curvature).Step(other.Alpha[k], twin, 3*i+class)
 							}
 						}
 						if moved != 0 {
@@ -122,16 +122,16 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 						close(t, "u", u, twin, 1e-12)
 						before := make([]float64, len(duals.Alpha[k]))
 						dv := make([]float64, p.Values())
-						got := p.EvaluateSubproblem(k, duals.Alpha[k], u, w.Row(k), dv, curvature)
-						want := wide.EvaluateSubproblem(k, other.Alpha[k], twin, w.Row(k), dv, curvature)
+						got := p.Subproblem(k, curvature).Evaluate(duals.Alpha[k], u, w.Row(k), dv)
+						want := wide.Subproblem(k, curvature).Evaluate(other.Alpha[k], twin, w.Row(k), dv)
 						close(t, "subproblem", []float64{got.Value, got.Gap}, []float64{want.Value, want.Gap}, 1e-10)
 						if round == 0 { // from alpha = 0 = w
 							half := append([]float64(nil), duals.Alpha[k]...)
 							for j := range half {
 								half[j] /= 2
 							}
-							theta := p.Theta(k, before, half, w.Row(k), curvature)
-							if twin := wide.Theta(k, before, half, w.Row(k), curvature); !near(theta, twin, 1e-6) || theta <= 0 {
+							theta := p.Subproblem(k, curvature).Theta(before, half, w.Row(k))
+							if twin := wide.Subproblem(k, curvature).Theta(before, half, w.Row(k)); !near(theta, twin, 1e-6) || theta <= 0 {
 								t.Errorf("theta = %g, that of the expansion %g", theta, twin)
 							}
 						}
@@ -146,7 +146,7 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 						t.Errorf("weak duality: the gap is %g", o.Gap)
 					}
 				}
-				o, twin := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 20_000), wide.Optimize(t.Context(), testPool, c, nil, 1e-8, 20_000)
+				o, twin := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil), wide.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
 				if o.RelativeGap > 1e-8 || twin.RelativeGap > 1e-8 {
 					t.Fatalf("relative gaps %g and %g", o.RelativeGap, twin.RelativeGap)
 				}
@@ -166,8 +166,8 @@ func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
 			split := severalClasses(randomSplit(4, 6, 20, 15, 25), 4)
 			p := mustProblem(t, cfg, split)
 			c := mustStart(t, p)
-			all := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
-			sum, d := 0.0, p.Features()
+			all := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
+			sum, d := 0.0, p.Features
 			for class := range 4 {
 				train := *split.Train
 				train.Classes, train.Tasks = nil, nil
@@ -183,7 +183,7 @@ func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
 					train.Tasks = append(train.Tasks, task)
 				}
 				one := mustProblem(t, cfg, data.Split{Train: &train, Test: &data.Set{}})
-				o := one.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+				o := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
 				sum += o.Primal
 				for task := range p.Tasks() {
 					close(t, "w", all.W.Row(task)[class*d:(class+1)*d], o.W.Row(task), 1e-4)
@@ -213,7 +213,7 @@ func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
 	}
 	two := mustProblem(t, cfg, split)
 	c := mustStart(t, one)
-	o, twice := one.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000), two.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+	o, twice := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil), two.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
 	if !near(twice.Primal, 2*o.Primal, 1e-8) {
 		t.Errorf("P* = %.12g, twice the binary one is %.12g", twice.Primal, 2*o.Primal)
 	}

@@ -50,7 +50,7 @@ func taskCurve(p *Problem, c Coupling, d *Duals, sigma, s float64, k int) float6
 		u[i] = -p.Loss.Subgradient(z, y) - d.Alpha[k][i]
 		square += u[i] * u[i]
 	}
-	image := make([]float64, p.Features())
+	image := make([]float64, p.Features)
 	p.AddV(k, image, u)
 	return -p.Loss.Traits().Smoothness*(1-s)/(sigma*s)*square + c.Diag(p.TaskOf(k))*kernel.Dot(image, image)
 }
@@ -61,12 +61,12 @@ func exactSubproblem(t testing.TB, p *Problem, c Coupling, d *Duals, sigma []flo
 	w := weightsOf(c, &d.V)
 	row := w.Row(p.TaskOf(k))
 	curvature := sigma[p.TaskOf(k)] * c.Diag(p.TaskOf(k))
-	a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), row...), make([]float64, p.Features())
+	a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), row...), make([]float64, p.Features)
 	var order Order
 	order.Reset(len(a), rng.New(3, rng.Reference, k, 0))
 	for range 5000 {
-		p.SDCA(k, a, u, curvature, &order, 10*len(a))
-		if s := p.EvaluateSubproblem(k, a, u, row, dv, curvature); s.Gap <= 1e-11*(1+math.Abs(s.Value)) {
+		p.Subproblem(k, curvature).SDCA(a, u, &order, 10*len(a))
+		if s := p.Subproblem(k, curvature).Evaluate(a, u, row, dv); s.Gap <= 1e-11*(1+math.Abs(s.Value)) {
 			return a
 		}
 	}
@@ -272,7 +272,7 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 			if fallen := at - dualAt(p, f.c, moved); fallen < s*gap {
 				t.Errorf("%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
 			}
-			if o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-8, 20_000); gap < at+o.Lower()-1e-6 {
+			if o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), f.c, nil); gap < at+o.Lower()-1e-6 {
 				t.Errorf("%s: a gap of %v, but D(alpha) - D* = %v", f.name, gap, at+o.Lower())
 			}
 		}
@@ -311,7 +311,7 @@ func TestLemmaLipschitzLossesBoundJ(t *testing.T) {
 func TestInitialDistanceIsAtMostTheNumberOfRows(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
-			o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-6, 20_000)
+			o := p.Solver(testPool, 1e-6, 20_000).Optimize(t.Context(), f.c, nil)
 			if distance, n := dualAt(p, f.c, p.NewDuals())+o.Lower(), p.Train.Rows(); distance <= 0 || distance > float64(n) {
 				t.Errorf("%s: D(0) - D* = %v, n = %d", f.name, distance, n)
 			}
@@ -472,7 +472,7 @@ func TestAlternatingStepsConverge(t *testing.T) {
 			last, gain := math.Inf(1), 0.0
 			var d *Duals
 			for i := range 40 {
-				o := p.Optimize(t.Context(), testPool, c, d, 1e-9, 20_000)
+				o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, d)
 				const slack = 1e-7 // of the W step's accuracy and of the floor
 				if o.Primal > last+slack*(1+math.Abs(last)) {
 					t.Fatalf("W step %d: P = %v after %v", i, o.Primal, last)

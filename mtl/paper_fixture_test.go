@@ -265,7 +265,7 @@ func primalAt(p *Problem, c Coupling, w *data.Matrix) float64 {
 func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next []float64) float64 {
 	t := p.TaskOf(k)
 	w := weightsOf(c, &d.V)
-	dv := data.NewMatrix(1, p.Features())
+	dv := data.NewMatrix(1, p.Features)
 	change := make([]float64, len(next))
 	value := conjugateOf(c, &d.V) / float64(p.Devices())
 	for i := range next {

@@ -126,10 +126,10 @@ func TestObservation2WStepDependsOnDataAndStructure(t *testing.T) {
 	p := paperProblem(t, nil)
 	other := mustProblem(t, p.Config, randomSplit(32, paperFeatures, 8, 12, 6, 9))
 	all := formulations(t)
-	first := p.Optimize(t.Context(), testPool, all[1].c, nil, 1e-6, 5000)
+	first := p.Solver(testPool, 1e-6, 5000).Optimize(t.Context(), all[1].c, nil)
 	for what, o := range map[string]*Optimum{
-		"other data":  other.Optimize(t.Context(), testPool, all[1].c, nil, 1e-6, 5000),
-		"other Omega": p.Optimize(t.Context(), testPool, all[2].c, nil, 1e-6, 5000),
+		"other data":  other.Solver(testPool, 1e-6, 5000).Optimize(t.Context(), all[1].c, nil),
+		"other Omega": p.Solver(testPool, 1e-6, 5000).Optimize(t.Context(), all[2].c, nil),
 	} {
 		distance := moveBy(&o.W, -1, &first.W)
 		if d := dot(&distance, &distance); d < 1e-4*dot(&first.W, &first.W) {
@@ -231,7 +231,7 @@ func TestDualBoundsThePrimal(t *testing.T) {
 func TestDualMeetsThePrimalAtTheOptimum(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
-			o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-9, 20_000)
+			o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), f.c, nil)
 			if gap := primalAt(p, f.c, &o.W) + dualAt(p, f.c, o.Duals); gap > 1e-7*(1+math.Abs(o.Primal)) || gap < -1e-10 {
 				t.Errorf("%s: P + D = %g at P = %g", f.name, gap, o.Primal)
 			}
@@ -336,13 +336,13 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 				for i, x := range a {
 					atZero += p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
 				}
-				if got := p.EvaluateSubproblem(k, a, u, w.Row(k), dv, curvature).Value; !near(got, atZero, 1e-12) {
+				if got := p.Subproblem(k, curvature).Evaluate(a, u, w.Row(k), dv).Value; !near(got, atZero, 1e-12) {
 					t.Errorf("%s: G_%d(0) = %v, want %v", f.name, k, got, atZero)
 				}
 				var order Order
 				order.Reset(len(a), rng.New(1, rng.Solve, k, 0))
-				p.SDCA(k, a, u, curvature, &order, 2*len(a))
-				got, want := p.EvaluateSubproblem(k, a, u, w.Row(k), dv, curvature).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
+				p.Subproblem(k, curvature).SDCA(a, u, &order, 2*len(a))
+				got, want := p.Subproblem(k, curvature).Evaluate(a, u, w.Row(k), dv).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
 				if !near(got, want, 1e-9) {
 					t.Errorf("%s: G_%d(da) = %v, by eq. subproblem %v", f.name, k, got, want)
 				}
@@ -365,7 +365,7 @@ func TestSubproblemIsDataLocal(t *testing.T) {
 		a, u := make([]float64, 8), append([]float64(nil), randomMatrixOnce.Row(0)...)
 		var order Order
 		order.Reset(8, rng.New(1, rng.Solve, 0, 0))
-		p.SDCA(0, a, u, 0.7, &order, 50)
+		p.Subproblem(0, 0.7).SDCA(a, u, &order, 50)
 		return append(a, u...)
 	}
 	a, b := solve(false), solve(true)

@@ -36,8 +36,8 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 			if p.Tasks() != 1 || p.Devices() != 4 {
 				t.Fatalf("%d tasks on %d devices, want 1 on 4", p.Tasks(), p.Devices())
 			}
-			got := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-10, 20_000)
-			want := whole.Optimize(t.Context(), testPool, mustStart(t, whole), nil, 1e-10, 20_000)
+			got := p.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
+			want := whole.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, whole), nil)
 			if !near(got.Primal, want.Primal, 1e-8) || !near(got.Dual, want.Dual, 1e-8) {
 				t.Errorf("%s/%s: optimum P = %.12g, D = %.12g; on all rows in one place %.12g and %.12g",
 					reg, scaling, got.Primal, got.Dual, want.Primal, want.Dual)

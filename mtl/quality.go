@@ -29,50 +29,32 @@ type Fits struct {
 	AUC []float64
 }
 
-// Quality measures weights on the rows of each client whose task is in the sample; nil: of
-// all clients. The AUC takes a sort of the scores, and is left out unless it is asked for.
-// Rows are evaluated in parallel; the values do not depend on the number of workers.
-func (p *Problem) Quality(pool *Pool, s *Sample, w *data.Matrix, auc bool) Quality {
-	if s == nil {
-		s = &p.everything
-	}
-	clients, tests, sets := len(s.devices), len(s.tests), p.held()
+// Quality measures weights on the rows of each client whose task is in the sample. The AUC takes
+// a sort of the scores, and is left out unless it is asked for. Rows are evaluated in parallel;
+// the values do not depend on the number of workers.
+func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
+	p, clients := s.of, len(s.devices)
 	q := Quality{Clients: s.devices, Train: newFits(clients, auc)}
-	held := make([]Fits, len(sets))
-	for i := range held {
-		held[i] = newFits(tests, auc)
+	measured := [3]*Fits{&q.Train}
+	for i := range p.Parts()[1:] {
+		fits := newFits(len(s.tests), auc)
+		measured[1+i] = &fits
 	}
 	scratch := make([]ranking, pool.Size())
-	pool.For(clients+len(sets)*tests, func(i, worker int) {
-		set, into, at, task := p.Train, &q.Train, i, 0
-		if i >= clients {
-			k := (i - clients) / tests
-			set, into, at = sets[k], &held[k], (i-clients)%tests
-			task = int(s.tests[at])
-		} else {
-			task = int(s.devices[at])
-		}
-		of := set.Open(task)
-		defer of.Close()
-		p.measure(of.Task, ModelRow(w, set.TaskOf(task)), into, at, &scratch[worker])
+	s.each(pool, w, func(part, i, worker int, task *data.Task, w []float64) {
+		measured[part].measure(&scratch[worker], p.RowLoss, task, w, i)
 	})
 	place := make([]int32, len(p.Test.Tasks))
 	for i, t := range s.tests {
 		place[t] = int32(i)
 	}
-	for set, into := range []*Fits{&q.Test, &q.Validation}[:len(sets)] {
+	for i, into := range []*Fits{&q.Test, &q.Validation}[:len(p.Parts())-1] {
 		*into = newFits(clients, auc)
-		for i, k := range s.devices {
-			into.set(i, &held[set], int(place[p.testOf(int(k))]))
+		for at, k := range s.devices {
+			into.set(at, measured[1+i], int(place[p.testOf(int(k))]))
 		}
 	}
 	return q
-}
-
-// testOf returns the element of the test set with the rows held out of a device's data. The
-// devices of an element are consecutive, and each element has the same number.
-func (p *Problem) testOf(device int) int {
-	return device / (len(p.Train.Tasks) / len(p.Test.Tasks))
 }
 
 func newFits(n int, auc bool) Fits {
@@ -91,19 +73,19 @@ func (f *Fits) set(i int, from *Fits, k int) {
 	}
 }
 
-// measure measures weights on the rows of a task.
-func (p *Problem) measure(task *data.Task, w []float64, into *Fits, at int, r *ranking) {
-	f := p.fit(task, w, nil)
-	n := float64(f.rows)
-	into.Rows[at] = int32(f.rows)
-	into.Loss[at], into.Error[at] = f.loss/n, f.miss/n // NaN without rows
-	if p.Train.Real {
-		into.Error[at] = math.Sqrt(into.Error[at])
+// measure measures the weights of a client on the rows of a task.
+func (f *Fits) measure(r *ranking, l *RowLoss, task *data.Task, w []float64, i int) {
+	sums := l.fit(task, w, nil)
+	n := float64(sums.rows)
+	f.Rows[i] = int32(sums.rows)
+	f.Loss[i], f.Error[i] = sums.loss/n, sums.miss/n // NaN without rows
+	if l.real {
+		f.Error[i] = math.Sqrt(f.Error[i])
 	}
-	if into.AUC != nil {
+	if f.AUC != nil {
 		r.reset()
-		p.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
-		into.AUC[at] = r.auc()
+		l.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
+		f.AUC[i] = r.auc()
 	}
 }
 

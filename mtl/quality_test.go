@@ -132,7 +132,7 @@ func TestQualityByClient(t *testing.T) {
 		"pooled, three of a task": {func(s *data.Split) { share(s); pool(s) }, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, make([]int, 9)},
 	} {
 		p, w := qualityProblem(t, c.change)
-		q := p.Quality(parallel.NewPool(3), nil, &w, true)
+		q := p.NewSample(0, 0).Quality(parallel.NewPool(3), &w, true)
 		if len(q.Clients) != len(c.testOf) {
 			t.Fatalf("%s: clients %v", name, q.Clients)
 		}
@@ -152,7 +152,7 @@ func TestQualityByClient(t *testing.T) {
 				}
 			}
 		}
-		one := p.Quality(parallel.NewPool(1), nil, &w, false)
+		one := p.NewSample(0, 0).Quality(parallel.NewPool(1), &w, false)
 		if one.Train.AUC != nil || one.Test.AUC != nil {
 			t.Errorf("%s: an AUC that was not asked for", name)
 		}
@@ -161,7 +161,7 @@ func TestQualityByClient(t *testing.T) {
 		}
 	}
 	p, w := qualityProblem(t, nil)
-	q := p.Quality(testPool, nil, &w, true)
+	q := p.NewSample(0, 0).Quality(testPool, &w, true)
 	if !math.IsNaN(q.Train.AUC[0]) || math.IsNaN(q.Train.AUC[2]) || !math.IsNaN(q.Test.Loss[1]) || q.Test.Rows[1] != 0 || math.IsNaN(q.Test.Loss[0]) {
 		t.Errorf("one class and no rows must be NaN: %+v", q)
 	}
@@ -175,9 +175,9 @@ func TestQualityOfSample(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	all := p.Quality(testPool, nil, &w, true)
+	all := p.NewSample(0, 0).Quality(testPool, &w, true)
 	s := p.sampleOf([]bool{true, false, true})
-	q := p.Quality(testPool, &s, &w, true)
+	q := s.Quality(testPool, &w, true)
 	if !slices.Equal(q.Clients, []int32{0, 1, 4, 5}) {
 		t.Fatalf("clients %v", q.Clients)
 	}
@@ -205,7 +205,7 @@ func TestQualityAgreesWithEvaluate(t *testing.T) {
 			w.Data[i] = math.Sin(float64(i))
 		}
 		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
-		q := p.Quality(testPool, nil, &w, false)
+		q := p.NewSample(0, 0).Quality(testPool, &w, false)
 		mean := func(x []float64) float64 { return (x[0] + x[1] + x[2]) / 3 }
 		if got := mean(q.Train.Error); math.Abs(got-o.TrainError) > 1e-15 {
 			t.Errorf("training error %v, want %v", got, o.TrainError)

@@ -92,7 +92,7 @@ func softmaxOptimum(t testing.TB, train *data.Set, lambda float64) (*Problem, *O
 	cfg := Defaults()
 	cfg.Loss, cfg.Regularizer, cfg.Lambda = LossSoftmax, RegIndependent, lambda
 	p := mustProblem(t, cfg, data.Split{Train: train, Test: train})
-	o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-8, 20_000)
+	o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 	t.Logf("P* = %.12g, relative gap %.2g, %d passes", o.Primal, o.RelativeGap, o.Sweeps)
 	if o.RelativeGap > 1e-8 {
 		t.Errorf("relative gap %g after %d passes", o.RelativeGap, o.Sweeps)
@@ -214,7 +214,7 @@ func TestHingeOptimaOnVehicle(t *testing.T) {
 				cfg.Lambda = 0.01
 			}
 			p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
-			o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-8, 20_000)
+			o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 			t.Logf("P* = %.12g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
 			if o.RelativeGap > 1e-8 || math.Abs(o.Primal-want["primal"]) > 1e-6*want["primal"] || o.Lower() > want["primal"] || o.Primal < want["dual"] {
 				t.Errorf("P* in [%.12g, %.12g], relative gap %g, want [%.12g, %.12g]", o.Lower(), o.Primal, o.RelativeGap, want["dual"], want["primal"])
@@ -245,7 +245,7 @@ func TestRidgeOptimaOnSchool(t *testing.T) {
 			cfg.Lambda1, cfg.Lambda2 = c.lambda*139/2, c.lambda*139/2
 			p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
 			coupling := mustStart(t, p)
-			o := p.Optimize(t.Context(), testPool, coupling, nil, 1e-11, 5000)
+			o := p.Solver(testPool, 1e-11, 5000).Optimize(t.Context(), coupling, nil)
 			t.Logf("P* = %.13g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
 			if o.RelativeGap > 1e-11 || !near(o.Primal, want["objective"], 1e-10) || !near(o.Lower(), want["objective"], 1e-10) {
 				t.Errorf("P* in [%.13g, %.13g], want %.13g", o.Lower(), o.Primal, want["objective"])

@@ -538,7 +538,7 @@ func TestAlternationNeverIncreasesTheObjective(t *testing.T) {
 				var start *Duals
 				before, first := math.Inf(1), 0.0
 				for h := range steps {
-					o := p.Optimize(t.Context(), testPool, c, start, 1e-10, 20_000)
+					o := p.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), c, start)
 					if o.RelativeGap > 1e-10 || o.Gap < -1e-12 {
 						t.Fatalf("step %d: W is solved to a relative gap of %g", h, o.RelativeGap)
 					}

@@ -1,20 +1,27 @@
 package mtl
 
-import "fedsim/internal/rng"
+import (
+	"fedsim/data"
+	"fedsim/internal/rng"
+)
 
-// Sample is a subset of the tasks for the evaluation of a problem.
+// Sample is a subset of the tasks on which models are evaluated.
 type Sample struct {
-	devices []int32 // of its tasks, in order
-	tests   []int32 // its elements of the test set and of the validation set, in order
-	tasks   int     // number of tasks
+	of      *Problem
+	devices []int32 // the devices of the sample's tasks, in order
+	tests   []int32 // the sample's elements of the test set and of the validation set, in order
+	tasks   int     // the number of the sample's tasks
 	ranks   []int32 // by device of the sample: the index of its task in the sample; nil when each device has its own task
 	weight  float64 // m/n for n of m tasks
 }
 
-// NewSample draws n tasks uniformly without replacement, 0 < n <= m, from (seed,
-// rng.Sample, -1, 0).
+// NewSample draws n tasks uniformly without replacement from (seed, rng.Sample, -1, 0). n = 0
+// takes all tasks.
 func (p *Problem) NewSample(n int, seed uint64) *Sample {
-	tasks := make([]int32, p.Tasks())
+	if n == 0 {
+		n = p.tasks
+	}
+	tasks := make([]int32, p.tasks)
 	for t := range tasks {
 		tasks[t] = int32(t)
 	}
@@ -25,13 +32,12 @@ func (p *Problem) NewSample(n int, seed uint64) *Sample {
 		tasks[i], tasks[j] = tasks[j], tasks[i]
 		drawn[tasks[i]] = true
 	}
-	s := p.sampleOf(drawn)
-	return &s
+	return p.sampleOf(drawn)
 }
 
 // sampleOf returns the sample of the marked tasks.
-func (p *Problem) sampleOf(drawn []bool) Sample {
-	var s Sample
+func (p *Problem) sampleOf(drawn []bool) *Sample {
+	s := &Sample{of: p}
 	rank := make([]int32, len(drawn))
 	for t, is := range drawn {
 		rank[t] = int32(s.tasks)
@@ -56,6 +62,9 @@ func (p *Problem) sampleOf(drawn []bool) Sample {
 	return s
 }
 
+// all reports whether the sample has all tasks.
+func (s *Sample) all() bool { return s.tasks == s.of.tasks }
+
 // taskOf returns the index, in the sample, of the task of device i of the sample.
 func (s *Sample) taskOf(i int) int {
 	if s.ranks == nil {
@@ -64,11 +73,20 @@ func (s *Sample) taskOf(i int) int {
 	return int(s.ranks[i])
 }
 
-// whole returns the sample of all tasks.
-func (p *Problem) whole() Sample {
-	drawn := make([]bool, p.tasks)
-	for t := range drawn {
-		drawn[t] = true
-	}
-	return p.sampleOf(drawn)
+// each visits the rows of the sample in parallel, each element of the training set (part 0), of
+// the test set (1) and of the validation set (2) with the model of its task. i is the index of
+// the element in the sample.
+func (s *Sample) each(pool *Pool, w *data.Matrix, visit func(part, i, worker int, task *data.Task, w []float64)) {
+	parts := s.of.Parts()
+	devices, tests := len(s.devices), len(s.tests)
+	pool.For(devices+(len(parts)-1)*tests, func(i, worker int) {
+		part, elements := 0, s.devices
+		if i >= devices {
+			part, elements, i = 1+(i-devices)/tests, s.tests, (i-devices)%tests
+		}
+		set, k := parts[part], int(elements[i])
+		task := set.Open(k)
+		defer task.Close()
+		visit(part, i, worker, task.Task, ModelRow(w, set.TaskOf(k)))
+	})
 }

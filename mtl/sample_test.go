@@ -18,9 +18,9 @@ func TestSampleIsUnbiased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := p.Optimize(t.Context(), pool, c, nil, 1e-2, 50)
+		o := p.Solver(pool, 1e-2, 50).Optimize(t.Context(), c, nil)
 		whole := p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
-		all := p.EvaluateOn(pool, p.NewSample(p.Tasks(), 1), c, &o.W, &o.Duals.V, o.Duals.Alpha)
+		all := p.NewSample(p.Tasks(), 1).Evaluate(pool, c, &o.W, &o.Duals.V, &o.Duals.V, o.Duals.Alpha)
 		if all != whole {
 			t.Errorf("a sample of all tasks gives %+v, all tasks %+v", all, whole)
 		}
@@ -30,7 +30,7 @@ func TestSampleIsUnbiased(t *testing.T) {
 			drawn := make([]bool, p.Tasks())
 			drawn[task] = true
 			s := p.sampleOf(drawn)
-			x := p.EvaluateOn(pool, &s, c, &o.W, &o.Duals.V, o.Duals.Alpha)
+			x := s.Evaluate(pool, c, &o.W, &o.Duals.V, &o.Duals.V, o.Duals.Alpha)
 			mean.Primal += x.Primal / m
 			mean.Dual += x.Dual / m
 			mean.TrainError += x.TrainError / m

@@ -26,7 +26,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 		order.Reset(n, rng.New(1, rng.Solve, task, 0))
 		twin.Reset(n, rng.New(1, rng.Solve, task, 0))
 		const steps = 60
-		p.SDCA(task, fast, u, curvature, &order, steps)
+		p.Subproblem(task, curvature).SDCA(fast, u, &order, steps)
 
 		slow := make([]float64, n)
 		dv := make([]float64, 11)
@@ -96,11 +96,11 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		steps := rapid.IntRange(0, 100).Draw(r, "steps")
 		first := rapid.IntRange(0, steps).Draw(r, "first")
 		run, cut, single := begin(), begin(), begin()
-		run.Moved = p.SDCA(0, run.A, run.U, curvature, &run.Order, steps)
-		cut.Moved = p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, first)
-		cut.Moved += p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, steps-first)
+		run.Moved = p.Subproblem(0, curvature).SDCA(run.A, run.U, &run.Order, steps)
+		cut.Moved = p.Subproblem(0, curvature).SDCA(cut.A, cut.U, &cut.Order, first)
+		cut.Moved += p.Subproblem(0, curvature).SDCA(cut.A, cut.U, &cut.Order, steps-first)
 		for range steps {
-			single.Moved += p.SDCAStep(0, single.A, single.U, curvature, single.Order.Next())
+			single.Moved += p.Subproblem(0, curvature).Step(single.A, single.U, single.Order.Next())
 		}
 		bits := cmp.Options{cmp.AllowUnexported(Order{}, rng.Stream{}),
 			cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })}
@@ -122,10 +122,10 @@ func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 	a := make([]float64, 25)
 	var order Order
 	order.Reset(25, rng.New(1, rng.Solve, 0, 0))
-	var trail []Subproblem
+	var trail []SubproblemValue
 	for range 400 {
-		trail = append(trail, p.EvaluateSubproblem(0, a, u, w.Row(0), dv, curvature))
-		p.SDCA(0, a, u, curvature, &order, 25)
+		trail = append(trail, p.Subproblem(0, curvature).Evaluate(a, u, w.Row(0), dv))
+		p.Subproblem(0, curvature).SDCA(a, u, &order, 25)
 	}
 	least := trail[len(trail)-1].Value
 	for k, s := range trail {
@@ -184,7 +184,7 @@ func TestSDCAAllocatesNothing(t *testing.T) {
 	var order Order
 	allocs := testing.AllocsPerRun(20, func() {
 		order.Reset(30, rng.New(1, rng.Solve, 0, 0))
-		p.SDCA(0, a, u, 1, &order, 90)
+		p.Subproblem(0, 1).SDCA(a, u, &order, 90)
 	})
 	if allocs != 0 {
 		t.Errorf("%g allocations a solve, want 0", allocs)
@@ -204,7 +204,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 		cfg.Loss, cfg.LossScaling, cfg.Lambda = name, Sum, 0.5
 		p := mustProblem(t, cfg, split)
 		c := Identity{M: 2, Scale: 1}
-		full := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 2000)
+		full := p.Solver(testPool, 1e-9, 2000).Optimize(t.Context(), c, nil)
 		if full.RelativeGap > 1e-9 {
 			t.Errorf("%s: the relative gap stays at %g", name, full.RelativeGap)
 		}
@@ -218,7 +218,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 			}
 		}
 		task.X, task.Y = without, append(append([]float64(nil), task.Y[:4]...), task.Y[5:]...)
-		rest := mustProblem(t, cfg, split).Optimize(t.Context(), testPool, c, nil, 1e-9, 2000)
+		rest := mustProblem(t, cfg, split).Solver(testPool, 1e-9, 2000).Optimize(t.Context(), c, nil)
 		if want := rest.Primal + p.Loss.Value(0, y); !near(full.Primal, want, 1e-8) {
 			t.Errorf("%s: P* = %.12g, want %.12g", name, full.Primal, want)
 		}
@@ -245,14 +245,14 @@ func BenchmarkSDCA(b *testing.B) {
 				clear(a)
 				clear(u)
 				order.Reset(size.rows, rng.New(1, rng.Solve, 0, steps))
-				p.SDCA(0, a, u, 0.05, &order, steps)
+				p.Subproblem(0, 0.05).SDCA(a, u, &order, steps)
 			}
 			oneByOne := func(steps int) {
 				clear(a)
 				clear(u)
 				order.Reset(size.rows, rng.New(1, rng.Solve, 0, steps))
 				for range steps {
-					p.SDCAStep(0, a, u, 0.05, order.Next())
+					p.Subproblem(0, 0.05).Step(a, u, order.Next())
 				}
 			}
 			run := func(solve func(steps int)) func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 // (docs/models.md).
 type Shape struct {
 	Features int    // d of a row
-	Outputs  int    // scores of a row
+	Outputs  int    // scores of a row: the number of classes, or 1 for the labels -1 and +1 and for real targets
 	Hidden   Widths // none: the model is linear
 }
 
@@ -29,7 +29,8 @@ func (s Shape) layers() []layer {
 	return layers
 }
 
-// Values returns the number of values of the model: the weights, and the biases of a network.
+// Values returns the number of values of the model of a task. A linear model has d weights for
+// each output: w[c*d:(c+1)*d] are those of output c. A network has biases, too.
 func (s Shape) Values() int {
 	if s.Hidden == (Widths{}) {
 		return s.Outputs * s.Features
@@ -65,6 +66,17 @@ func (s Shape) StepFLOPs() float64 {
 	}
 	return float64(float64(s.Outputs) * StepFLOPs(s.Features))
 }
+
+// SDCAFLOPs returns the cost of steps of SDCA in which moved coordinates changed. A
+// coordinate that does not change needs no axpy.
+func (s Shape) SDCAFLOPs(steps, moved int) float64 {
+	d := float64(s.Features)
+	return float64(float64(moved)*StepFLOPs(s.Features)) + float64(float64(steps*s.Outputs-moved)*(2*d+8))
+}
+
+// StepFLOPs returns the cost of one coordinate step on d features: the dot product,
+// the axpy and eight operations for the step itself.
+func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 
 // Widths are the widths of one or two hidden layers, a list in TOML. The zero value has none.
 type Widths [2]int

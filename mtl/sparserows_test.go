@@ -69,14 +69,14 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				var order Order
 				for device := range duals {
 					n := p.Train.Tasks[device].X.Rows
-					duals[device] = make([]float64, n*p.Outputs())
+					duals[device] = make([]float64, n*p.Outputs)
 					if test.loss == LossSoftmax {
 						continue
 					}
 					u := slices.Clone(w.Row(device))
 					order.Reset(n, rng.New(1, rng.Solve, device, 0))
-					p.SDCA(device, duals[device], u, 0.3, &order, 2*n)
-					p.SDCAStep(device, duals[device], u, 0.3, n/2)
+					p.Subproblem(device, 0.3).SDCA(duals[device], u, &order, 2*n)
+					p.Subproblem(device, 0.3).Step(duals[device], u, n/2)
 					add(u...)
 					DeltaV(v.Row(device), u, w.Row(device), 0.3)
 				}
@@ -96,7 +96,7 @@ func TestSparseRowsLikeDense(t *testing.T) {
 			}
 			var optima [2]float64
 			for k, p := range problems {
-				optima[k] = p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-9, 3000).Primal
+				optima[k] = p.Solver(testPool, 1e-9, 3000).Optimize(t.Context(), mustStart(t, p), nil).Primal
 			}
 			if math.Abs(optima[0]-optima[1]) > 1e-8*optima[0] {
 				t.Errorf("optima %v differ", optima)

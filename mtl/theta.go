@@ -7,21 +7,6 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Theta returns theta_t^h of a device's local solve (eq. localSolutionQuality2a),
-//
-//	theta = (G(da) - G(da*)) / (G(0) - G(da*)),  da = after - before,
-//
-// where G is the subproblem that SDCA solves: before and after hold the device's
-// dual variables at the start of the round and as its solver left them (before
-// gamma scales the update), w is its task's w_t, curvature sigma'_t M_tt. 0 is
-// an exact solution, 1 no progress, more than 1 a solver that made it worse.
-// LocalOptimum documents its accuracy.
-func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) float64 {
-	var o LocalOptimum
-	o.Reset(p, k, before, w, curvature)
-	return o.Theta(after)
-}
-
 // LocalOptimum approaches the minimum G(da*) of a device's subproblem, and stops
 // as soon as the accuracy suffices for a call. SDCA improves the dual variables best, whose
 // duality gap bounds the distance to the minimum:
@@ -42,10 +27,8 @@ func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) fl
 // ready for Reset. It reuses its memory: later subproblems of the same size allocate
 // nothing.
 type LocalOptimum struct {
-	p         *Problem
-	k         int
+	Subproblem
 	before, w []float64
-	curvature float64
 	noise     float64 // differences of G up to this size are rounding
 
 	best  []float64 // dual variables
@@ -67,10 +50,10 @@ type LocalOptimum struct {
 	diff   []float64 // of two u
 }
 
-// Reset starts the subproblem of device k at its dual variables before. It retains the
-// slices until the next Reset.
-func (o *LocalOptimum) Reset(p *Problem, k int, before, w []float64, curvature float64) {
-	o.p, o.k, o.before, o.w, o.curvature, o.known = p, k, before, w, curvature, false
+// Reset starts a subproblem at the device's dual variables before. It retains the slices until
+// the next Reset.
+func (o *LocalOptimum) Reset(s Subproblem, before, w []float64) {
+	o.Subproblem, o.before, o.w, o.known = s, before, w, false
 }
 
 // Reached reports whether theta of the dual variables b is at most theta; u is
@@ -132,13 +115,12 @@ func (o *LocalOptimum) start(b []float64) {
 
 // addImage adds curvature c X^T (b - before) to u.
 func (o *LocalOptimum) addImage(u, b []float64) {
-	task := o.p.Train.Open(o.k)
+	task := o.open()
 	defer task.Close()
-	scaled := float64(o.curvature * o.p.Scale[o.k])
 	for i, bi := range b {
 		if bi != o.before[i] {
 			row, c := o.p.coordinate(i)
-			task.X.Axpy(scaled*(bi-o.before[i]), row, o.p.block(u, c))
+			task.X.Axpy(o.scaled*(bi-o.before[i]), row, o.p.block(u, c))
 		}
 	}
 }
@@ -148,7 +130,7 @@ func (o *LocalOptimum) addImage(u, b []float64) {
 func (o *LocalOptimum) measure() {
 	copy(o.u, o.w)
 	o.addImage(o.u, o.best)
-	task := o.p.Train.Open(o.k)
+	task := o.open()
 	defer task.Close()
 	loss, sum := o.p.Loss, 0.0
 	for i, b := range o.best {
@@ -200,13 +182,13 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 // rounding.
 func (o *LocalOptimum) improve() {
 	const patience = 4096 // fewer passes do not show whether the gap has stopped
-	n, passes := len(o.best)/o.p.outputs, 1<<min(o.batches, 6)
+	n, passes := len(o.best)/o.p.Outputs, 1<<min(o.batches, 6)
 	o.last = append(o.last[:0], o.best...)
 	o.order.Reset(n, rng.New(0, rng.Reference, o.k, 2*o.batches))
-	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, n)
+	o.SDCA(o.best, o.u, &o.order, n)
 	o.moving = o.p.moved(o.moving[:0], o.last, o.best)
 	o.order.ResetTo(o.moving, rng.New(0, rng.Reference, o.k, 2*o.batches+1))
-	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, (passes-1)*len(o.moving))
+	o.SDCA(o.best, o.u, &o.order, (passes-1)*len(o.moving))
 	o.passes += passes
 	o.batches++
 	o.measure()

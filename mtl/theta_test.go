@@ -32,13 +32,13 @@ func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 			before := []float64{0}
 			minimizer := append([]float64(nil), before...)
 			u := append([]float64(nil), w...)
-			p.SDCAStep(k, minimizer, u, curvature, 0)
+			p.Subproblem(k, curvature).Step(minimizer, u, 0)
 			if loss == LossHinge && !near(minimizer[0], p.Train.Tasks[k].Y[0]/4, 1e-12) {
 				t.Fatalf("the minimizer is %g, want y/4", minimizer[0])
 			}
 			for _, r := range []float64{0, 0.1, 0.5, 0.9, 1, 1.5, 2, 3} {
 				after := []float64{r * minimizer[0]}
-				if got, want := p.Theta(k, before, after, w, curvature), (1-r)*(1-r); !near(got, want, 1e-12) {
+				if got, want := p.Subproblem(k, curvature).Theta(before, after, w), (1-r)*(1-r); !near(got, want, 1e-12) {
 					t.Errorf("%s: theta at %g of the way = %.15g, want (1-r)^2 = %g", loss, r, got, want)
 				}
 			}
@@ -110,15 +110,15 @@ func TestThetaOfOneStepByBruteForce(t *testing.T) {
 			u := append([]float64(nil), w...)
 			var order Order
 			order.Reset(4, rng.New(seed, rng.Solve, k, 0))
-			p.SDCA(k, before, append([]float64(nil), w...), curvature, &order, 2) // somewhere feasible
+			p.Subproblem(k, curvature).SDCA(before, append([]float64(nil), w...), &order, 2) // somewhere feasible
 			after := append([]float64(nil), before...)
-			p.SDCA(k, after, u, curvature, &order, 1)
+			p.Subproblem(k, curvature).SDCA(after, u, &order, 1)
 			const inside = 1e-12 // the ends of the logistic's domain have no slope
 			plain := plainOf(t, loss)
 			best := bruteForce(p, k, before, w, curvature, max(plain.low, -20)+inside, min(plain.high, 20)-inside)
 			least := definition(p, k, before, best, w, curvature)
 			want := (definition(p, k, before, after, w, curvature) - least) / (definition(p, k, before, before, w, curvature) - least)
-			if got := p.Theta(k, before, after, w, curvature); math.Abs(got-want) > 1e-6 {
+			if got := p.Subproblem(k, curvature).Theta(before, after, w); math.Abs(got-want) > 1e-6 {
 				t.Errorf("%s, seed %d: theta = %.9f, by brute force %.9f", loss, seed, got, want)
 			}
 		}
@@ -135,12 +135,12 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 			var order Order
 			order.Reset(30, rng.New(1, rng.Solve, 0, 0))
 			last := 1.0
-			if got := p.Theta(0, before, b, w, curvature); got != 1 {
+			if got := p.Subproblem(0, curvature).Theta(before, b, w); got != 1 {
 				t.Fatalf("%s: theta without a step = %g, want 1", loss, got)
 			}
 			for pass := range 20 {
-				p.SDCA(0, b, u, curvature, &order, 10)
-				theta := p.Theta(0, before, b, w, curvature)
+				p.Subproblem(0, curvature).SDCA(b, u, &order, 10)
+				theta := p.Subproblem(0, curvature).Theta(before, b, w)
 				// The minimizer is known to a 1e-10th of the denominator.
 				if theta > last+1e-9 || theta < 0 {
 					t.Fatalf("%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
@@ -162,13 +162,13 @@ func TestThetaIsBelowItsCertificate(t *testing.T) {
 		w := randomRow(5, 6)
 		u, dv := append([]float64(nil), w...), make([]float64, 6)
 		before, b := make([]float64, 25), make([]float64, 25)
-		start := p.EvaluateSubproblem(0, before, u, w, dv, 5)
+		start := p.Subproblem(0, 5).Evaluate(before, u, w, dv)
 		var order Order
 		order.Reset(25, rng.New(1, rng.Solve, 0, 0))
 		for range 8 {
-			p.SDCA(0, b, u, 5, &order, 25)
-			now := p.EvaluateSubproblem(0, b, u, w, dv, 5)
-			if theta, most := p.Theta(0, before, b, w, 5), now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
+			p.Subproblem(0, 5).SDCA(b, u, &order, 25)
+			now := p.Subproblem(0, 5).Evaluate(b, u, w, dv)
+			if theta, most := p.Subproblem(0, 5).Theta(before, b, w), now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
 				t.Errorf("%s: theta = %g exceeds the certificate %g", loss, theta, most)
 			}
 		}
@@ -182,7 +182,7 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 		b := make([]float64, 20)
 		// Around the minimizer, with u in place of w, the subproblem is solved at 0.
 		o := minimized(p, b, w, 0.3)
-		if got := p.Theta(0, o.best, o.best, o.u, 0.3); got != 0 {
+		if got := p.Subproblem(0, 0.3).Theta(o.best, o.best, o.u); got != 0 {
 			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
 		}
 	}
@@ -191,10 +191,10 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 	clear(split.Train.Tasks[0].X.Data)
 	p := mustProblem(t, Defaults(), split)
 	zero, y := make([]float64, 3), split.Train.Tasks[0].Y
-	if got := p.Theta(0, zero, zero, make([]float64, 4), 1); got != 1 {
+	if got := p.Subproblem(0, 1).Theta(zero, zero, make([]float64, 4)); got != 1 {
 		t.Errorf("theta without progress on rows of zeros = %g, want 1", got)
 	}
-	if got := p.Theta(0, zero, y, make([]float64, 4), 1); got != 0 {
+	if got := p.Subproblem(0, 1).Theta(zero, y, make([]float64, 4)); got != 0 {
 		t.Errorf("theta with the optimal dual variables of the hinge = %g, want 0", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 // minimized returns the optimum of the subproblem of device 0 around before.
 func minimized(p *Problem, before, w []float64, curvature float64) *LocalOptimum {
 	var o LocalOptimum
-	o.Reset(p, 0, before, w, curvature)
+	o.Reset(p.Subproblem(0, curvature), before, w)
 	for o.start(before); !o.exact(); {
 		o.improve()
 	}
@@ -226,11 +226,11 @@ func TestThetaOfASlowSubproblem(t *testing.T) {
 		before, b := make([]float64, 40), make([]float64, 40)
 		var order Order
 		order.Reset(40, rng.New(1, rng.Solve, 0, 0))
-		p.SDCA(0, b, u, 300, &order, 4000)
+		p.Subproblem(0, 300).SDCA(b, u, &order, 4000)
 		if o := minimized(p, before, w, 300); o.gap > 1e-10*o.none+o.noise {
 			t.Errorf("seed %d: gap %g, want at most %g", seed, o.gap, 1e-10*o.none+o.noise)
 		}
-		if theta := p.Theta(0, before, b, w, 300); theta < 0 || theta > 0.2 {
+		if theta := p.Subproblem(0, 300).Theta(before, b, w); theta < 0 || theta > 0.2 {
 			t.Errorf("seed %d: theta after 100 passes = %g", seed, theta)
 		} else if theta > 1e-6 {
 			slowest++

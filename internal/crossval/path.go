@@ -70,7 +70,7 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 		if i < updates {
 			gap = max(gap, learningGap)
 		}
-		o := problem.Optimize(ctx, p.workers, coupling, from, gap, p.table.Sweeps)
+		o := problem.Solver(p.workers, gap, p.table.Sweeps).Optimize(ctx, coupling, from)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := p.Optimize(t.Context(), parallel.NewPool(1), coupling, nil, 1e-10, 100_000)
+	o := p.Solver(parallel.NewPool(1), 1e-10, 100_000).Optimize(t.Context(), coupling, nil)
 	set := fresh.Test
 	for k := range fresh.Test.Tasks {
 		w := o.W.Row(0)
@@ -171,11 +171,11 @@ func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	coupling, err := p.LearnCoupling(t.Context(), workers, config.OmegaUpdates, problem.OmegaFloor, 1e-6, 100_000)
+	coupling, err := p.Solver(workers, 1e-6, 100_000).LearnCoupling(t.Context(), config.OmegaUpdates, problem.OmegaFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := p.Optimize(t.Context(), workers, coupling, nil, 1e-6, 100_000)
+	o := p.Solver(workers, 1e-6, 100_000).Optimize(t.Context(), coupling, nil)
 	independent, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
 	if err != nil {
 		t.Fatal(err)
@@ -382,7 +382,7 @@ func TestBaselinesEqualThoseOfAFederation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := p.Optimize(t.Context(), workers, coupling, nil, 1e-10, 100_000)
+		o := p.Solver(workers, 1e-10, 100_000).Optimize(t.Context(), coupling, nil)
 		w, err := newPath(&config, model, 1e-10, mtl.Defaults(), unpooled.Train, workers).solve(t.Context(), problem.Lambda)
 		if err != nil {
 			t.Fatal(err)

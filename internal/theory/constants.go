@@ -47,14 +47,14 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 		if err != nil {
 			return nil, err
 		}
-		weight := float64(p.Scale[device] * float64(p.Train.Tasks[device].X.Rows*p.Outputs()))
+		weight := float64(p.Scale[device] * float64(p.Train.Tasks[device].X.Rows*p.Outputs))
 		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(t)*high, sigmaPrime[t]
 		k.SigmaMax = max(k.SigmaMax, k.Sigma[device])
 		steepest = max(steepest, sigmaPrime[t]*k.Sigma[device])
 		k.N += weight
 		k.Spread += float64(sigmaPrime[t] * k.Sigma[device] * weight)
 		for _, y := range p.Train.Tasks[device].Y {
-			for output := range p.Outputs() {
+			for output := range p.Outputs {
 				label := p.Target(y, output)
 				initial += float64(p.Scale[device] * (p.Loss.Value(0, label) + p.Loss.Conjugate(0, label)))
 			}
@@ -79,7 +79,7 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
 	task := p.Train.Open(device)
 	defer task.Close()
-	x, space := &task.X, make([]float64, p.Features())
+	x, space := &task.X, make([]float64, p.Features)
 	size, length := x.Rows, x.Cols
 	n := min(size, length)
 	gram := make([]float64, n*n) // its lower triangle

@@ -101,7 +101,7 @@ func newUpdate(t testing.TB, p *mtl.Problem, seed uint64, epochs float64, drop f
 	options := factory.Options().(*algorithms.MOCHAOptions)
 	options.Epochs = epochs
 	c := start(t, p)
-	method, err := factory.Start(algorithms.Setup{Problem: p, Shape: p.Shape(), Coupling: c, Workers: 1}, options)
+	method, err := factory.Start(algorithms.Setup{Problem: p, Shape: p.Shape, Coupling: c, Workers: 1}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (u *update) at() float64 {
 // least returns D* from below, certified.
 func least(t testing.TB, p *mtl.Problem) float64 {
 	t.Helper()
-	o := p.Optimize(t.Context(), testPool, start(t, p), nil, 1e-9, 20_000)
+	o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), start(t, p), nil)
 	if o.RelativeGap > 1e-9 {
 		t.Fatalf("the optimum is known to %g only", o.RelativeGap)
 	}

@@ -58,7 +58,7 @@ func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	copy(next, m.Duals.Alpha[r.Device])
 	l.order.Reset(m.Problem.Train.Tasks[r.Device].X.Rows, r.Stream)
 	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
-	m.Problem.SDCA(r.Device, next, l.u, curvature, &l.order, steps)
+	m.Problem.Subproblem(r.Device, curvature).SDCA(next, l.u, &l.order, steps)
 	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)
 	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.Problem.StepFLOPs(), Values: m.Problem.Values()}
 }
