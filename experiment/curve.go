@@ -25,9 +25,9 @@ func (g *Grid) Ranges() []results.Range {
 
 // Curve is the trials that differ from the winner in one option at most.
 type Curve struct {
-	Key    string
-	Trials []int // indices into Grid.Trials, by increasing value
-	Optima []int // local optima beside the winner, likewise
+	Key    string `json:"key"`
+	Trials []int  `json:"trials"` // indices into Grid.Trials, by increasing value
+	Optima []int  `json:"optima"` // indices of the local optima beside the winner
 }
 
 // Curves returns the curves that have local optima beside the winner. A local optimum is better

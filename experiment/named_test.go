@@ -204,7 +204,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	for target, rounds := range map[results.Target]int{
 		{Metric: "test_accuracy", Value: 0.25}: 8, {Metric: "test_accuracy", Value: 0.75}: 24, {Metric: "test_error", Value: 0.5}: 16, {Metric: "lag", Value: -100}: 20,
 	} {
-		if c, ok := run.CostTo(target); !ok || c.Rounds != rounds || c.TimeS != run.Rounds[rounds].TimeS {
+		if c := run.CostTo(target); !c.Reached || c.Rounds != float64(rounds) || c.TimeS != run.Rounds[rounds].TimeS {
 			t.Errorf("%v after %+v, want round %d", target, c, rounds)
 		}
 	}
@@ -243,13 +243,10 @@ func TestDeclaredMetrics(t *testing.T) {
 		t.Errorf("%d values by client, sum %g", rows, sum)
 	}
 
-	var out strings.Builder
-	if err := results.Summary(found.Runs, found.Manifest.Targets).WriteText(&out, 200); err != nil {
-		t.Fatal(err)
-	}
+	out := results.Summary(found.Runs, found.Manifest.Targets).Text(200)
 	for _, want := range []string{"test accuracy", "93.75 %", "lag", "-150 updates", "to test accuracy 25 %", "to test error 50 %"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the summary lacks %q:\n%s", want, out.String())
+		if !strings.Contains(out, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, out)
 		}
 	}
 	page, err := report.Read(dir)
@@ -291,7 +288,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	if cells := c.Cases[0].Rows; cells[0].Cells[0].Rounds != 24 || cells[1].Cells[0].Rounds != 12 || cells[1].Cells[0].Ratio.Value != cells[1].Cells[0].TimeS/cells[0].Cells[0].TimeS {
 		t.Errorf("%+v", cells)
 	}
-	if c.Cases[1].Rows[0].Cells[0].Reached != 1 {
+	if !c.Cases[1].Rows[0].Cells[0].Reached {
 		t.Error("mocha does not reach an accuracy, 1 minus its error")
 	}
 	if fig, _ := c.Figure(); fig.Y != "test_accuracy" || fig.Title != "Test accuracy against virtual time" {

@@ -14,15 +14,16 @@ import (
 // Grid is the tuning of a method at a point of an experiment: all candidates
 // under the first seed or seeds, with the same budget of rounds.
 type Grid struct {
-	Experiment, Method string
-	Point              []results.Setting
-	Relative           bool           // times are relative units, not seconds
-	Real               bool           // errors are root mean square errors, not shares
-	Target             results.Target // of the comparison
-	Trials             []Trial        // in the order of the grid, then in the order added
-	Listed             int            // trials of the grid in the scenario
-	Winner             int            // index into Trials
-	Edges              []results.Edge
+	Experiment     string            `json:"experiment"`
+	Method         string            `json:"method"`
+	Point          []results.Setting `json:"point"`
+	results.Target                   // of the comparison
+	Relative       bool              `json:"relative"` // times are relative units, not seconds
+	Winner         int               `json:"winner"`   // index into Trials
+	Trials         []Trial           `json:"trials"`   // in the order of the grid, then in the order added
+	Listed         int               `json:"listed"`   // the number of trials of the grid in the scenario
+	Edges          []results.Edge    `json:"edges"`
+	Real           bool              `json:"-"` // errors are root mean square errors, not shares
 }
 
 // Metric returns the metric of the target.
@@ -43,13 +44,17 @@ func (g *Grid) overClients() bool {
 
 // Trial is the result of a candidate.
 type Trial struct {
-	Options []results.Setting
-	Reached bool                // it reached the target
-	Rounds  int                 // to the target, or to the end
-	TimeS   float64             // virtual seconds likewise
-	Last    float64             // value of the target's metric at the end, see Run.AtEnd
-	Named   results.NamedMetric // the target's metric where the run declares it, or that of which it is a statistic over clients; else empty
-	GivenUp bool                // stopped because it was slower than the best before it
+	Options       []results.Setting `json:"options"`
+	Reached       bool              `json:"reached"`       // the trial reached the target
+	GivenUp       bool              `json:"given_up"`      // stopped because it was slower than the best before it
+	Rounds        int               `json:"rounds"`        // to the target, or to the end
+	TimeS         float64           `json:"time_s"`        // virtual seconds to the target, or to the end
+	Last          float64           `json:"value"`         // value of the target's metric at the end, see Run.AtEnd
+	Suboptimality float64           `json:"suboptimality"` // Last if it is one, NaN otherwise; Tune sets it
+
+	// Named is the target's metric where the run declares it, or that of which it is a statistic over
+	// clients; empty otherwise.
+	Named results.NamedMetric `json:"-"`
 }
 
 // Tune runs the tuning of expanded experiments and nothing else. It omits methods without
@@ -73,6 +78,12 @@ func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {
 		grids[i] = tuned[i].Grid
+		for k := range grids[i].Trials {
+			t := &grids[i].Trials[k]
+			if t.Suboptimality = math.NaN(); grids[i].Target.Metric == results.Suboptimality {
+				t.Suboptimality = t.Last
+			}
+		}
 	}
 	return grids, context.Cause(ctx)
 }

@@ -49,7 +49,7 @@ func Quantities(runs []results.Run) []Quantity {
 // namedQuantities returns the quantities of results.NamedMetrics and results.Accuracies.
 func namedQuantities(runs []results.Run) (list []Quantity) {
 	for _, m := range results.NamedMetrics(runs) {
-		q := Quantity{Name: m.Name, Label: m.Label, X: m.Name == results.Epsilon, Y: true, Signed: true, real: m.Real, of: m.Of, Units: []unit{}}
+		q := Quantity{Name: m.Name, Label: m.Label, X: m.Name == results.Epsilon, Y: true, Signed: true, real: m.Real, of: m.Of}
 		if m.Unit != "" {
 			q.Units = []unit{{m.Unit, 1}}
 		}
@@ -66,7 +66,7 @@ func namedQuantities(runs []results.Run) (list []Quantity) {
 	}
 	for _, m := range results.Accuracies(runs) {
 		of := func(r *results.Round) float64 { return afterStart(r, m.Of(r)) } // 1 minus an error
-		list = append(list, Quantity{Name: m.Name, Label: m.Label + ", higher is better", Y: true, Signed: true, of: of, Units: []unit{}})
+		list = append(list, Quantity{Name: m.Name, Label: m.Label + ", higher is better", Y: true, Signed: true, of: of})
 	}
 	return list
 }
@@ -106,11 +106,6 @@ var quantities = func() []Quantity {
 	}
 	list = append(append(list, counts...),
 		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []float64 { return r.Thetas }})
-	for i := range list {
-		if list[i].Units == nil {
-			list[i].Units = []unit{} // not null in JSON
-		}
-	}
 	return list
 }()
 
@@ -170,7 +165,7 @@ func (q Quantity) on(runs []results.Run) Quantity {
 		q.Label = q.real
 	}
 	if n := count(func(r *results.Run) bool { return r.Relative }); n > 0 && (q.base == "s" || q.base == "J") {
-		q.Units = []unit{}
+		q.Units = nil
 		if n < len(runs) {
 			q.Label += " (" + q.base + " or relative units)"
 		} else {

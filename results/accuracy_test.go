@@ -21,19 +21,16 @@ func TestAccuracies(t *testing.T) {
 			t.Errorf("%s is %g (%t, %+v), want %g", name, got, ok, m, want)
 		}
 	}
-	if c, ok := run.CostTo(Target{"test_accuracy", 0.8}); !ok || c.Rounds != 2 {
-		t.Errorf("80 %% after %+v, %t", c, ok)
+	if c := run.CostTo(Target{"test_accuracy", 0.8}); !c.Reached || c.Rounds != 2 {
+		t.Errorf("80 %% after %+v", c)
 	}
 	if list := Accuracies([]Run{run}); len(list) != 2 || list[0].Name != "test_accuracy" || list[1].Name != "validation_accuracy" {
 		t.Errorf("accuracies %+v", list)
 	}
-	var text strings.Builder
-	if err := Summary([]Run{run}, Targets{{"test_accuracy", 0.8}}).WriteText(&text, 120); err != nil {
-		t.Fatal(err)
-	}
+	text := Summary([]Run{run}, Targets{{"test_accuracy", 0.8}}).Text(120)
 	for _, want := range []string{"validation error", "12.50 %           25.00 %", "87.50 %", "to test accuracy 80 %"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
 	}
 

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -42,21 +41,21 @@ type TunedEdges struct {
 
 // EdgesOf lists the methods and points with edges, in the order of the runs.
 func EdgesOf(runs []Run) []TunedEdges {
-	found := []TunedEdges{}
+	var found []TunedEdges
 	of := func(r *Run) string { return r.Experiment + "\n" + r.Method + "\n" + SettingsText(r.Point) }
 	for _, seeds := range groupBy(runs, of) {
 		if r := &seeds[0]; len(r.Edges) > 0 {
-			found = append(found, TunedEdges{r.Experiment, r.Method, append([]Setting{}, r.Point...), r.Edges})
+			found = append(found, TunedEdges{r.Experiment, r.Method, r.Point, r.Edges})
 		}
 	}
 	return found
 }
 
-// WriteEdges writes a list of the tuned values at an edge, nothing when there is none.
-func WriteEdges(w io.Writer, runs []Run) error {
+// EdgesText lists the tuned values at an edge; it is empty when there is none.
+func EdgesText(runs []Run) string {
 	found := EdgesOf(runs)
 	if len(found) == 0 {
-		return nil
+		return ""
 	}
 	text := "\ntuned to an edge of the values tried (docs/tuning.md):\n"
 	for _, x := range found {
@@ -69,6 +68,5 @@ func WriteEdges(w io.Writer, runs []Run) error {
 			text += "    " + e.String() + "\n"
 		}
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return text
 }

@@ -7,14 +7,15 @@ import (
 
 // Estimate is the mean of some values and how much they differ. NaN stands for unknown.
 type Estimate struct {
-	Mean float64
-	SD   float64 // standard deviation of a sample, over n - 1; NaN for one value
-	N    int     // number of values
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"-"`              // standard deviation of a sample, over n - 1; NaN for one value
+	SE   float64 `json:"standard_error"` // of the mean; NaN for one value
+	N    int     `json:"n"`              // the number of values
 }
 
 // estimate returns the estimate of values, which are unknown together if one is.
 func estimate(values []float64) Estimate {
-	e := Estimate{Mean: math.NaN(), SD: math.NaN(), N: len(values)}
+	e := Estimate{Mean: math.NaN(), SD: math.NaN(), SE: math.NaN(), N: len(values)}
 	if e.N == 0 {
 		return e
 	}
@@ -25,12 +26,10 @@ func estimate(values []float64) Estimate {
 			sum += float64((x - e.Mean) * (x - e.Mean))
 		}
 		e.SD = math.Sqrt(sum / float64(e.N-1))
+		e.SE = e.SD / math.Sqrt(float64(e.N))
 	}
 	return e
 }
-
-// SE returns the standard error of the mean; NaN for one value.
-func (e Estimate) SE() float64 { return e.SD / math.Sqrt(float64(e.N)) }
 
 // AtEnd returns the last ReportLast values of a metric in the run, or as many as there are.
 func (r *Run) AtEnd(m *Metric) Estimate {
@@ -66,15 +65,18 @@ type ErrorBlock struct {
 
 // ErrorRow is a method at one point.
 type ErrorRow struct {
-	Label      string
-	Error      Estimate // over the seeds
-	Spread     float64  // standard deviation of the last evaluations of a run, mean over the seeds; NaN for one evaluation
-	Best       bool     // it has the lowest error of the block
-	Difference Estimate // to the best, over the seeds that both have
-	Worst      Estimate // over the seeds; N is 0 without values by client
-	Limit      Estimate // error of the model at the optimum of the run's problem
-	LimitWorst Estimate
-	Trials     []int // least and most that tuning tried, over the seeds; nil: nothing was tuned
+	Point      []Setting `json:"point"` // that of the block
+	Label      string    `json:"label"`
+	Metric     string    `json:"metric"`      // the name of ErrorTable.Metric
+	Error      Estimate  `json:"error"`       // over the seeds
+	ReportLast int       `json:"report_last"` // the number of last evaluations that are the end of a run
+	Spread     float64   `json:"spread"`      // standard deviation of these, mean over the seeds; NaN for one evaluation
+	Best       bool      `json:"best"`        // the row has the lowest error of the block
+	Difference Estimate  `json:"difference"`  // to the best row, over the seeds that both have
+	Worst      Estimate  `json:"worst10"`     // over the seeds; N is 0 without values by client
+	Limit      Estimate  `json:"limit"`       // error of the model at the optimum of the run's problem
+	LimitWorst Estimate  `json:"limit_worst10"`
+	Trials     []int     `json:"trials"` // least and most that tuning tried, over the seeds; nil: nothing was tuned
 }
 
 // ErrorTables returns a table for each experiment whose runs have errors that are uncertain,
@@ -112,6 +114,12 @@ func errorTable(runs []Run) ErrorTable {
 		block.compare(&t.Metric, rows)
 		block.Notes = t.notes(&block, rows)
 		t.Blocks = append(t.Blocks, block)
+	}
+	for _, block := range t.Blocks {
+		for i := range block.Rows {
+			r := &block.Rows[i]
+			r.Point, r.Metric, r.ReportLast = block.Point, t.Metric.Name, max(1, t.ReportLast)
+		}
 	}
 	return t
 }

@@ -41,11 +41,11 @@ func TestErrorTable(t *testing.T) {
 		got, want float64
 	}{
 		{"mean", rows[0].Error.Mean, 0.14},
-		{"standard error", rows[0].Error.SE(), sd(3, 2*0.04*0.04) / math.Sqrt(3)},
+		{"standard error", rows[0].Error.SE, sd(3, 2*0.04*0.04) / math.Sqrt(3)},
 		{"spread of the last two evaluations", rows[0].Spread, (math.Sqrt2*0.02 + math.Sqrt2*0.01) / 3},
 		{"mean of the other", rows[1].Error.Mean, 0.15},
 		{"difference", rows[1].Difference.Mean, 0.01},
-		{"its standard error", rows[1].Difference.SE(), sd(3, 2*0.01*0.01) / math.Sqrt(3)},
+		{"its standard error", rows[1].Difference.SE, sd(3, 2*0.01*0.01) / math.Sqrt(3)},
 		{"worst", rows[1].Worst.Mean, 0.30},
 		{"limit", rows[1].Limit.Mean, 0.03},
 		{"its worst", rows[1].LimitWorst.Mean, 0.09},
@@ -57,11 +57,7 @@ func TestErrorTable(t *testing.T) {
 	if !rows[0].Best || rows[1].Best || !math.IsNaN(rows[0].Limit.Mean) || rows[0].Trials != nil || rows[1].trials() != "8-10" {
 		t.Errorf("rows %+v", rows)
 	}
-	var b strings.Builder
-	if err := WriteErrors(&b, runs, 80); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
+	text := ErrorsText(runs, 80)
 	for _, want := range []string{
 		"mean of the last 2 evaluations", "3 splits of the data (standard error)",
 		"  good      14.00 (2.31)*    1.41             -  28.00      -      -       -\n",

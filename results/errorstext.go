@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,8 +10,8 @@ import (
 	"fedsim/internal/columns"
 )
 
-// WriteErrors writes the error tables of runs as text of the given width in characters.
-func WriteErrors(w io.Writer, runs []Run, width int) error {
+// ErrorsText returns the error tables of runs as text of the given width in characters.
+func ErrorsText(runs []Run, width int) string {
 	var b strings.Builder
 	for _, t := range ErrorTables(runs) {
 		fmt.Fprintf(&b, "\n%s\n\n", columns.Wrap(t.Caption(), width, 0))
@@ -23,8 +22,7 @@ func WriteErrors(w io.Writer, runs []Run, width int) error {
 		text.Write(&b, width)
 		b.WriteString(columns.Wrap(t.Note(), width, 2) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // Caption says what the numbers are.
@@ -208,7 +206,7 @@ func (t *ErrorTable) withSE(e Estimate, sign string) string {
 	if math.IsNaN(e.Mean) || e.N < 2 {
 		return text
 	}
-	return text + " (" + t.number(e.SE(), "") + ")"
+	return text + " (" + t.number(e.SE, "") + ")"
 }
 
 // number formats an error; sign "+" shows the sign of positive ones.

@@ -14,8 +14,8 @@ func Example() {
 		{Round: 2, TestError: 0.1, TimeS: 60, BytesUp: 1e6},
 	}}
 	target := results.Target{Metric: "test_error", Value: 0.1}
-	if cost, ok := run.CostTo(target); ok {
-		fmt.Printf("%s reached %s in %d rounds, %s and %s\n", run.Method, target.Text(run),
+	if cost := run.CostTo(target); cost.Reached {
+		fmt.Printf("%s reached %s in %.0f rounds, %s and %s\n", run.Method, target.Text(run),
 			cost.Rounds, results.HumanTime(cost.TimeS), results.Scaled(cost.Bytes, "B"))
 	}
 	// Output: MOCHA reached test error 10 % in 2 rounds, 60.0 s and 2.00 MB

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +65,7 @@ type Searched struct {
 
 // SearchedOf lists what tuning tried, in the order of the runs.
 func SearchedOf(runs []Run) []Searched {
-	found := []Searched{}
+	var found []Searched
 	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment + "\n" + r.Method }) {
 		s := Searched{Experiment: group[0].Experiment, Method: group[0].Method, Trials: [2]int{group[0].Trials, group[0].Trials}}
 		for i := range group {
@@ -90,12 +89,12 @@ func SearchedOf(runs []Run) []Searched {
 	return found
 }
 
-// WriteSearched writes the ranges that tuning searched, in lines of at most width characters;
-// nothing without tuning.
-func WriteSearched(w io.Writer, runs []Run, width int) error {
+// SearchedText lists the ranges that tuning searched, in lines of at most width characters; it is
+// empty without tuning.
+func SearchedText(runs []Run, width int) string {
 	found := SearchedOf(runs)
 	if len(found) == 0 {
-		return nil
+		return ""
 	}
 	text := "\nsearched by tuning (docs/tuning.md):\n"
 	for _, s := range found {
@@ -109,6 +108,5 @@ func WriteSearched(w io.Writer, runs []Run, width int) error {
 		}
 		text += columns.Wrap(fmt.Sprintf("%s, %s: %s; %s trials", s.Experiment, s.Method, strings.Join(ranges, ", "), trials), width, 2) + "\n"
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return text
 }

@@ -23,8 +23,8 @@ type ExperimentTable struct {
 	ByP        bool     // P compares the rows; see ComparableByP
 	Known      []bool   // by target: whether any run has a value of its metric, and ByP where the metric needs it
 	Texts      []string // by target: metric and value for people
-	Named      []Metric // declared by learners, with values at the end of a run, and accuracies of targets; of Row.Named
-	Clients    []Metric // statistics over clients with values at the end of a run; of Row.Clients
+	Named      []Metric // declared by learners, with values at the end of a run, and accuracies of targets
+	Clients    []Metric // statistics over clients with values at the end of a run
 	ClientsOf  string   // label of the metric of MainStatistics
 	Main       []Metric // those of Clients that are shown: MainStatistics
 	Blocks     []Block
@@ -38,49 +38,57 @@ type Block struct {
 
 // Row is the mean over the seeds of one method at one point.
 type Row struct {
-	Label       string    // method, or value of the swept key
-	Sampled     []Setting // values of ExperimentTable.Sampled
-	Algorithm   string
-	Seeds       int     // number of runs
-	Cells       []Cell  // one per target
-	Last        float64 // final sub-optimality, mean over seeds; NaN when not known
-	Stalled     int     // runs that stalled
-	Interrupted int     // runs that were interrupted
-	Limit       string  // Run.Limit
-	Own         bool    // the method does not minimize P (OwnObjective)
-	Updates     int64   // used by the server, over all seeds
-	Capped      int64   // of Updates, those whose local work reached the limit before its accuracy
-	Totals      Totals
-	Named       []float64 // the last value of each metric of ExperimentTable.Named, mean over seeds; NaN when a run has none
-	Clients     []float64 // likewise, of ExperimentTable.Clients
-	Warnings    []string  // WarningsOf its runs
-	Best        bool      // its test error is the lowest of the block, and not all are equal
+	Point       []Setting `json:"point"`    // that of the block, and Sampled
+	Label       string    `json:"label"`    // the method, or the value of the swept key
+	LabelOf     string    `json:"label_of"` // ExperimentTable.RowKey
+	Algorithm   string    `json:"algorithm"`
+	Seeds       int       `json:"seeds"`         // the number of runs
+	Stalled     int       `json:"stalled"`       // the number of runs that stalled
+	Interrupted int       `json:"interrupted"`   // the number of runs that were interrupted
+	Last        float64   `json:"suboptimality"` // the final sub-optimality, mean over seeds; NaN where it is not known
+	Totals
+	Metrics  []MetricValue `json:"metrics"`  // at the end, of ExperimentTable.Named and then Clients
+	Cells    []Cell        `json:"targets"`  // one for each target
+	Warnings []string      `json:"warnings"` // WarningsOf the runs
+
+	Sampled []Setting `json:"-"` // the values of ExperimentTable.Sampled
+	Limit   string    `json:"-"` // Run.Limit
+	Own     bool      `json:"-"` // the method does not minimize P (OwnObjective)
+	Updates int64     `json:"-"` // the number of updates that the server used, over all seeds
+	Capped  int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
+	Best    bool      `json:"-"` // the test error is the lowest of the block, and not all are equal
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
 // are NaN where they were not evaluated.
 type Totals struct {
-	Rounds    float64
-	TimeS     float64 // virtual
-	Answers   float64 // updates per round that the server used
-	Bytes     float64 // both ways
-	EnergyJ   float64
-	Primal    float64
-	TestError float64
-	Real      bool // errors are root mean square errors, not shares
-	Relative  bool // times are relative units, not seconds
-
-	ValidationError float64
+	Primal          float64 `json:"primal"`
+	TestError       float64 `json:"test_error"`
+	ValidationError float64 `json:"validation_error"`
+	Rounds          float64 `json:"rounds"`
+	TimeS           float64 `json:"time_s"`   // virtual seconds
+	Relative        bool    `json:"relative"` // times are relative units, not seconds
+	EnergyJ         float64 `json:"energy_j"`
+	Bytes           float64 `json:"bytes"`        // downlink and uplink
+	Answers         float64 `json:"participants"` // updates per round that the server used
+	Real            bool    `json:"-"`            // errors are root mean square errors, not shares
 }
 
-// Cell is the cost of reaching one target.
+// MetricValue is a value of a metric that a learner declares, or of a statistic over clients.
+type MetricValue struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit"`
+	Higher bool    `json:"higher"` // higher values are better
+	Value  float64 `json:"value"`  // NaN: unknown
+}
+
+// Cell is the mean cost of reaching one target.
 type Cell struct {
-	Reached bool    // by every seed; otherwise the other fields are NaN
-	Rounds  float64 // mean over seeds
-	TimeS   float64 // virtual seconds, mean over seeds
-	Bytes   float64 // both ways, mean over seeds
-	EnergyJ float64 // of all devices, mean over seeds
-	Ratio   float64 // of TimeS to that of the fastest row of the block that reached the target; NaN when there is none or it is zero
+	Target
+	Cost
+	// Ratio is that of TimeS to the time of the fastest row of the block that reached the target;
+	// NaN when there is none or that time is zero.
+	Ratio float64 `json:"ratio"`
 }
 
 // Summary summarizes runs for targets, in the given order. The rows of a block are the
@@ -125,11 +133,9 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 			for _, key := range e.Sampled {
 				row.Sampled = append(row.Sampled, Setting{key, seeds[0].ValueOf(key)})
 			}
-			for i := range e.Named {
-				row.Named = append(row.Named, e.Named[i].AtEnd(seeds))
-			}
-			for i := range e.Clients {
-				row.Clients = append(row.Clients, e.Clients[i].AtEnd(seeds))
+			row.Point, row.LabelOf = slices.Concat(b.Point, row.Sampled), e.RowKey
+			for _, m := range slices.Concat(e.Named, e.Clients) {
+				row.Metrics = append(row.Metrics, m.ValueAtEnd(seeds))
 			}
 			e.Seeds = max(e.Seeds, row.Seeds)
 			b.Rows = append(b.Rows, row)
@@ -254,21 +260,25 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		}
 	}
 	for _, x := range targets {
-		cell := Cell{Reached: true, Ratio: math.NaN()}
-		for i := range seeds {
-			c, ok := seeds[i].CostTo(x)
-			if !ok {
-				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN(), Ratio: math.NaN()}
-				break
-			}
-			cell.Rounds += float64(c.Rounds) / n
-			cell.TimeS += c.TimeS / n
-			cell.Bytes += c.Bytes / n
-			cell.EnergyJ += c.EnergyJ / n
-		}
-		row.Cells = append(row.Cells, cell)
+		cost, _ := MeanCost(seeds, x)
+		row.Cells = append(row.Cells, Cell{x, cost, math.NaN()})
 	}
 	return row
+}
+
+// ValueAtEnd returns AtEnd with the name of the metric.
+func (m *Metric) ValueAtEnd(runs []Run) MetricValue {
+	return MetricValue{m.Name, m.Unit, m.Higher, m.AtEnd(runs)}
+}
+
+// value returns the value of a metric of the row at the end; NaN without one.
+func (r *Row) value(metric string) float64 {
+	for _, m := range r.Metrics {
+		if m.Name == metric {
+			return m.Value
+		}
+	}
+	return math.NaN()
 }
 
 // AtEnd returns Run.AtEnd of the metric, mean over runs; NaN when a run has none.

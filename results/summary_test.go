@@ -1,8 +1,8 @@
 package results
 
 import (
+	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -46,10 +46,8 @@ func exampleRuns() []Run {
 	return runs
 }
 
-func ExampleTable_WriteText() {
-	if err := Summary(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).WriteText(os.Stdout, 80); err != nil {
-		panic(err)
-	}
+func ExampleTable_Text() {
+	fmt.Print(Summary(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).Text(80))
 	// Output:
 	// methods: how the runs ended, and virtual time, bytes and energy to each target,
 	// mean over 2 seeds; * lowest test error
@@ -144,17 +142,14 @@ func TestSummaryFitsItsWidth(t *testing.T) {
 	}
 	table := Summary(runs, ToSuboptimalities(1e-1, 1e-3))
 	for _, width := range []int{60, 80, 120, 300} {
-		var b strings.Builder
-		if err := table.WriteText(&b, width); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(b.String()) {
+		b := table.Text(width)
+		for line := range strings.Lines(b) {
 			if n := utf8.RuneCountInString(line) - 1; n > width {
 				t.Errorf("%d characters of %d: %s", n, width, line)
 			}
 		}
-		if beside := strings.Contains(b.String(), "to primal sub-optimality 1e-01               to primal sub-optimality 1e-03"); beside != (width == 300) {
-			t.Errorf("at %d characters targets are beside each other: %t\n%s", width, beside, b.String())
+		if beside := strings.Contains(b, "to primal sub-optimality 1e-01               to primal sub-optimality 1e-03"); beside != (width == 300) {
+			t.Errorf("at %d characters targets are beside each other: %t\n%s", width, beside, b)
 		}
 	}
 }
@@ -166,7 +161,7 @@ func TestSummaryRatios(t *testing.T) {
 	}
 	lte := s.Experiments[0].Blocks[0].Rows
 	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
-	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 4500, 6200, 20.5}); got != want {
+	if got, want := lte[0].Cells[1], (Cell{Target{Suboptimality, 1e-2}, Cost{true, 41, 2460, 4500, 6200}, 20.5}); got != want {
 		t.Errorf("CoCoA %+v, want %+v", got, want)
 	}
 	if got := lte[1].Cells[1].Ratio; got != 1 {
@@ -197,7 +192,6 @@ func TestCaptionsNameTheRunsOfAMean(t *testing.T) {
 }
 
 func TestSummaryOfNothing(t *testing.T) {
-	var b strings.Builder
 	nan := math.NaN()
 	for _, runs := range [][]Run{
 		nil,
@@ -205,11 +199,7 @@ func TestSummaryOfNothing(t *testing.T) {
 		{{Experiment: "", Method: "m", Status: Interrupted, Rounds: []Round{{Primal: 1, Suboptimality: nan}}}}, // no optimum
 		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
 	} {
-		b.Reset()
-		if err := Summary(runs, ToSuboptimalities(1e-1, 1e-2, 1e-3)).WriteText(&b, 80); err != nil {
-			t.Fatal(err)
-		}
-		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
+		if s := Summary(runs, ToSuboptimalities(1e-1, 1e-2, 1e-3)).Text(80); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
 			t.Errorf("%+v: %s", runs, s)
 		}
 	}
@@ -220,13 +210,13 @@ func TestBestCells(t *testing.T) {
 	nan := math.NaN()
 	row := func(i, time, energy, last, test float64) Row {
 		// No run records the metric of the second target.
-		cells := []Cell{{TimeS: 1, EnergyJ: energy}, {TimeS: i}, {TimeS: time, EnergyJ: nan}}
-		return Row{Cells: cells, Last: last, Totals: Totals{TestError: test, ValidationError: nan}, Named: []float64{i, i}}
+		cells := []Cell{{Cost: Cost{TimeS: 1, EnergyJ: energy}}, {Cost: Cost{TimeS: i}}, {Cost: Cost{TimeS: time, EnergyJ: nan}}}
+		return Row{Cells: cells, Last: last, Totals: Totals{TestError: test, ValidationError: nan}, Metrics: []MetricValue{{Name: "auc", Value: i}, {Name: "norm", Value: i}}}
 	}
 	block := Block{Rows: []Row{row(0, 3, 7, 0.1, nan), row(1, 2, 5, 0.1, 0.4), row(2, nan, 5, 0.2, 0.3)}}
 	table := &ExperimentTable{
 		RowKey: "method", ByP: true, Targets: ToSuboptimalities(0.1, 0.05, 0.01), Known: []bool{true, false, true}, Texts: []string{"0.1", "0.05", "0.01"},
-		Named: []Metric{{Label: "test auc", Higher: true}, {Label: "norm"}}, Blocks: []Block{block},
+		Named: []Metric{{Name: "auc", Label: "test auc", Higher: true}, {Name: "norm", Label: "norm"}}, Blocks: []Block{block},
 	}
 	costs := []string{"rounds", "time", "ratio", "sent", "energy"}
 	want := slices.Concat([]string{"test error", "sub-optimality", "test auc", "norm", "rounds", "time", "sent", "energy"}, costs, costs)
@@ -273,10 +263,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 	}
 	runs := []Run{run(1, 1, 0.01), run(2, 3, 0.03)}
 	table := Summary(runs, ToSuboptimalities(0.1))
-	var b strings.Builder
-	if err := table.WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
+	b := table.Text(80)
 	// Bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
 	const want = `load: how the runs ended, mean over 2 seeds
 
@@ -287,8 +274,8 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
   P at end: the objective P, loss of the training rows and regularizer; lower is
   better
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	if b != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
 	}
 	// Where nothing is learnt there are answers instead: (10+20+30+40)/4.
 	for i := range runs {
@@ -296,18 +283,15 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 			runs[i].Rounds[h].Primal, runs[i].Rounds[h].TestError = nan, nan
 		}
 	}
-	b.Reset()
-	if err := Summary(runs, nil).WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
+	b = Summary(runs, nil).Text(80)
 	const timing = `
             in all
   method    rounds    time  answers a round     sent   energy
   -----------------------------------------------------------
   mocha          4  8.00 s               25  6.00 kB  12.0 kJ
 `
-	if !strings.HasSuffix(b.String(), timing) {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), timing)
+	if !strings.HasSuffix(b, timing) {
+		t.Errorf("got\n%s\nwant\n%s", b, timing)
 	}
 }
 
@@ -323,12 +307,9 @@ func TestSummaryRemarksOnCappedWork(t *testing.T) {
 		}
 	}
 	runs[0].Capped, runs[1].Capped = 7, 2
-	var b strings.Builder
-	if err := Summary(runs, ToSuboptimalities(1e-1)).WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
+	b := Summary(runs, ToSuboptimalities(1e-1)).Text(80)
 	const want = "\n  CoCoA: 9 of 60 local solves ended at max_epochs, short of their accuracy\n\n  network = wifi"
-	if got := b.String(); !strings.Contains(got, want) || strings.Count(got, "max") != 1 {
+	if got := b; !strings.Contains(got, want) || strings.Count(got, "max") != 1 {
 		t.Errorf("want once\n%s\nin\n%s", want, got)
 	}
 }
@@ -344,12 +325,9 @@ func TestSummaryRemarksOnLostRounds(t *testing.T) {
 			}
 		}
 	}
-	var b strings.Builder
-	if err := Summary(runs, ToSuboptimalities(1e-1)).WriteText(&b, 200); err != nil {
-		t.Fatal(err)
-	}
+	b := Summary(runs, ToSuboptimalities(1e-1)).Text(200)
 	const want = "rounds were lost: too few clients responded to unmask their sum (privacy.threshold)"
-	if got := b.String(); !strings.Contains(got, "  CoCoA: 3 of 60 "+want) || strings.Contains(got, "MOCHA: ") || !strings.Contains(got, "lost rounds") {
+	if got := b; !strings.Contains(got, "  CoCoA: 3 of 60 "+want) || strings.Contains(got, "MOCHA: ") || !strings.Contains(got, "lost rounds") {
 		t.Errorf("want\n%s\nin\n%s", want, got)
 	}
 }
@@ -361,12 +339,9 @@ func TestRelativeUnits(t *testing.T) {
 		runs[i].Relative = true
 	}
 	table := Summary(runs, ToSuboptimalities(1e-1))
-	var b strings.Builder
-	if err := table.WriteText(&b, 200); err != nil {
-		t.Fatal(err)
-	}
+	b := table.Text(200)
 	// 20 and 22 rounds of a minute.
-	if text := b.String(); !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
+	if text := b; !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
 		t.Error(text)
 	}
 	if got := TimeText(2.5e-5, true); got != "2.5e-05 ru" {

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -10,11 +9,11 @@ import (
 	"fedsim/internal/columns"
 )
 
-// WriteShort writes what the runs come to: for each experiment with one point, how its runs
+// Short returns what the runs come to as text: for each experiment with one point, how its runs
 // ended and the cost of the last target that one of them reached; for an experiment with
 // several, the times to that target, a line for each point. Below are the row that was first
-// and what the table does not show by itself. WriteText writes all tables.
-func (t Table) WriteShort(w io.Writer, width int) error {
+// and what the table does not show by itself. Text has all tables.
+func (t Table) Short(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
 		e := t.Experiments[i].last()
@@ -23,12 +22,11 @@ func (t Table) WriteShort(w io.Writer, width int) error {
 		}
 		if len(e.Blocks) > 1 {
 			e.writeMatrix(&b, width)
-		} else if err := (Table{Experiments: []ExperimentTable{e}}).WriteText(&b, width); err != nil {
-			return err
+		} else {
+			b.WriteString(Table{Experiments: []ExperimentTable{e}}.Text(width))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // last returns the table with one target, the last that a row reached, or else the last known.

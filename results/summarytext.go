@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,9 +10,9 @@ import (
 	"fedsim/internal/columns"
 )
 
-// WriteText writes the summary as text tables of the given width in characters: a table
-// for each experiment and point.
-func (t Table) WriteText(w io.Writer, width int) error {
+// Text returns the summary as text tables of the given width in characters: a table for each
+// experiment and point.
+func (t Table) Text(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
 		e := &t.Experiments[i]
@@ -28,8 +27,7 @@ func (t Table) WriteText(w io.Writer, width int) error {
 		text.Write(&b, width)
 		writeNotes(&b, slices.Concat(e.Verdicts(), e.Notes()), width)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // Caption describes the numbers.
@@ -135,18 +133,18 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
-		model = append(model, endColumn{m.Label, true, func(_ *Block, r *Row) string { return m.Format(r.Named[i], real) }, func(r *Row) float64 {
+		model = append(model, endColumn{m.Label, true, func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }, func(r *Row) float64 {
 			if m.Higher {
-				return -r.Named[i]
+				return -r.value(m.Name)
 			}
-			return r.Named[i]
+			return r.value(m.Name)
 		}})
 	}
 	learns = learns || len(e.Named) > 0
 	cost = []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds() }, nil},
+		{"rounds", true, func(_ *Block, r *Row) string { return CountText(r.Totals.Rounds) }, nil},
 		{"time", true, timeCell(func(r *Row) float64 { return r.Totals.TimeS }), nil},
-		{"answers a round", !learns, func(_ *Block, r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Answers}.rounds() }, nil},
+		{"answers a round", !learns, func(_ *Block, r *Row) string { return CountText(r.Totals.Answers) }, nil},
 		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Totals.Bytes }), nil},
 		{"energy", e.joules(), energyCell(func(r *Row) float64 { return r.Totals.EnergyJ }), nil},
 	}
@@ -159,8 +157,7 @@ func (e *ExperimentTable) clientColumns() []endColumn {
 	list, real := make([]endColumn, len(e.Main)), e.real()
 	for i := range e.Main {
 		m := &e.Main[i]
-		at := slices.IndexFunc(e.Clients, func(c Metric) bool { return c.Name == m.Name })
-		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.Clients[at], real) }, nil}
+		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }, nil}
 	}
 	return list
 }
@@ -169,7 +166,7 @@ func (e *ExperimentTable) clientColumns() []endColumn {
 func (e *ExperimentTable) targetColumns(k int) []endColumn {
 	time, bytes, energy := func(r *Row) float64 { return r.Cells[k].TimeS }, func(r *Row) float64 { return r.Cells[k].Bytes }, func(r *Row) float64 { return r.Cells[k].EnergyJ }
 	list := []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return r.Cells[k].rounds() }, nil},
+		{"rounds", true, func(_ *Block, r *Row) string { return CountText(r.Cells[k].Rounds) }, nil},
 		{"time", true, timeCell(time), time},
 		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
 		{"sent", true, amountCell(byteUnits, bytes), bytes},
@@ -330,8 +327,9 @@ func (e *ExperimentTable) Remarks(block *Block) []string {
 	for i := range block.Rows {
 		r := &block.Rows[i]
 		label := e.labelOf(r)
-		if at := slices.IndexFunc(e.Named, func(m Metric) bool { return m.Name == LostRounds }); at >= 0 && r.Named[at] > 0 {
-			remarks = append(remarks, fmt.Sprintf("%s: %s of %s rounds were lost: too few clients responded to unmask their sum (privacy.threshold)", label, Cell{Reached: true, Rounds: r.Named[at]}.rounds(), Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds()))
+		if lost := r.value(LostRounds); lost > 0 {
+			remarks = append(remarks, fmt.Sprintf("%s: %s of %s rounds were lost: too few clients responded to unmask their sum (privacy.threshold)",
+				label, CountText(lost), CountText(r.Totals.Rounds)))
 		}
 		if r.Capped == 0 {
 			continue
@@ -343,14 +341,13 @@ func (e *ExperimentTable) Remarks(block *Block) []string {
 
 const none = "-"
 
-func (c Cell) rounds() string {
-	if !c.Reached {
-		return none
+// CountText formats a mean of counts, with a decimal where it is below 100 and not whole; "-" if
+// there is none.
+func CountText(mean float64) string {
+	if mean == math.Trunc(mean) || mean >= 100 {
+		return orNone(mean, 'f', 0)
 	}
-	if c.Rounds == math.Trunc(c.Rounds) || c.Rounds >= 100 {
-		return strconv.FormatFloat(c.Rounds, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(c.Rounds, 'f', 1, 64)
+	return orNone(mean, 'f', 1)
 }
 
 func (c Cell) ratio() string {

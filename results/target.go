@@ -16,8 +16,8 @@ import (
 // Target is a value of a metric. In a scenario it is a number, for a relative
 // sub-optimality, or a table of one metric: { test_error = 0.07 }.
 type Target struct {
-	Metric string // its name; empty: there is no target
-	Value  float64
+	Metric string  `json:"metric"` // the name of the metric; empty: there is no target
+	Value  float64 `json:"target"`
 }
 
 // ToSuboptimality returns a target of relative sub-optimality.
@@ -249,13 +249,17 @@ func (t *Targets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Cost is the cost of a run up to the end of a round.
+// Cost is the cost of reaching a target: of a run, or the mean over several.
 type Cost struct {
-	Rounds  int
-	TimeS   float64 // virtual
-	Bytes   float64 // both ways
-	EnergyJ float64 // of all devices
+	Reached bool    `json:"reached"` // every run reached the target; otherwise the other fields are NaN
+	Rounds  float64 `json:"rounds"`
+	TimeS   float64 `json:"time_s"`   // virtual seconds
+	Bytes   float64 `json:"bytes"`    // downlink and uplink
+	EnergyJ float64 `json:"energy_j"` // of all devices
 }
+
+// unreached is the cost of a target that was not reached.
+var unreached = Cost{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN()}
 
 // Reached returns the first round after which the model was as good as a target, or
 // ok = false without one.
@@ -269,14 +273,13 @@ func (r *Run) Reached(t Target) (round Round, ok bool) {
 	return Round{}, false
 }
 
-// CostTo returns the cost of reaching a target, or ok = false and NaN when the run never
-// reached it.
-func (r *Run) CostTo(t Target) (c Cost, ok bool) {
+// CostTo returns the cost of reaching a target.
+func (r *Run) CostTo(t Target) Cost {
 	hit, ok := r.Reached(t)
 	if !ok {
-		return Cost{TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN()}, false
+		return unreached
 	}
-	c = Cost{Rounds: hit.Round, TimeS: hit.TimeS}
+	c := Cost{Reached: true, Rounds: float64(hit.Round), TimeS: hit.TimeS}
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
 		if x.Round > hit.Round {
@@ -285,5 +288,25 @@ func (r *Run) CostTo(t Target) (c Cost, ok bool) {
 		c.Bytes += x.BytesDown + x.BytesUp
 		c.EnergyJ += x.EnergyJ
 	}
-	return c, true
+	return c
+}
+
+// MeanCost returns the mean cost of reaching a target over runs, and how many of them reached it.
+func MeanCost(runs []Run, t Target) (mean Cost, reached int) {
+	n := float64(len(runs))
+	for i := range runs {
+		c := runs[i].CostTo(t)
+		if !c.Reached {
+			continue
+		}
+		reached++
+		mean.Rounds += c.Rounds / n
+		mean.TimeS += c.TimeS / n
+		mean.Bytes += c.Bytes / n
+		mean.EnergyJ += c.EnergyJ / n
+	}
+	if mean.Reached = reached == len(runs); !mean.Reached {
+		mean = unreached
+	}
+	return mean, reached
 }

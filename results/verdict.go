@@ -132,9 +132,9 @@ func (e *ExperimentTable) unreached() string {
 	if least > most {
 		return ""
 	}
-	rounds := Cell{Reached: true, Rounds: least}.rounds()
+	rounds := CountText(least)
 	if least < most {
-		rounds += " to " + Cell{Reached: true, Rounds: most}.rounds()
+		rounds += " to " + CountText(most)
 	}
 	if seeds {
 		return "-: not reached, by every seed, in " + rounds + " rounds"

@@ -134,8 +134,8 @@ func title(model string) string {
 	return model
 }
 
-// WriteText writes the table as aligned text with at most width characters a line.
-func (r *Result) WriteText(w io.Writer, width int) error {
+// Text returns the table as aligned text with at most width characters a line.
+func (r *Result) Text(width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", columns.Wrap(r.heading(), width, 0), columns.Wrap(r.caption(), width, 0))
 	r.table().Write(&b, width)
@@ -143,8 +143,7 @@ func (r *Result) WriteText(w io.Writer, width int) error {
 	for _, note := range r.notes() {
 		fmt.Fprintf(&b, "%s\n", columns.Wrap(note, width, 0))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // WriteMarkdown writes the table as Markdown, with the lowest error of each data set in

@@ -47,7 +47,7 @@ func result() *Result {
 
 func TestRendering(t *testing.T) {
 	r := result()
-	for _, file := range append(r.Files(), File{"t1.txt", func(w io.Writer) error { return r.WriteText(w, 80) }}) {
+	for _, file := range append(r.Files(), File{"t1.txt", func(w io.Writer) error { _, err := io.WriteString(w, r.Text(80)); return err }}) {
 		var b bytes.Buffer
 		if err := file.Write(&b); err != nil {
 			t.Fatal(err)
@@ -73,10 +73,6 @@ func TestRenderingOfOneShuffle(t *testing.T) {
 	r := &Result{Name: "one", Config: Defaults(), Columns: []Column{{Label: "s", Source: "generated", Generated: true, Tasks: 2}}}
 	r.Shuffles, r.Models = 1, []string{MTL}
 	r.Columns[0].Models = []Model{summarize(MTL, []Shuffle{{Seed: 1, Lambda: 1, Error: 1.0 / 3, Lambdas: []float64{1}, Validation: []float64{2}}}, nil)}
-	var b bytes.Buffer
-	if err := r.WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
 	const want = `one
 Mean over tasks of the error on test rows, one shuffle. Lambda is chosen by
 5-fold cross-validation on the training rows.
@@ -88,10 +84,10 @@ Mean over tasks of the error on test rows, one shuffle. Lambda is chosen by
 
 s: generated; 2 tasks
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, r.Text(80)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	b.Reset()
+	var b bytes.Buffer
 	if err := r.writeSummary(&b); err != nil {
 		t.Fatal(err)
 	}

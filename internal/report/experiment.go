@@ -1,16 +1,12 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"fedsim/experiment/scenario"
 	"fedsim/plots"
 	"fedsim/results"
 )
-
-// unknown is null in JSON.
-var unknown = results.Number(math.NaN())
 
 // experimentPage is the part of the page for one experiment.
 type experimentPage struct {
@@ -71,7 +67,7 @@ func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, target
 		if len(own) == 0 {
 			continue
 		}
-		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}}
+		of := experimentPage{Name: e.Name, Description: e.Description}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figures, own, targets)
 		if err != nil {
@@ -119,20 +115,12 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, t
 // tabulate sets the tables.
 func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
-	e.Below = nonNil(slices.Concat(t.Verdicts(), t.Notes()))
+	e.Below = slices.Concat(t.Verdicts(), t.Notes())
 	for _, g := range t.Columns() {
 		e.Groups = append(e.Groups, group{g.Title, g.Heads})
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: nonNil(t.Remarks(b))})
+		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: t.Remarks(b)})
 	}
-}
-
-// nonNil returns an empty list for nil, which is null in JSON.
-func nonNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

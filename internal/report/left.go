@@ -26,7 +26,6 @@ type distribution struct {
 
 // addLeft sets Left from the values by client of the runs.
 func (e *experimentPage) addLeft(runs []results.Run, places []plots.Place) {
-	e.Left = []leftBehind{}
 	for _, metric := range results.ClientMetrics(runs) {
 		if r := fairness.Of(runs, metric); len(r.Methods) > 0 {
 			e.Left = append(e.Left, leftBehind{r, distributionsOf(runs, places, metric)})
@@ -40,7 +39,7 @@ const mostSteps = 600
 // distributionsOf returns the distributions of a metric, with the clients of all seeds
 // together.
 func distributionsOf(runs []results.Run, places []plots.Place, metric string) []distribution {
-	list := []distribution{}
+	var list []distribution
 	low, high := math.Inf(1), math.Inf(-1)
 	for at := range runs {
 		if slices.Contains(places[:at], places[at]) {

@@ -1,12 +1,12 @@
 package report
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"fedsim/internal/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
 )
@@ -33,12 +33,12 @@ func TestLeftBehind(t *testing.T) {
 	if len(d) != 2 || d[1].Line != 1 || !slices.Equal(d[0].X, []float64{0, 0.2, 0.4, 0.5 + 0.03*(0.5-0.1)}) || !slices.Equal(d[0].Share, []float64{0, 1. / 3, 1, 1}) {
 		t.Errorf("distributions %+v", d)
 	}
-	text, err := json.Marshal(e.Left)
-	if err != nil || !strings.Contains(string(text), `"metric":"test_error"`) || !strings.Contains(string(text), `"distributions":[{"panel":0,"line":0`) {
-		t.Errorf("%s (%v)", text, err)
+	var text strings.Builder
+	if err := plainjson.Embed(&text, e.Left); err != nil || !strings.Contains(text.String(), `"metric":"test_error"`) || !strings.Contains(text.String(), `"distributions":[{"panel":0,"line":0`) {
+		t.Errorf("%s (%v)", text.String(), err)
 	}
 	var none experimentPage
-	if none.addLeft(runs[3:], places[3:]); none.Left == nil || len(none.Left) != 0 {
+	if none.addLeft(runs[3:], places[3:]); len(none.Left) != 0 {
 		t.Errorf("runs without values by client have %+v", none.Left)
 	}
 }

@@ -33,7 +33,6 @@ var layout = template.Must(template.ParseFS(files, "page/page.html"))
 // Write writes the page of a report as one self-contained file.
 func Write(w io.Writer, r *Report) error {
 	var data bytes.Buffer
-	// encoding/json escapes <, > and &, so that the data cannot end the script element.
 	if err := Encode(&data, r); err != nil {
 		return err
 	}

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -53,33 +54,33 @@ type provenance struct {
 	Seeds      []string        `json:"seeds"` // decimal: JavaScript numbers have fewer than 64 bits
 	ResultHash results.Hash    `json:"result_hash"`
 	Started    *time.Time      `json:"started"`
-	TookS      results.Number  `json:"took_s"` // real time
-	EventsPerS results.Number  `json:"events_per_s"`
-	StepsPerS  results.Number  `json:"steps_per_s"`
+	TookS      float64         `json:"took_s"` // real time
+	EventsPerS float64         `json:"events_per_s"`
+	StepsPerS  float64         `json:"steps_per_s"`
 	PeakBytes  int64           `json:"peak_bytes"` // 0: unknown
 }
 
 // reportRun is a run without its rounds, which are rows First to First+Count-1 of the
 // columns.
 type reportRun struct {
-	ID         string                    `json:"id"`
-	Experiment int                       `json:"experiment"`
-	Panel      int                       `json:"panel"`
-	Line       int                       `json:"line"`
-	Method     string                    `json:"method"`
-	Algorithm  string                    `json:"algorithm"`
-	Seed       uint64                    `json:"seed,string"`
-	Status     results.Status            `json:"status"`
-	Reason     string                    `json:"reason"`
-	Tuned      string                    `json:"tuned"`
-	Optimum    results.Number            `json:"optimum"`
-	OptimumGap results.Number            `json:"optimum_gap"`
-	EventHash  results.Hash              `json:"event_hash"`
-	ModelHash  results.Hash              `json:"model_hash"`
-	First      int                       `json:"first"`
-	Count      int                       `json:"count"`
-	Totals     map[string]results.Number `json:"totals"`     // rounds, time_s, and each cost of rounds.csv
-	Stragglers *attribution              `json:"stragglers"` // null without rows by device
+	ID         string             `json:"id"`
+	Experiment int                `json:"experiment"`
+	Panel      int                `json:"panel"`
+	Line       int                `json:"line"`
+	Method     string             `json:"method"`
+	Algorithm  string             `json:"algorithm"`
+	Seed       uint64             `json:"seed,string"`
+	Status     results.Status     `json:"status"`
+	Reason     string             `json:"reason"`
+	Tuned      string             `json:"tuned"`
+	Optimum    float64            `json:"optimum"`
+	OptimumGap float64            `json:"optimum_gap"`
+	EventHash  results.Hash       `json:"event_hash"`
+	ModelHash  results.Hash       `json:"model_hash"`
+	First      int                `json:"first"`
+	Count      int                `json:"count"`
+	Totals     map[string]float64 `json:"totals"`     // rounds, time_s, and each cost of rounds.csv
+	Stragglers *attribution       `json:"stragglers"` // null without rows by device
 }
 
 // Read returns the report of a run directory. If the run is not complete, it contains the
@@ -101,8 +102,7 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Absent: nonNil(m.Absent), Made: newMade(m), Targets: []target{}, Scenario: string(found.Scenario),
-		Experiments: []experimentPage{}, Runs: []reportRun{}, Tables: []table{},
+		Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
 	}
 	for _, t := range m.Targets {
 		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(found.Runs...)})
@@ -134,8 +134,8 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 
 func newMade(m *rundir.Manifest) provenance {
 	made := provenance{
-		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: nonNil(m.Command), Data: m.Data,
-		Seeds: []string{}, ResultHash: m.ResultHash, TookS: unknown, EventsPerS: unknown, StepsPerS: unknown,
+		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: m.Command, Data: m.Data,
+		ResultHash: m.ResultHash, TookS: math.NaN(), EventsPerS: math.NaN(), StepsPerS: math.NaN(),
 	}
 	for _, seed := range m.Seeds {
 		made.Seeds = append(made.Seeds, strconv.FormatUint(seed, 10))
@@ -143,8 +143,8 @@ func newMade(m *rundir.Manifest) provenance {
 	if c := m.Clock; c != nil {
 		made.Started, made.PeakBytes = &c.Started, c.PeakMemoryBytes
 		if c.Finished != nil {
-			made.TookS = results.Number(c.Finished.Sub(c.Started).Seconds())
-			made.EventsPerS, made.StepsPerS = results.Number(c.EventsPerS), results.Number(c.StepsPerS)
+			made.TookS = c.Finished.Sub(c.Started).Seconds()
+			made.EventsPerS, made.StepsPerS = c.EventsPerS, c.StepsPerS
 		}
 	}
 	return made
@@ -173,22 +173,22 @@ func (r *Report) addRuns(runs []results.Run) {
 		run := &runs[i]
 		of := reportRun{
 			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason,
-			Tuned: results.SettingsText(run.Tuned), Optimum: results.Number(run.Optimum), OptimumGap: results.Number(run.OptimumGap),
+			Tuned: results.SettingsText(run.Tuned), Optimum: run.Optimum, OptimumGap: run.OptimumGap,
 			EventHash: results.Hash(run.EventHash), ModelHash: results.Hash(run.ModelHash),
 		}
 		sum, last := run.Total(), results.Round{}
 		if n := len(run.Rounds); n > 0 {
 			last = run.Rounds[n-1]
 		}
-		of.Totals = map[string]results.Number{"rounds": results.Number(last.Round), "time_s": results.Number(last.TimeS)}
+		of.Totals = map[string]float64{"rounds": float64(last.Round), "time_s": last.TimeS}
 		for i := range results.RoundColumns {
 			if c := &results.RoundColumns[i]; c.Kind == results.CostColumn {
-				of.Totals[c.Name] = results.Number(c.Get(&sum).Real())
+				of.Totals[c.Name] = c.Get(&sum).Real()
 			}
 		}
 		r.Runs = append(r.Runs, of)
 	}
 }
 
-// Encode writes the report as JSON.
-func Encode(w io.Writer, r *Report) error { return json.NewEncoder(w).Encode(r) }
+// Encode writes the report as JSON that may stand in a script element.
+func Encode(w io.Writer, r *Report) error { return plainjson.Embed(w, r) }

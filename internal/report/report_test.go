@@ -417,14 +417,15 @@ func TestStragglers(t *testing.T) {
 	a := &attributed{
 		report: &explain.Report{
 			Rounds: []explain.Round{
-				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Selected: 2, Taken: 2},
+				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{Activities: explain.Activities{DownlinkS: 0.5, ComputeS: 1.5}}, IdleS: 1, Selected: 2, Taken: 2},
 				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Selected: 2, Taken: 1},
 			},
 			Devices: []explain.Device{
-				{Device: 0, Total: explain.Total{Selected: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
-				{Device: 1, Total: explain.Total{Selected: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
+				{Device: 0, Total: explain.Total{Selected: 2, Taken: 1, Activities: explain.Activities{ComputeS: 1, WaitS: 2}, EnergyJ: 3}},
+				{Device: 1, Total: explain.Total{Selected: 2, Taken: 2, Activities: explain.Activities{ComputeS: 2, WaitS: 1}, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
 			},
-			TimeS: 3, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5, ClockS: 1},
+			TimeS: 3, Path: explain.Path{Activities: explain.Activities{DownlinkS: 0.5, ComputeS: 1.5}, ClockS: 1},
+			All: explain.Total{Selected: 4, Taken: 3, WaitShare: 0.5},
 		},
 		rows: []results.Round{{}, {Round: 1}, {Round: 2}},
 	}

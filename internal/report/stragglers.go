@@ -118,11 +118,11 @@ func deviceColumns(all []*attributed) []column {
 // summary returns the summary of a run.
 func (t *attributed) summary() *attribution {
 	r := t.report
-	all := r.All()
+	all := &r.All
 	rounds := float64(len(r.Rounds))
 	s := &attribution{
 		Devices: len(r.Devices), Waited: all.WaitShare, Selected: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
-		Slowest: []explain.Device{}, Classes: nonNil(r.Classes),
+		Classes: r.Classes,
 	}
 	for _, p := range r.Path.Parts() {
 		s.Path = append(s.Path, p.S)

@@ -19,10 +19,10 @@ type sweptPage struct {
 
 // sweptAxis is the methods, a swept or sampled key, or a named axis.
 type sweptAxis struct {
-	Name    string           `json:"name"`
-	Values  []string         `json:"values"`
-	Numbers []results.Number `json:"numbers"` // the values; empty unless all are numbers
-	Sampled bool             `json:"sampled"` // a key of a sample
+	Name    string    `json:"name"`
+	Values  []string  `json:"values"`
+	Numbers []float64 `json:"numbers"` // the values; empty unless all are numbers
+	Sampled bool      `json:"sampled"` // a key of a sample
 }
 
 // measure is a number of a run: the cost of reaching a target, or the end of the run.
@@ -35,9 +35,9 @@ type measure struct {
 
 // trial is a run at its place.
 type trial struct {
-	At     []int            `json:"at"`     // index of the value on each axis
-	Ended  bool             `json:"ended"`  // the run reached its end, or stalled
-	Values []results.Number `json:"values"` // by measure; null: none
+	At     []int     `json:"at"`     // index of the value on each axis
+	Ended  bool      `json:"ended"`  // the run reached its end, or stalled
+	Values []float64 `json:"values"` // by measure; null: none
 }
 
 // sweptOf returns the page about the axes of an experiment. It has no trials without an axis
@@ -54,12 +54,12 @@ func sweptOf(e *scenario.Experiment, runs []results.Run, targets results.Targets
 	}
 	for i := range runs {
 		r := &runs[i]
-		t := trial{At: []int{}, Values: []results.Number{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
+		t := trial{At: []int{}, Values: []float64{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
 		for _, a := range page.Axes {
 			t.At = append(t.At, slices.Index(a.Values, r.ValueOf(a.Name)))
 		}
 		for _, m := range page.Measures {
-			t.Values = append(t.Values, results.Number(m.of(r)))
+			t.Values = append(t.Values, m.of(r))
 		}
 		page.Trials = append(page.Trials, t)
 	}
@@ -74,7 +74,7 @@ func axesOf(e *scenario.Experiment, runs []results.Run) []sweptAxis {
 		if slices.ContainsFunc(e.Axes, func(a scenario.Axis) bool { return a.Name == name && a.Keys != nil }) {
 			continue
 		}
-		a := sweptAxis{Name: name, Values: []string{}, Numbers: []results.Number{}}
+		a := sweptAxis{Name: name, Values: []string{}, Numbers: []float64{}}
 		a.Sampled = slices.ContainsFunc(e.Axes, func(x scenario.Axis) bool { return slices.Contains(x.Keys, name) })
 		for i := range runs {
 			if v := runs[i].ValueOf(name); !slices.Contains(a.Values, v) {
@@ -87,7 +87,7 @@ func axesOf(e *scenario.Experiment, runs []results.Run) []sweptAxis {
 				a.Numbers = a.Numbers[:0]
 				break
 			}
-			a.Numbers = append(a.Numbers, results.Number(x))
+			a.Numbers = append(a.Numbers, x)
 		}
 		if len(a.Values) > 1 {
 			axes = append(axes, a)
@@ -106,16 +106,10 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 		}
 		text := t.Text(runs...)
 		cost := func(name, units string, of func(results.Cost) float64) {
-			all = append(all, measure{name + " to " + text, units, true, func(r *results.Run) float64 {
-				c, ok := r.CostTo(t)
-				if !ok {
-					return math.NaN()
-				}
-				return of(c)
-			}})
+			all = append(all, measure{name + " to " + text, units, true, func(r *results.Run) float64 { return of(r.CostTo(t)) }})
 		}
 		cost("time", "time_s", func(c results.Cost) float64 { return c.TimeS })
-		cost("rounds", "", func(c results.Cost) float64 { return float64(c.Rounds) })
+		cost("rounds", "", func(c results.Cost) float64 { return c.Rounds })
 		cost("data sent", "bytes_up", func(c results.Cost) float64 { return c.Bytes })
 		cost("energy", "energy_j", func(c results.Cost) float64 { return c.EnergyJ })
 	}

@@ -63,8 +63,8 @@ func TestSwept(t *testing.T) {
 		{[]int{0, 0, 1}, false, []float64{nan, nan, nan, nan, 0.3, 3, 2}},
 	} {
 		trial := got.Trials[i]
-		same := slices.EqualFunc(trial.Values, want.values, func(a results.Number, b float64) bool {
-			return float64(a) == b || math.IsNaN(float64(a)) && math.IsNaN(b)
+		same := slices.EqualFunc(trial.Values, want.values, func(a, b float64) bool {
+			return a == b || math.IsNaN(a) && math.IsNaN(b)
 		})
 		if !slices.Equal(trial.At, want.at) || trial.Ended != want.ended || !same {
 			t.Errorf("trial %d is %+v, want %+v", i, trial, want)

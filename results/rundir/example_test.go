@@ -16,7 +16,7 @@ func Example() {
 	}
 	target := r.Manifest.Targets[0]
 	for _, run := range r.Runs {
-		if cost, ok := run.CostTo(target); ok {
+		if cost := run.CostTo(target); cost.Reached {
 			fmt.Printf("%s, seed %d: %s in %s\n", run.Method, run.Seed, target, results.HumanTime(cost.TimeS))
 		}
 	}

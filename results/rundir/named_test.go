@@ -252,8 +252,8 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	if d := cmp.Diff(run, found.Runs[0], sameBits); d != "" {
 		t.Errorf("resumed: %s", d)
 	}
-	if c, ok := found.Runs[0].CostTo(results.Target{Metric: "test_accuracy_worst10", Value: 0.5}); !ok || c.Rounds != 3 {
-		t.Errorf("worst 10 %% reached after %+v, %t", c, ok)
+	if c := found.Runs[0].CostTo(results.Target{Metric: "test_accuracy_worst10", Value: 0.5}); !c.Reached || c.Rounds != 3 {
+		t.Errorf("worst 10 %% reached after %+v", c)
 	}
 }
 

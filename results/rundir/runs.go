@@ -112,8 +112,8 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		}
 	}
 	for _, x := range t.targets {
-		if c, ok := r.CostTo(x); ok {
-			row = append(row, strconv.Itoa(c.Rounds), formatDecimal(c.TimeS), formatNumber(c.EnergyJ), formatNumber(c.Bytes))
+		if c := r.CostTo(x); c.Reached {
+			row = append(row, strconv.Itoa(int(c.Rounds)), formatDecimal(c.TimeS), formatNumber(c.EnergyJ), formatNumber(c.Bytes))
 		} else {
 			row = append(row, "", "", "", "")
 		}

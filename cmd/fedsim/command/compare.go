@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/analysis/compare"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
 )
@@ -68,28 +68,20 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var files []string
 	var failed error
 	if f.out != "" {
-		files, failed = saveComparison(f.out, c)
+		c.Files, failed = saveComparison(f.out, c)
 	}
 	// Print the comparison even if a file could not be written or drawn.
 	if f.json {
-		return errors.Join(failed, writeJSON(cmd.OutOrStdout(), newComparisonSummary(c, files)))
+		return errors.Join(failed, plainjson.Print(cmd.OutOrStdout(), c))
 	}
-	if err := c.WriteText(cmd.OutOrStdout(), textWidth()); err != nil {
-		return err
+	text := c.Text(textWidth())
+	if len(c.Files) > 0 {
+		text += "\nfiles:   " + strings.Join(c.Files, "\n         ") + "\n"
 	}
-	for i, name := range files {
-		lead := "\nfiles:   "
-		if i > 0 {
-			lead = "         "
-		}
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), lead+name); err != nil {
-			return err
-		}
-	}
-	return failed
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
+	return errors.Join(err, failed)
 }
 
 // parse parses the targets.

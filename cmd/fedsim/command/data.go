@@ -17,9 +17,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/parallel"
-	"fedsim/internal/quote"
 	"fedsim/plots"
-	"fedsim/results"
 )
 
 func newData() *cobra.Command {
@@ -231,21 +229,4 @@ func dataConfig(args, sets []string) (data.Config, error) {
 		name = args[0]
 	}
 	return scenario.LoadData(name, sets)
-}
-
-// printDropped prints the rows of data files that the runs are without, since values were
-// missing.
-func printDropped(out io.Writer, runs []results.Run) error {
-	said := map[string]bool{}
-	for i := range runs {
-		d := runs[i].Data
-		if d == nil || d.DroppedRows == 0 || said[d.Name] {
-			continue
-		}
-		said[d.Name] = true
-		if _, err := fmt.Fprintf(out, "missing: %d rows of %s are left out; \"fedsim data describe\" counts the missing values by column\n", d.DroppedRows, quote.Text(d.Name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/analysis/explain"
+	"fedsim/internal/plainjson"
 	"fedsim/results/rundir"
 )
 
@@ -100,50 +101,31 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 			report.AddTargets(&read.Runs[i], read.Manifest.Targets)
 		}
 	}
-	changes, err := f.changes(report)
-	if err != nil {
+	if err := f.addEstimates(report); err != nil {
 		return err
 	}
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), newExplanation(report, changes))
+		return plainjson.Print(cmd.OutOrStdout(), report)
 	}
-	return writeExplanation(cmd.OutOrStdout(), report, changes)
+	_, err = io.WriteString(cmd.OutOrStdout(), report.Text(textWidth()))
+	return err
 }
 
-// changes returns the estimates that the flags request.
-func (f *explainFlags) changes(r *explain.Report) ([]*explain.WhatIf, error) {
-	var all []*explain.WhatIf
+// addEstimates adds the estimates that the flags request.
+func (f *explainFlags) addEstimates(r *explain.Report) error {
 	if f.without > 0 {
 		w, err := r.WithoutSlowest(f.without)
 		if err != nil {
-			return nil, fmt.Errorf("--without=%d: %w", f.without, err)
+			return fmt.Errorf("--without=%d: %w", f.without, err)
 		}
-		all = append(all, w)
+		r.WhatIf = append(r.WhatIf, w)
 	}
 	if f.deadlineS > 0 {
 		w, err := r.Deadline(f.deadlineS)
 		if err != nil {
-			return nil, fmt.Errorf("--deadline=%v: %w", f.deadlineS, err)
+			return fmt.Errorf("--deadline=%v: %w", f.deadlineS, err)
 		}
-		all = append(all, w)
-	}
-	return all, nil
-}
-
-func writeExplanation(out io.Writer, r *explain.Report, changes []*explain.WhatIf) error {
-	if err := r.WriteText(out, textWidth()); err != nil {
-		return err
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(out, "\nwhat if"); err != nil {
-		return err
-	}
-	for _, w := range changes {
-		if err := w.WriteText(out, r, textWidth()); err != nil {
-			return err
-		}
+		r.WhatIf = append(r.WhatIf, w)
 	}
 	return nil
 }

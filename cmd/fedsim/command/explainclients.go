@@ -10,6 +10,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/analysis/fairness"
+	"fedsim/internal/plainjson"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -54,24 +55,16 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 	if !slices.Contains(metrics, metric) {
 		return usagef("--metric: %s", config.UnknownName("metric by client", metric, metric, metrics))
 	}
-	reports := []*fairness.Report{}
+	var reports []*fairness.Report
+	var texts []string
 	for _, own := range results.ByExperiment(runs) {
 		if r := fairness.Of(own, metric); len(r.Methods) > 0 {
-			reports = append(reports, r)
+			reports, texts = append(reports, r), append(texts, r.Text(textWidth()))
 		}
 	}
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), reports)
+		return plainjson.Print(cmd.OutOrStdout(), reports)
 	}
-	var b strings.Builder
-	for i, r := range reports {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		if err := r.WriteText(&b, textWidth()); err != nil {
-			return err
-		}
-	}
-	_, err = io.WriteString(cmd.OutOrStdout(), b.String())
+	_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(texts, "\n"))
 	return err
 }

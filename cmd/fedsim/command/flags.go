@@ -78,6 +78,9 @@ func (f *computeFlags) permit(cmd *cobra.Command) func(*scenario.Scenario) error
 	}
 }
 
+// dataFolder is the environment variable with the folder of data files.
+const dataFolder = "FEDSIM_DATA"
+
 // directoryFlags are the flags of commands that make a run directory.
 type directoryFlags struct {
 	out       string

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/columns"
+	"fedsim/internal/plainjson"
 )
 
 // planJSON is a plan with its totals in JSON (docs/json.md).
@@ -20,7 +21,7 @@ type planJSON struct {
 func showPlan(out io.Writer, p *plan.Plan, asJSON bool) error {
 	total := p.Total()
 	if asJSON {
-		return writeJSON(out, planJSON{total.TimeS, total.MemoryBytes, p})
+		return plainjson.Print(out, planJSON{total.TimeS, total.MemoryBytes, p})
 	}
 	var b strings.Builder
 	table := func(label, last string, rows [][]string) {

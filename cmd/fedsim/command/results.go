@@ -75,10 +75,8 @@ func showResults(out io.Writer, dir string) error {
 	var b strings.Builder
 	b.WriteString(columns.Entries(names, texts, textWidth()))
 	if len(r.Runs) > 0 {
-		b.WriteByte('\n')
-		if err := errors.Join(results.Summary(r.Runs, m.Targets).WriteText(&b, textWidth()), results.WriteErrors(&b, r.Runs, textWidth()), results.WriteSearched(&b, r.Runs, textWidth()), results.WriteEdges(&b, r.Runs)); err != nil {
-			return err
-		}
+		b.WriteString("\n" + results.Summary(r.Runs, m.Targets).Text(textWidth()) + results.ErrorsText(r.Runs, textWidth()))
+		b.WriteString(results.SearchedText(r.Runs, textWidth()) + results.EdgesText(r.Runs))
 	}
 	b.WriteString("\nfiles:\n")
 	for _, f := range files {

@@ -10,6 +10,7 @@ import (
 
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/plainjson"
 	"fedsim/results/rundir"
 )
 
@@ -108,5 +109,5 @@ func (f *runFlags) summarizeAgain(cmd *cobra.Command, there *rundir.Results) err
 	for _, t := range s.Tables {
 		tables = append(tables, &into.Table{Name: t.Name})
 	}
-	return writeJSON(cmd.OutOrStdout(), newSummary(s, m.State, f.resume, there.Runs, m.Absent, tables, m.Figures))
+	return plainjson.Print(cmd.OutOrStdout(), newSummary(s, m.State, f.resume, there.Runs, m.Absent, tables, m.Figures))
 }

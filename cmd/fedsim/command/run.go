@@ -13,6 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/plainjson"
 	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -200,65 +201,73 @@ func (f *outputFlags) interrupted(cmd *cobra.Command, d *into.Directory, interru
 func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	w, runs := d.Writer, d.Writer.Runs()
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), newSummary(d.Scenario, d.State, w.Dir(), runs, w.Absent(), d.Tables, d.Figures))
+		return plainjson.Print(cmd.OutOrStdout(), newSummary(d.Scenario, d.State, w.Dir(), runs, w.Absent(), d.Tables, d.Figures))
 	}
-	out := f.text(cmd)
-	table := results.Summary(runs, d.Scenario.Targets())
-	write := table.WriteShort
+	width, table := textWidth(), results.Summary(runs, d.Scenario.Targets())
+	var b strings.Builder
 	if f.all {
-		write = table.WriteText
-	}
-	if err := write(out, textWidth()); err != nil {
-		return err
-	}
-	if err := printTables(out, d.Tables, len(runs) > 0); err != nil {
-		return err
-	}
-	err := errors.Join(f.printErrors(out, runs), f.printSearched(out, runs), f.printEdges(out, runs), printDropped(out, runs))
-	if !f.all && len(runs) > 0 {
-		_, more := fmt.Fprintf(out, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
-		err = errors.Join(err, more)
-	}
-	return errors.Join(err, printPaths(out, d, d.Figures))
-}
-
-// printErrors prints the errors at the end with their uncertainty. Without --all, those of
-// experiments that P compares are left out.
-func (f *outputFlags) printErrors(out io.Writer, runs []results.Run) error {
-	if !f.all {
-		runs = slices.Clone(runs)
-		for _, e := range results.Summary(runs, nil).Experiments {
-			if e.ByP {
-				runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.Experiment == e.Experiment })
-			}
+		b.WriteString(table.Text(width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
+			results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
+	} else {
+		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + shortEdges(runs) + droppedText(runs))
+		if len(runs) > 0 {
+			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
 		}
 	}
-	return results.WriteErrors(out, runs, textWidth())
+	_, err := io.WriteString(f.text(cmd), b.String()+pathsText(d, d.Figures))
+	return err
 }
 
-// printSearched prints with --all what tuning searched.
-func (f *outputFlags) printSearched(out io.Writer, runs []results.Run) error {
-	if !f.all {
-		return nil
+// shortErrors returns the errors at the end with their uncertainty, without those of experiments
+// that P compares.
+func shortErrors(runs []results.Run, width int) string {
+	runs = slices.Clone(runs)
+	for _, e := range results.Summary(runs, nil).Experiments {
+		if e.ByP {
+			runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.Experiment == e.Experiment })
+		}
 	}
-	return results.WriteSearched(out, runs, textWidth())
+	return results.ErrorsText(runs, width)
 }
 
-// printEdges prints the tuned values at an edge, or without --all how many there are.
-func (f *outputFlags) printEdges(out io.Writer, runs []results.Run) error {
+// shortEdges lists the tuned values at an edge, or says how many there are.
+func shortEdges(runs []results.Run) string {
 	n := 0
 	for _, x := range results.EdgesOf(runs) {
 		n += len(x.Edges)
 	}
-	if f.all || n < 4 {
-		return results.WriteEdges(out, runs)
+	if n < 4 {
+		return results.EdgesText(runs)
 	}
-	_, err := fmt.Fprintf(out, "\ntuned to an edge of the values tried: %d options (docs/tuning.md; --all)\n", n)
-	return err
+	return fmt.Sprintf("\ntuned to an edge of the values tried: %d options (docs/tuning.md; --all)\n", n)
 }
 
-// printPaths prints the paths of a run directory, its figures and tables, and what it lacks.
-func printPaths(out io.Writer, d *into.Directory, figures []string) error {
+// tablesText returns tables, each after a blank line; the first only if below is true.
+func tablesText(made []*into.Table, below bool) string {
+	text := ""
+	for _, r := range made {
+		if below {
+			text += "\n"
+		}
+		text, below = text+r.Text(textWidth()), true
+	}
+	return text
+}
+
+// droppedText names the rows of data files that the runs are without, since values were missing.
+func droppedText(runs []results.Run) (text string) {
+	noted := map[string]bool{}
+	for i := range runs {
+		if d := runs[i].Data; d != nil && d.DroppedRows > 0 && !noted[d.Name] {
+			noted[d.Name] = true
+			text += fmt.Sprintf("missing: %d rows of %s are left out; \"fedsim data describe\" counts the missing values by column\n", d.DroppedRows, quote.Text(d.Name))
+		}
+	}
+	return text
+}
+
+// pathsText lists the paths of a run directory, its figures and tables, and what it lacks.
+func pathsText(d *into.Directory, figures []string) string {
 	var b strings.Builder
 	dir := d.Writer.Dir()
 	fmt.Fprintf(&b, "\nresults: %s\n", dir)
@@ -273,6 +282,5 @@ func printPaths(out io.Writer, d *into.Directory, figures []string) error {
 	if absent := d.Writer.Absent(); len(absent) > 0 {
 		fmt.Fprintf(&b, "absent:  %s\n", absentText(absent))
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
+	"fedsim/internal/plainjson"
 	"fedsim/scenarios"
 )
 
@@ -39,7 +40,7 @@ func newScenariosList() *cobra.Command {
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), scenarios.Shipped())
+				return plainjson.Print(cmd.OutOrStdout(), scenarios.Shipped())
 			}
 			var names, texts []string
 			for _, s := range scenarios.Shipped() {

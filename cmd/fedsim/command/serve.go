@@ -12,6 +12,7 @@ import (
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
+	"fedsim/internal/plainjson"
 	"fedsim/internal/report/serve"
 	"fedsim/results/rundir"
 )
@@ -111,7 +112,7 @@ func (f *serveFlags) printAddress(cmd *cobra.Command, from serve.Source, l net.L
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
-		return errors.Join(writeJSON(out, about), flush(out))
+		return errors.Join(plainjson.Print(out, about), flush(out))
 	}
 	_, err := fmt.Fprintln(out, about.URL)
 	return errors.Join(err, flush(out))

@@ -13,6 +13,7 @@ import (
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
+	"fedsim/internal/plainjson"
 )
 
 // statusFlags are the flags of fedsim status.
@@ -84,7 +85,7 @@ func (f *statusFlags) status(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	if f.json {
-		return writeJSON(out, s)
+		return plainjson.Print(out, s)
 	}
 	_, err = io.WriteString(out, s.text(textWidth(), 60))
 	return err

@@ -19,6 +19,7 @@ import (
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/clusters/work"
+	"fedsim/internal/plainjson"
 	"fedsim/internal/quote"
 )
 
@@ -235,7 +236,7 @@ type sent struct {
 // report prints a line, or x as JSON.
 func (f *submitFlags) report(cmd *cobra.Command, x *sent, line string) error {
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), x)
+		return plainjson.Print(cmd.OutOrStdout(), x)
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
 	return err

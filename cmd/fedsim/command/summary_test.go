@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/experiment"
+	"fedsim/internal/analysis/compare"
 	"fedsim/internal/analysis/explain"
 	"fedsim/internal/analysis/fairness"
 	"fedsim/internal/clusters/plan"
@@ -132,27 +133,33 @@ func TestRunJSON(t *testing.T) {
 	}
 }
 
-func TestNumbersThatDoNotExistAreNull(t *testing.T) {
-	text, err := json.Marshal([]number{1.5, number(math.NaN()), number(math.Inf(1))})
-	if err != nil || string(text) != "[1.5,null,null]" {
-		t.Errorf("%s, %v", text, err)
-	}
-}
-
-// docs/json.md has exactly the fields, section by section.
+// docs/json.md has exactly the fields, section by section. Those of an embedded struct are in the
+// section of the struct that embeds it, unless it has a section of its own.
 func TestJSONPage(t *testing.T) {
-	var want []string
-	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, errorSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, trialSummary{}, scenarios.Info{},
-		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
-		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
+	var records []reflect.Type
+	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
+		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
+		explain.Report{}, explain.Target{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
 		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, planJSON{}, plan.Plan{}, plan.Need{}, plan.Cost{}, plan.Group{}, sent{},
 		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{}} {
-		for i := range reflect.TypeOf(v).NumField() {
-			if f := reflect.TypeOf(v).Field(i); !f.Anonymous && f.IsExported() { // embedded structs are listed once
-				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		records = append(records, reflect.TypeOf(v))
+	}
+	var want []string
+	var list func(reflect.Type)
+	list = func(record reflect.Type) {
+		for i := range record.NumField() {
+			f := record.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && f.Type.Kind() == reflect.Struct && !slices.Contains(records, f.Type):
+				list(f.Type)
+			case !f.Anonymous && f.IsExported() && name != "-":
 				want = append(want, name)
 			}
 		}
+	}
+	for _, record := range records {
+		list(record)
 	}
 	var got []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\|").FindAllStringSubmatch(read(t, "docs/json.md"), -1) {

@@ -148,10 +148,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := d.Complete(); err != nil {
 		return errors.Join(failed, err)
 	}
-	if err := writeTheory(f.text(cmd), found); err != nil {
-		return err
-	}
-	if err := printPaths(f.text(cmd), d, append(chart, d.Figures...)); err != nil {
+	if _, err := io.WriteString(f.text(cmd), theoryText(found)+pathsText(d, append(chart, d.Figures...))); err != nil {
 		return err
 	}
 	return errors.Join(d.Undrawn, failed, broken(found), stalls(d.Writer.Runs()))
@@ -240,8 +237,8 @@ var theoryRows = []struct {
 	{"measured / bound", func(c *experiment.Comparison) string { return short(c.Ratio()) }},
 }
 
-// writeTheory prints a column for each comparison.
-func writeTheory(out io.Writer, found []experiment.Comparison) error {
+// theoryText returns a table with a column for each comparison.
+func theoryText(found []experiment.Comparison) string {
 	var t columns.Table
 	for i := range found {
 		t.Groups = append(t.Groups, columns.Group{Heads: []string{where(&found[i])}})
@@ -257,8 +254,7 @@ func writeTheory(out io.Writer, found []experiment.Comparison) error {
 	t.Blocks = []columns.Block{{Rows: rows}}
 	var b strings.Builder
 	t.Write(&b, textWidth())
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }
 
 // short formats a number with four digits; "-" if it does not exist.

@@ -12,6 +12,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/columns"
+	"fedsim/internal/plainjson"
 	"fedsim/results"
 )
 
@@ -84,17 +85,12 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), newGridSummaries(grids))
+		return plainjson.Print(cmd.OutOrStdout(), newGridSummaries(grids))
 	}
 	if len(grids) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
 		return err
 	}
-	return writeGrids(cmd.OutOrStdout(), grids)
-}
-
-// writeGrids prints the grids, a table for each.
-func writeGrids(w io.Writer, grids []experiment.Grid) error {
 	var b strings.Builder
 	for i := range grids {
 		if i > 0 {
@@ -102,7 +98,7 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 		}
 		writeGrid(&b, &grids[i])
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }
 

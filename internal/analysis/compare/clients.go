@@ -22,7 +22,7 @@ func (c *Comparison) clients() (t table, ok bool) {
 		block := columns.Block{Title: a.String()}
 		for i := range a.Rows {
 			runs := c.runs[n][i]
-			row := []string{c.Directories[a.Rows[i].Directory]}
+			row := []string{a.Rows[i].Directory}
 			for k := range metrics {
 				row = append(row, metrics[k].Format(metrics[k].AtEnd(runs), runs[0].Real))
 			}
@@ -33,18 +33,15 @@ func (c *Comparison) clients() (t table, ok bool) {
 	return t, true
 }
 
-// Statistic is a statistic over clients at the end of the runs of a row, the mean over its
-// seeds.
-type Statistic struct {
-	Metric results.Metric
-	Value  float64 // NaN: not known
-}
-
-// Statistics returns the statistics over clients of a row of a case, by their numbers.
-func (c *Comparison) Statistics(of, row int) []Statistic {
-	var all []Statistic
-	for _, m := range results.ClientStatistics(c.allRuns()) {
-		all = append(all, Statistic{m, m.AtEnd(c.runs[of][row])})
+// addMetrics sets the metrics of all rows.
+func (c *Comparison) addMetrics() {
+	statistics := results.ClientStatistics(c.allRuns())
+	for n := range c.Cases {
+		for i := range c.Cases[n].Rows {
+			r := &c.Cases[n].Rows[i]
+			for _, m := range statistics {
+				r.Metrics = append(r.Metrics, m.ValueAtEnd(c.runs[n][i]))
+			}
+		}
 	}
-	return all
 }

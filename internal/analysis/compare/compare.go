@@ -40,23 +40,24 @@ func Open(dir string) (Directory, error) {
 	return Directory{Name: dir, Results: found}, nil
 }
 
-// Comparison compares several run directories. Other fields refer to a directory by its
-// index in Directories.
+// Comparison compares several run directories. Fields are added, and never renamed in JSON or
+// removed (docs/json.md).
 type Comparison struct {
-	Directories []string        // names
-	Targets     results.Targets // in the requested order
-	Differing   []Difference
-	Cases       []Case      // in at least two directories, in the order of the first of them
-	Unmatched   []Unmatched // in one directory
+	Directories []string        `json:"directories"` // different names
+	Targets     results.Targets `json:"-"`           // in the requested order
+	Differing   []Difference    `json:"differing"`
+	Cases       []Case          `json:"cases"` // in at least two directories, in the order of the first of them
+	Unmatched   []Unmatched     `json:"alone"` // in one directory
+	Files       []string        `json:"files"` // paths of the written files; the caller sets them
 
 	runs [][][]results.Run // by case and row
 }
 
 // Label identifies runs independently of their directory.
 type Label struct {
-	Experiment string
-	Method     string
-	Point      []results.Setting
+	Experiment string            `json:"experiment"`
+	Method     string            `json:"method"`
+	Point      []results.Setting `json:"point"`
 }
 
 // String returns "experiment: method, key = value".
@@ -82,33 +83,31 @@ func (l Label) key() string {
 
 // Unmatched identifies runs that only one directory has.
 type Unmatched struct {
-	Directory int
-	Label     Label
+	Directory string `json:"directory"`
+	Label
 }
 
 // Case compares the same runs in several directories.
 type Case struct {
 	Label
-	Rows []Row // one per directory that has the runs; the first is the baseline
+	Rows []Row `json:"rows"` // one for each directory that has the runs; the first is the baseline
 }
 
 // Row holds the runs of a case in one directory.
 type Row struct {
-	Directory int
-	Seeds     []uint64 // of the runs
-	Relative  bool     // times are in relative units, not seconds
-	Cells     []Cell   // one per target
+	Directory string                `json:"directory"`
+	Seeds     []uint64              `json:"seeds"`    // of the runs
+	Relative  bool                  `json:"relative"` // times are in relative units, not seconds
+	Cells     []Cell                `json:"targets"`  // one for each target
+	Metrics   []results.MetricValue `json:"metrics"`  // statistics over clients at the end, mean over the seeds
 }
 
-// Cell is the cost of reaching one target. Rounds, time, bytes and energy are means over
-// all seeds of the row, and NaN unless every seed reached the target.
+// Cell is the mean cost of reaching one target, over all seeds of the row.
 type Cell struct {
-	Reached int // number of seeds that reached the target
-	Rounds  float64
-	TimeS   float64 // virtual seconds
-	Bytes   float64 // downlink and uplink
-	EnergyJ float64 // all devices
-	Ratio   Ratio   // to the times of the baseline; 1 in the first row
+	results.Target
+	results.Cost
+	ReachedSeeds int `json:"reached_seeds"` // the number of seeds that reached the target
+	Ratio            // to the times of the baseline; 1 in the first row
 }
 
 // Compare compares directories. Without targets, it uses those that all directories
@@ -129,6 +128,7 @@ func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 		return nil, err
 	}
 	c.match(dirs)
+	c.addMetrics()
 	if len(c.Cases) == 0 {
 		return nil, fmt.Errorf("%w: no two directories have the same experiment, method and point; %s: use the same names", errNothing, c.examples())
 	}
@@ -152,8 +152,8 @@ func shared(dirs []Directory) results.Targets {
 // examples describes the first unmatched runs of each directory.
 func (c *Comparison) examples() string {
 	var texts []string
-	for d, name := range c.Directories {
-		if i := slices.IndexFunc(c.Unmatched, func(a Unmatched) bool { return a.Directory == d }); i >= 0 {
+	for _, name := range c.Directories {
+		if i := slices.IndexFunc(c.Unmatched, func(a Unmatched) bool { return a.Directory == name }); i >= 0 {
 			texts = append(texts, fmt.Sprintf("%s has %s", name, c.Unmatched[i].Label))
 		} else {
 			texts = append(texts, name+" has no runs")

@@ -45,7 +45,7 @@ func TestCases(t *testing.T) {
 	)
 	type found struct {
 		Label string
-		In    []int
+		In    []string
 	}
 	var cases []found
 	for _, x := range c.Cases {
@@ -56,14 +56,14 @@ func TestCases(t *testing.T) {
 		cases = append(cases, f)
 	}
 	want := []found{
-		{"x: MOCHA, network.profile = 3g, faults.drop_probability = 0.5", []int{0, 2}},
-		{"x: CoCoA, network.profile = 3g, faults.drop_probability = 0.5", []int{0, 1}},
-		{"x: Mb", []int{1, 2}},
+		{"x: MOCHA, network.profile = 3g, faults.drop_probability = 0.5", []string{"a", "c"}},
+		{"x: CoCoA, network.profile = 3g, faults.drop_probability = 0.5", []string{"a", "b"}},
+		{"x: Mb", []string{"b", "c"}},
 	}
 	if d := cmp.Diff(want, cases); d != "" {
 		t.Error(d)
 	}
-	unmatched := []Unmatched{{0, Label{"x", "MOCHA", point("3g", "0")}}, {1, Label{"y", "MOCHA", point("3g", "0.5")}}}
+	unmatched := []Unmatched{{"a", Label{"x", "MOCHA", point("3g", "0")}}, {"b", Label{"y", "MOCHA", point("3g", "0.5")}}}
 	if d := cmp.Diff(unmatched, c.Unmatched); d != "" {
 		t.Error(d)
 	}
@@ -86,13 +86,14 @@ func TestCells(t *testing.T) {
 		directory("one not reached", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
 		directory("only an unpaired seed not reached", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
 	)
+	to, not := results.ToSuboptimality(0.1), results.Cost{Rounds: nan, TimeS: nan, Bytes: nan, EnergyJ: nan}
 	want := []Cell{
-		{3, 2, 32, 200, 2, Ratio{1, 1, 1, 3, true}},
-		{2, 2, 9, 200, 2, Ratio{3, 3, 3, 2, true}},
-		{2, 2, 96, 200, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
-		{2, 2, 6, 200, 2, Ratio{2.5, nan, nan, 1, true}},
-		{1, nan, nan, nan, nan, Ratio{nan, nan, nan, 2, true}},
-		{2, nan, nan, nan, nan, Ratio{1.5, 1.5, 1.5, 2, true}},
+		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 32, Bytes: 200, EnergyJ: 2}, 3, Ratio{1, 1, 1, 3, true}},
+		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 9, Bytes: 200, EnergyJ: 2}, 2, Ratio{3, 3, 3, 2, true}},
+		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 96, Bytes: 200, EnergyJ: 2}, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
+		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 6, Bytes: 200, EnergyJ: 2}, 2, Ratio{2.5, nan, nan, 1, true}},
+		{to, not, 1, Ratio{nan, nan, nan, 2, true}},
+		{to, not, 2, Ratio{1.5, 1.5, 1.5, 2, true}},
 	}
 	var got []Cell
 	for _, row := range c.Cases[0].Rows {
@@ -102,7 +103,7 @@ func TestCells(t *testing.T) {
 		t.Error(d)
 	}
 	// The first round of all runs reaches 0.5.
-	if x := c.Cases[0].Rows[4].Cells[1]; x.Reached != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
+	if x := c.Cases[0].Rows[4].Cells[1]; x.ReachedSeeds != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
 		t.Errorf("to 0.5: %+v", x)
 	}
 }
@@ -130,10 +131,10 @@ func TestTestErrorTargets(t *testing.T) {
 	}
 	c := compare(t, results.Targets{{Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.2}}, directory("a", "", slow), directory("b", "", fast))
 	cells := c.Cases[0].Rows[1].Cells
-	if x := cells[0]; x.Reached != 1 || x.Rounds != 1 || x.TimeS != 1 || x.Bytes != 100 || x.Ratio.Value != 1.0/3 {
+	if x := cells[0]; !x.Reached || x.Rounds != 1 || x.TimeS != 1 || x.Bytes != 100 || x.Ratio.Value != 1.0/3 {
 		t.Errorf("to 0.25: %+v", x)
 	}
-	if x := cells[1]; x.Reached != 0 || !math.IsNaN(x.Bytes) {
+	if x := cells[1]; x.ReachedSeeds != 0 || !math.IsNaN(x.Bytes) {
 		t.Errorf("to 0.2: %+v", x)
 	}
 }
@@ -186,14 +187,20 @@ name = "link"
 points = [{ label = "near", set = { "network.rtt_ms" = 2 } }, { label = "far", set = { "network.rtt_ms" = 5 } }]
 `, runs)
 	b.Manifest.Version = "v1.1.0"
+	values := func(texts ...string) (list []*string) {
+		for _, text := range texts {
+			list = append(list, &text)
+		}
+		return list
+	}
 	want := []Difference{
-		{"(version of fedsim)", []string{"v1.0.0", "v1.1.0"}},
-		{"network.profile", []string{`"3g"`, `"lte"`}},
-		{"run.seeds", []string{"[1, 2]", "[1, 2, 3]"}},
-		{"methods.mocha.options.epochs", []string{"5", "7"}},
-		{"experiment.x.sweep.faults.drop_probability", []string{"[0.0, 0.5]", "[0.0, 0.75]"}},
-		{"experiment.x.axis.link.points.near.set.network.rtt_ms", []string{"1", "2"}},
-		{"network.new_key", []string{"", "true"}},
+		{"(version of fedsim)", values("v1.0.0", "v1.1.0")},
+		{"network.profile", values(`"3g"`, `"lte"`)},
+		{"run.seeds", values("[1, 2]", "[1, 2, 3]")},
+		{"methods.mocha.options.epochs", values("5", "7")},
+		{"experiment.x.sweep.faults.drop_probability", values("[0.0, 0.5]", "[0.0, 0.75]")},
+		{"experiment.x.axis.link.points.near.set.network.rtt_ms", values("1", "2")},
+		{"network.new_key", append([]*string{nil}, values("true")...)},
 	}
 	if d := cmp.Diff(want, compare(t, nil, a, b).Differing); d != "" {
 		t.Error(d)
@@ -233,7 +240,7 @@ func TestIncomparable(t *testing.T) {
 	}
 	// One side records the metric: the other has no ratio.
 	c := compare(t, nil, a, unmeasured)
-	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached != 0 || !math.IsNaN(x.Ratio.Value) {
+	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached || !math.IsNaN(x.Ratio.Value) {
 		t.Errorf("%+v", x)
 	}
 	if _, err := plots.Draw(c.Figure()); err != nil {

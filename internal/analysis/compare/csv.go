@@ -21,12 +21,12 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	for i := range c.Cases {
 		a := &c.Cases[i]
 		for _, row := range a.Rows {
-			for k, x := range row.Cells {
+			for _, x := range row.Cells {
 				err := out.Write([]string{
-					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)), rundir.NoFormula(c.Directories[row.Directory]), rundir.NoFormula(c.Directories[a.Rows[0].Directory]), c.Targets[k].Name(),
-					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.Reached), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
+					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)), rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
+					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
 					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High), strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
-					c.Targets[k].Metric, number(c.Targets[k].Value), number(x.Bytes),
+					x.Metric, number(x.Target.Value), number(x.Bytes),
 				})
 				if err != nil {
 					return err

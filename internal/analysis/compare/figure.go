@@ -35,19 +35,19 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	}
 	var all []results.Run
 	// The order of the runs gives each directory the same color in every figure.
-	for d := range c.Directories {
+	for _, directory := range c.Directories {
 		for i := range shown {
 			title := shown[i].short()
 			if several {
 				title = shown[i].String()
 			}
 			for k, row := range shown[i].Rows {
-				if row.Directory != d {
+				if row.Directory != directory {
 					continue
 				}
 				for _, r := range c.runs[i][k] {
 					r.Method, r.Algorithm = "", ""
-					r.Point = []results.Setting{{Key: fig.Panel, Value: title}, {Key: fig.Series, Value: c.Directories[d]}}
+					r.Point = []results.Setting{{Key: fig.Panel, Value: title}, {Key: fig.Series, Value: directory}}
 					all = append(all, r)
 				}
 			}

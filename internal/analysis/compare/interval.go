@@ -21,10 +21,11 @@ const (
 
 // Ratio is the ratio of the mean times of two sides, with its confidence interval.
 type Ratio struct {
-	Value     float64 // NaN: undefined
-	Low, High float64 // 95 % interval; NaN: undefined
-	Seeds     int     // number of pairs, or of seeds of the smaller side if unpaired
-	Paired    bool    // times of the same seed form pairs
+	Value  float64 `json:"ratio"`       // NaN: undefined
+	Low    float64 `json:"ratio_low"`   // the lower end of the 95 % interval; NaN: undefined
+	High   float64 `json:"ratio_high"`  // the upper end of the interval
+	Seeds  int     `json:"ratio_seeds"` // the number of pairs, or of seeds of the smaller side if unpaired
+	Paired bool    `json:"paired"`      // times of the same seed form pairs
 }
 
 // pairedRatio returns the ratio of the mean of times to that of base, in seconds.

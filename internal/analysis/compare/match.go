@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"slices"
 
 	"fedsim/results"
@@ -35,7 +34,7 @@ func (c *Comparison) match(dirs []Directory) {
 		for d := range dirs {
 			if own := g.runs[d]; own != nil {
 				runs = append(runs, own)
-				rows = append(rows, c.row(d, own, runs[0]))
+				rows = append(rows, c.row(dirs[d].Name, own, runs[0]))
 			}
 		}
 		if len(rows) == 1 {
@@ -45,38 +44,21 @@ func (c *Comparison) match(dirs []Directory) {
 		c.Cases = append(c.Cases, Case{Label: g.label, Rows: rows})
 		c.runs = append(c.runs, runs)
 	}
-	slices.SortStableFunc(c.Unmatched, func(a, b Unmatched) int { return a.Directory - b.Directory })
+	at := func(a Unmatched) int { return slices.Index(c.Directories, a.Directory) }
+	slices.SortStableFunc(c.Unmatched, func(a, b Unmatched) int { return at(a) - at(b) })
 }
 
 // row returns the row of a directory; base holds the runs of the first row.
-func (c *Comparison) row(directory int, runs, base []results.Run) Row {
+func (c *Comparison) row(directory string, runs, base []results.Run) Row {
 	row := Row{Directory: directory}
 	for i := range runs {
 		row.Seeds, row.Relative = append(row.Seeds, runs[i].Seed), runs[i].Relative
 	}
 	for _, target := range c.Targets {
-		row.Cells = append(row.Cells, newCell(runs, base, target))
+		cost, reached := results.MeanCost(runs, target)
+		row.Cells = append(row.Cells, Cell{target, cost, reached, ratio(runs, base, target)})
 	}
 	return row
-}
-
-func newCell(runs, base []results.Run, target results.Target) Cell {
-	cell := Cell{Ratio: ratio(runs, base, target)}
-	for i := range runs {
-		c, ok := runs[i].CostTo(target)
-		if !ok {
-			continue
-		}
-		cell.Reached++
-		cell.Rounds += float64(c.Rounds) / float64(len(runs))
-		cell.TimeS += c.TimeS / float64(len(runs))
-		cell.Bytes += c.Bytes / float64(len(runs))
-		cell.EnergyJ += c.EnergyJ / float64(len(runs))
-	}
-	if cell.Reached < len(runs) {
-		cell.Rounds, cell.TimeS, cell.Bytes, cell.EnergyJ = math.NaN(), math.NaN(), math.NaN(), math.NaN()
-	}
-	return cell
 }
 
 // ratio returns the ratio of the times to a target, paired if the sides have a seed in
@@ -85,24 +67,18 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 	var times, with []float64
 	for i := range runs {
 		if j := slices.IndexFunc(base, func(r results.Run) bool { return r.Seed == runs[i].Seed }); j >= 0 {
-			times = append(times, timeTo(&runs[i], target))
-			with = append(with, timeTo(&base[j], target))
+			times = append(times, runs[i].CostTo(target).TimeS)
+			with = append(with, base[j].CostTo(target).TimeS)
 		}
 	}
 	if len(times) > 0 {
 		return pairedRatio(times, with)
 	}
 	for i := range runs {
-		times = append(times, timeTo(&runs[i], target))
+		times = append(times, runs[i].CostTo(target).TimeS)
 	}
 	for i := range base {
-		with = append(with, timeTo(&base[i], target))
+		with = append(with, base[i].CostTo(target).TimeS)
 	}
 	return unpairedRatio(times, with)
-}
-
-// timeTo returns the virtual seconds to a target, or NaN.
-func timeTo(r *results.Run, target results.Target) float64 {
-	c, _ := r.CostTo(target)
-	return c.TimeS
 }

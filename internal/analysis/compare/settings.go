@@ -10,22 +10,22 @@ import (
 
 // Difference is a setting that differs between directories.
 type Difference struct {
-	Key    string   // dotted; elements of lists of tables are keyed by name
-	Values []string // by directory, as TOML; empty: not set
+	Key    string    `json:"key"`    // dotted; elements of lists of tables are keyed by name
+	Values []*string `json:"values"` // by directory, as TOML; nil: not set
 }
 
 // differing returns the versions, platforms and settings that differ. It ignores names,
 // descriptions and figures, which do not affect a run.
 func differing(dirs []Directory) ([]Difference, error) {
 	var keys []string
-	values := map[string][]string{}
+	values := map[string][]*string{}
 	for d := range dirs {
 		put := func(key, value string) {
 			if values[key] == nil {
-				values[key] = make([]string, len(dirs))
+				values[key] = make([]*string, len(dirs))
 				keys = append(keys, key)
 			}
-			values[key][d] = value
+			values[key][d] = &value
 		}
 		m := &dirs[d].Manifest
 		put("(version of fedsim)", m.Version)
@@ -45,7 +45,7 @@ func differing(dirs []Directory) ([]Difference, error) {
 	var found []Difference
 	for _, key := range keys {
 		for _, v := range values[key] {
-			if v != values[key][0] {
+			if first := values[key][0]; (v == nil) != (first == nil) || v != nil && *v != *first {
 				found = append(found, Difference{Key: key, Values: values[key]})
 				break
 			}

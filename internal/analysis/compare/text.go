@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -20,10 +21,9 @@ type table struct {
 	columns.Table
 }
 
-// WriteText writes the comparison as text with at most width characters a line: the
-// settings that differ, the costs of each case, statistics over clients, the unmatched runs and
-// notes.
-func (c *Comparison) WriteText(w io.Writer, width int) error {
+// Text returns the comparison as text with at most width characters a line: the settings that
+// differ, the costs of each case, statistics over clients, the unmatched runs and notes.
+func (c *Comparison) Text(width int) string {
 	var b strings.Builder
 	for _, t := range c.tables() {
 		b.WriteString(t.caption + "\n")
@@ -33,8 +33,7 @@ func (c *Comparison) WriteText(w io.Writer, width int) error {
 	for _, line := range c.notes() {
 		b.WriteString(columns.Wrap(line, width, 0) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // tables returns the tables of the comparison.
@@ -76,10 +75,7 @@ func (c *Comparison) settings() table {
 	for _, d := range c.Differing {
 		row := []string{d.Key}
 		for _, v := range d.Values {
-			if v == "" {
-				v = none
-			}
-			row = append(row, v)
+			row = append(row, *cmp.Or(v, new(none)))
 		}
 		block.Rows = append(block.Rows, row)
 	}
@@ -104,7 +100,7 @@ func (c *Comparison) costs() table {
 		for i := range a.Rows {
 			r := &a.Rows[i]
 			relative = relative || r.Relative
-			row := []string{c.Directories[r.Directory]}
+			row := []string{r.Directory}
 			for k := range r.Cells {
 				if c.seeds() == 0 {
 					row = append(row, strconv.Itoa(len(r.Seeds)))
@@ -144,22 +140,13 @@ func (c *Comparison) allRuns() (all []results.Run) {
 // reached the target, it returns their number instead of the rounds.
 func (c *Cell) text(r *Row, ratio string) []string {
 	switch {
-	case math.IsNaN(c.TimeS) && c.Reached > 0:
-		return []string{fmt.Sprintf("%d of %d", c.Reached, len(r.Seeds)), none, ratio, none, none}
-	case math.IsNaN(c.TimeS):
+	case !c.Reached && c.ReachedSeeds > 0:
+		return []string{fmt.Sprintf("%d of %d", c.ReachedSeeds, len(r.Seeds)), none, ratio, none, none}
+	case !c.Reached:
 		return []string{none, none, ratio, none, none}
 	default:
-		rounds := strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64)
-		return []string{rounds, results.TimeText(c.TimeS, r.Relative), ratio, results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative)}
+		return []string{results.CountText(c.Rounds), results.TimeText(c.TimeS, r.Relative), ratio, results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative)}
 	}
-}
-
-// decimals returns the number of decimals of a mean of counts.
-func decimals(mean float64) int {
-	if mean == math.Trunc(mean) || mean >= 100 {
-		return 0
-	}
-	return 1
 }
 
 // ratio returns a ratio with its interval, and with the number of seeds if it does not
@@ -194,7 +181,7 @@ func (a *Case) ratio(row, cell int) string {
 func (c *Comparison) notes() []string {
 	var lines []string
 	for _, a := range c.Unmatched {
-		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
+		lines = append(lines, fmt.Sprintf("only in %s: %s", a.Directory, a.Label))
 	}
 	over := "the seeds of a directory"
 	switch n := c.seeds(); n {

@@ -23,10 +23,7 @@ func sample(t *testing.T) *Comparison {
 }
 
 func TestText(t *testing.T) {
-	var b strings.Builder
-	if err := sample(t).WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
+	got := sample(t).Text(80)
 	const want = `settings that differ
   setting            runs/a  runs/b  runs/c  runs/d  runs/e  runs/f
   -----------------------------------------------------------------
@@ -65,7 +62,7 @@ a ratio over one seed has no interval: run more, such as --set
 intervals over so few seeds cover less than 95 % (docs/compare.md)
 unpaired: the directories have no common seed; the ratio uses all seeds of both
 `
-	if d := cmp.Diff(want+notes, b.String()); d != "" {
+	if d := cmp.Diff(want+notes, got); d != "" {
 		t.Error(d)
 	}
 }

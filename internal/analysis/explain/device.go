@@ -12,24 +12,38 @@ import (
 // over rounds with a request or a response. A missing response counts until the end of its
 // round.
 type Total struct {
-	Ended        int     `json:"ended"`      // rounds that ended with their response
-	ExcessS      float64 `json:"excess_s"`   // sum of Round.ExcessS over these rounds
-	ResponseS    float64 `json:"response_s"` // mean response time
-	Selected     int     `json:"selected"`   // rounds in which the server requested an update
-	Taken        int     `json:"taken"`      // rounds in which the server used a response
-	Dropped      int     `json:"dropped"`    // as in rounds.csv
-	Late         int     `json:"late"`       // as in rounds.csv
-	DownlinkS    float64 `json:"downlink_s"`
-	ComputeS     float64 `json:"compute_s"`
-	UplinkS      float64 `json:"uplink_s"`
-	WaitS        float64 `json:"wait_s"`
-	UnavailableS float64 `json:"unavailable_s"`
-	DepletedS    float64 `json:"depleted_s"`
-	WaitShare    float64 `json:"wait_share"` // fraction of the time spent waiting
-	EnergyJ      float64 `json:"energy_j"`
+	Ended     int     `json:"ended"`      // rounds that ended with their response
+	ExcessS   float64 `json:"excess_s"`   // sum of Round.ExcessS over these rounds
+	ResponseS float64 `json:"response_s"` // mean response time
+	Selected  int     `json:"selected"`   // rounds in which the server requested an update
+	Taken     int     `json:"taken"`      // rounds in which the server used a response
+	Dropped   int     `json:"dropped"`    // as in rounds.csv
+	Late      int     `json:"late"`       // as in rounds.csv
+	Activities
+	WaitShare float64 `json:"wait_share"` // fraction of the time spent waiting
+	EnergyJ   float64 `json:"energy_j"`
 
 	responseS float64 // sum of the response times
 	responses int     // rounds in responseS
+}
+
+// Activities are the seconds that devices spend on each activity.
+type Activities struct {
+	DownlinkS    float64 `json:"downlink_s"` // receiving, over all attempts
+	ComputeS     float64 `json:"compute_s"`
+	UplinkS      float64 `json:"uplink_s"`
+	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
+	UnavailableS float64 `json:"unavailable_s"`
+	DepletedS    float64 `json:"depleted_s"` // with an empty battery
+}
+
+func (a *Activities) add(b *Activities) {
+	a.DownlinkS += b.DownlinkS
+	a.ComputeS += b.ComputeS
+	a.UplinkS += b.UplinkS
+	a.WaitS += b.WaitS
+	a.UnavailableS += b.UnavailableS
+	a.DepletedS += b.DepletedS
 }
 
 // finish sets ResponseS and WaitShare, which are 0 without a round or without time.
@@ -47,12 +61,7 @@ func (t *Total) add(o *Total) {
 	t.Taken += o.Taken
 	t.Dropped += o.Dropped
 	t.Late += o.Late
-	t.DownlinkS += o.DownlinkS
-	t.ComputeS += o.ComputeS
-	t.UplinkS += o.UplinkS
-	t.WaitS += o.WaitS
-	t.UnavailableS += o.UnavailableS
-	t.DepletedS += o.DepletedS
+	t.Activities.add(&o.Activities)
 	t.EnergyJ += o.EnergyJ
 	t.responseS += o.responseS
 	t.responses += o.responses
@@ -70,16 +79,6 @@ type Class struct {
 	Name    string `json:"name"`
 	Devices int    `json:"devices"`
 	Total
-}
-
-// All returns the total of all devices.
-func (r *Report) All() Total {
-	var all Total
-	for t := range r.Devices {
-		all.add(&r.Devices[t].Total)
-	}
-	all.finish()
-	return all
 }
 
 // Slowest returns the devices by decreasing ResponseS, then by number.
@@ -125,12 +124,7 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
-		d.DownlinkS += row.DownlinkS
-		d.ComputeS += row.ComputeS
-		d.UplinkS += row.UplinkS
-		d.WaitS += row.WaitS
-		d.UnavailableS += row.UnavailableS
-		d.DepletedS += row.DepletedS
+		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.UplinkS, row.WaitS, row.UnavailableS, row.DepletedS})
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeDepleted, results.OutcomeLowBattery:
@@ -144,11 +138,13 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 	}
 }
 
-// finish sets the means of the devices, and the classes of the devices of a fleet.
+// finish sets the means and the total of the devices, and the classes of the devices of a fleet.
 func (r *Report) finish() {
 	for t := range r.Devices {
+		r.All.add(&r.Devices[t].Total)
 		r.Devices[t].finish()
 	}
+	r.All.finish()
 	fleet := r.Run.Settings.Fleet.Fleet()
 	if fleet == nil || len(r.Devices) == 0 {
 		return

@@ -17,16 +17,22 @@ import (
 	"fedsim/results/rundir"
 )
 
-// Report is the analysis of one run.
+// Report is the analysis of one run. Fields are added, and never renamed in JSON or removed
+// (docs/json.md).
 type Report struct {
-	Run     *scenario.Run
-	Rounds  []Round  // in order
-	Devices []Device // by number
-	Classes []Class  // of the fleet, in its order; empty without a fleet
-	TimeS   float64  // virtual time at the end of the last round, seconds
-	Path    Path     // sum over the rounds
-	Targets []Target // set by AddTargets
+	ID       string    `json:"run"`
+	Protocol string    `json:"protocol"` // of rounds
+	TimeS    float64   `json:"time_s"`   // virtual time at the end of the last round, seconds
+	Relative bool      `json:"relative"` // times are in relative units, not seconds
+	Path     Path      `json:"path"`     // sum over the rounds
+	All      Total     `json:"all"`      // of all devices
+	Targets  []Target  `json:"targets"`  // set by AddTargets
+	Rounds   []Round   `json:"rounds"`   // in order
+	Devices  []Device  `json:"devices"`  // by number
+	Classes  []Class   `json:"classes"`  // of the fleet, in its order; empty without a fleet
+	WhatIf   []*WhatIf `json:"what_if"`  // estimates; the caller sets them
 
+	Run      *scenario.Run `json:"-"`
 	dir      string
 	depleted bool // a battery was depleted, or too low for new work, during the run
 }
@@ -34,9 +40,8 @@ type Report struct {
 // Target is the cost of reaching a target, and what that time was spent on.
 type Target struct {
 	results.Target
-	Reached bool
-	Cost    results.Cost
-	Path    Path // sum over the rounds up to the target
+	results.Cost
+	Path Path `json:"path"` // sum over the rounds up to the target
 
 	text string // metric and value for people
 }
@@ -49,10 +54,9 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 		if !metric.Known(run) {
 			continue
 		}
-		x := Target{Target: t, text: t.Text(*run)}
-		x.Cost, x.Reached = run.CostTo(t)
+		x := Target{Target: t, Cost: run.CostTo(t), text: t.Text(*run)}
 		for i := range r.Rounds {
-			if r.Rounds[i].Round <= x.Cost.Rounds {
+			if float64(r.Rounds[i].Round) <= x.Rounds {
 				x.Path.add(&r.Rounds[i].Path)
 			}
 		}
@@ -82,7 +86,8 @@ func ReadAll(dir string, runs []*scenario.Run) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	index := make(map[string]int, len(runs))
 	for i, run := range runs {
-		reports[i] = &Report{Run: run, dir: dir}
+		cfg := &run.Settings.Federation
+		reports[i] = &Report{Run: run, dir: dir, ID: run.ID, Protocol: cfg.Protocol, Relative: cfg.Relative()}
 		if run.Settings.Run.Devices { // else rows of rounds in which theta was measured, at most
 			index[run.ID] = i
 		}

@@ -168,7 +168,7 @@ func TestTimesAddUp(t *testing.T) {
 				t.Errorf("rounds ended by %v: must be by %v", causes, c.causes)
 			}
 			near(t, "the sum of the rounds", sum, r.TimeS, exact)
-			all := r.All()
+			all := r.All
 			if all.Ended != ended || math.Abs(all.ExcessS-excess) > 1e-8 {
 				t.Errorf("devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
 			}
@@ -176,9 +176,8 @@ func TestTimesAddUp(t *testing.T) {
 			if name == "server" && r.Path.ServerS == 0 {
 				t.Error("the server's work is no part of the path")
 			}
-			var text strings.Builder
-			if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "time along the responses") {
-				t.Errorf("%v: %s", err, text.String())
+			if text := r.Text(80); !strings.Contains(text, "time along the responses") {
+				t.Error(text)
 			}
 		})
 	}
@@ -237,13 +236,12 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 	for _, part := range hit.Path.Parts() {
 		path += part.S
 	}
-	if hit.Cost.Rounds != 3 || hit.Cost.Bytes <= 0 || hit.Cost.EnergyJ <= 0 {
+	if hit.Rounds != 3 || hit.Bytes <= 0 || hit.EnergyJ <= 0 {
 		t.Errorf("cost %+v", hit.Cost)
 	}
-	near(t, "the path to the target", path, hit.Cost.TimeS, exact)
-	var text strings.Builder
-	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "\n  test error 90 % ") || !strings.Contains(text.String(), "\n  test error 0.1 % ") {
-		t.Errorf("%v: %s", err, text.String())
+	near(t, "the path to the target", path, hit.TimeS, exact)
+	if text := r.Text(80); !strings.Contains(text, "\n  test error 90 % ") || !strings.Contains(text, "\n  test error 0.1 % ") {
+		t.Error(text)
 	}
 }
 
@@ -317,7 +315,7 @@ func TestWithoutSlowest(t *testing.T) {
 			}
 			real := explainScenario(t, csvScenario(fewer), set...)
 			near(t, "the time without the slowest", w.TimeS, real.TimeS, exact)
-			if all := real.All(); w.Responses != all.Taken {
+			if all := real.All; w.Responses != all.Taken {
 				t.Errorf("%d responses: must be %d", w.Responses, all.Taken)
 			}
 			if name == "wait-for-all" && !(w.TimeS < 0.9*r.TimeS) {
@@ -349,11 +347,11 @@ func TestDeadline(t *testing.T) {
 			}
 			real := explainScenario(t, timed, append(slices.Clone(c.before), c.after...)...)
 			near(t, "the time with a deadline", w.TimeS, real.TimeS, exact)
-			all := real.All()
+			all := real.All
 			if w.Responses != all.Taken {
 				t.Errorf("%d responses in time: must be %d", w.Responses, all.Taken)
 			}
-			if had := r.All(); w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
+			if had := r.All; w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
 				t.Errorf("%d responses in time of %d, %d of them used: the test compares nothing", w.Responses, w.Baseline, had.Taken)
 			}
 		})
@@ -478,12 +476,11 @@ func TestClasses(t *testing.T) {
 		devices += c.Devices
 		selected += c.Selected
 	}
-	if all := r.All(); devices != 40 || selected != all.Selected {
+	if all := r.All; devices != 40 || selected != all.Selected {
 		t.Errorf("classes have %d devices, selected %d times: must be 40 and %d", devices, selected, all.Selected)
 	}
-	var text strings.Builder
-	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "by class") {
-		t.Errorf("%v: %s", err, text.String())
+	if text := r.Text(80); !strings.Contains(text, "by class") {
+		t.Error(text)
 	}
 }
 
@@ -540,16 +537,13 @@ func TestWithoutRows(t *testing.T) {
 // A sentence lists ten devices at most.
 func TestListsTenDevices(t *testing.T) {
 	t.Parallel()
-	w := explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Responses: 3, Baseline: 4}
+	w := &explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Responses: 3, Baseline: 4}
 	for k := range 12 {
 		w.Removed = append(w.Removed, 2*k)
 	}
-	var text strings.Builder
-	if err := w.WriteText(&text, &explain.Report{Run: &scenario.Run{}, TimeS: 2}, 400); err != nil {
-		t.Fatal(err)
-	}
-	const want = "  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
-	if text.String() != want {
-		t.Errorf("got  %swant %s", text.String(), want)
+	r := explain.Report{Run: &scenario.Run{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
+	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
+	if text := r.Text(400); !strings.HasSuffix(text, want) {
+		t.Errorf("got  %swant %s", text, want)
 	}
 }

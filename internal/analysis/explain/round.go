@@ -28,23 +28,13 @@ var Causes = []Cause{Response, Deadline, Charge, Dropout, Count, Driver, Unknown
 // Path divides the time of a round, in seconds: along the response that ended the
 // round, or waiting for something else to end it.
 type Path struct {
-	DownlinkS    float64 `json:"downlink_s"` // receiving, over all attempts of the device in the round
-	ComputeS     float64 `json:"compute_s"`
-	UplinkS      float64 `json:"uplink_s"`
-	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
-	UnavailableS float64 `json:"unavailable_s"`
-	DepletedS    float64 `json:"depleted_s"` // with an empty battery
-	ClockS       float64 `json:"clock_s"`    // whole rounds that did not end with a response, or are not known to
-	ServerS      float64 `json:"server_s"`   // server work after the last response
+	Activities
+	ClockS  float64 `json:"clock_s"`  // whole rounds that did not end with a response, or are not known to
+	ServerS float64 `json:"server_s"` // server work after the last response
 }
 
 func (p *Path) add(q *Path) {
-	p.DownlinkS += q.DownlinkS
-	p.ComputeS += q.ComputeS
-	p.UplinkS += q.UplinkS
-	p.WaitS += q.WaitS
-	p.UnavailableS += q.UnavailableS
-	p.DepletedS += q.DepletedS
+	p.Activities.add(&q.Activities)
 	p.ClockS += q.ClockS
 	p.ServerS += q.ServerS
 }
@@ -200,7 +190,7 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 // pathOf divides the time of a round by the activities of the device with the last
 // response.
 func pathOf(row *results.DeviceRow, lengthS float64) Path {
-	p := Path{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, UplinkS: row.UplinkS}
+	p := Path{Activities: Activities{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, UplinkS: row.UplinkS}}
 	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
 	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS
 	// Any time beyond the response, the device spent while the server worked.

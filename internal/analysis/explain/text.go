@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,20 +11,20 @@ import (
 	"fedsim/results"
 )
 
-// shown is the number of devices and of rounds that WriteText lists.
+// shown is the number of devices and of rounds that Text lists.
 const shown = 10
 
-// WriteText writes the report as text with at most width characters a line. It lists
-// the ten longest rounds and the ten worst stragglers.
-func (r *Report) WriteText(w io.Writer, width int) error {
+// Text returns the report as text with at most width characters a line. It lists the ten longest
+// rounds and the ten worst stragglers.
+func (r *Report) Text(width int) string {
 	b := text{width: width}
-	all := r.All()
-	ends := "protocol " + r.Run.Settings.Federation.Protocol
+	all := &r.All
+	ends := "protocol " + r.Protocol
 	if r.Run.Algorithm == scenario.Driven {
 		ends = "whose driver ends the rounds"
 	}
 	b.paragraph("run %s, %s: %s, %s, %s%s\n",
-		r.Run.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"), r.time(r.TimeS), results.RelativeNote(r.Relative()))
+		r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"), r.time(r.TimeS), results.RelativeNote(r.Relative))
 	rounds := float64(len(r.Rounds))
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
@@ -34,14 +33,16 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	r.textDevices(&b)
 	r.textClasses(&b)
 	r.textRounds(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	if len(r.WhatIf) > 0 {
+		b.WriteString("\nwhat if\n")
+	}
+	for _, w := range r.WhatIf {
+		b.WriteString(columns.Wrap(r.sentence(w), width, 2) + "\n")
+	}
+	return b.String()
 }
 
-// Relative reports whether the times are in relative units, not seconds.
-func (r *Report) Relative() bool { return r.Run.Settings.Federation.Relative() }
-
-func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative()) }
+func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative) }
 
 // textTargets writes the cost of each target.
 func (r *Report) textTargets(b *text) {
@@ -53,8 +54,9 @@ func (r *Report) textTargets(b *text) {
 	for i := range r.Targets {
 		x := &r.Targets[i]
 		line := []string{x.text, "-", "-", "-", "-", "-"}
-		if c := x.Cost; x.Reached {
-			line = append(line[:1], fmt.Sprint(c.Rounds), r.time(c.TimeS), results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative()), x.Path.largest(c.TimeS))
+		if x.Reached {
+			line = append(line[:1], results.CountText(x.Rounds), r.time(x.TimeS), results.Scaled(x.Bytes, "B"),
+				results.EnergyText(x.EnergyJ, r.Relative), x.Path.largest(x.TimeS))
 		}
 		lines = append(lines, line)
 	}
@@ -92,7 +94,7 @@ func (r *Report) textDevices(b *text) {
 	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
 	heading := "stragglers"
-	if all := r.All(); all.Ended == 0 {
+	if r.All.Ended == 0 {
 		heading = "slowest devices (no round ended with a response)"
 		if slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Cause == Unknown }) {
 			heading = "slowest devices (no round is known to have ended with a response)"
@@ -170,9 +172,8 @@ func (p *Path) largest(seconds float64) string {
 	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
 }
 
-// WriteText writes the estimate for the run of a report as one sentence, with at most
-// width characters a line.
-func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
+// sentence describes an estimate for the run.
+func (r *Report) sentence(w *WhatIf) string {
 	change := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
 	if len(w.Removed) > 0 {
 		change = "without the slowest device, "
@@ -181,10 +182,8 @@ func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
 		}
 		change += listed(w.Removed)
 	}
-	line := fmt.Sprintf("%s, protocol %s: %s instead of %s (%s); %d responses instead of %d",
+	return fmt.Sprintf("%s, protocol %s: %s instead of %s (%s); %d responses instead of %d",
 		change, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
-	_, err := io.WriteString(out, columns.Wrap(line, width, 2)+"\n")
-	return err
 }
 
 // listed lists device numbers, at most the first ten.

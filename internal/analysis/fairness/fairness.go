@@ -33,7 +33,7 @@ type Method struct {
 	Rounds    [2]int            `json:"rounds"`  // lowest and highest last evaluation
 	Worst     Group             `json:"worst"`
 	Rest      Group             `json:"rest"`
-	Threshold results.Number    `json:"threshold"` // of correlations; null: fewer than five clients
+	Threshold float64           `json:"threshold"` // of correlations; null: fewer than five clients
 	Traits    []Trait           `json:"traits"`
 	Classes   []Class           `json:"classes"` // of the fleet; empty if there are none
 	Verdict   string            `json:"verdict"` // a sentence about the clients with the worst values
@@ -41,12 +41,12 @@ type Method struct {
 
 // Group has the number of clients in a run, and the means of their values and traits.
 type Group struct {
-	Clients   float64        `json:"clients"`
-	Value     results.Number `json:"value"`
-	Rows      results.Number `json:"rows"` // training rows where they are known
-	ComputeS  results.Number `json:"compute_s"`
-	TransferS results.Number `json:"transfer_s"`
-	Updates   results.Number `json:"updates"`
+	Clients   float64 `json:"clients"`
+	Value     float64 `json:"value"`
+	Rows      float64 `json:"rows"` // training rows where they are known
+	ComputeS  float64 `json:"compute_s"`
+	TransferS float64 `json:"transfer_s"`
+	Updates   float64 `json:"updates"`
 }
 
 // Class is a class of the fleet.
@@ -58,9 +58,9 @@ type Class struct {
 
 // Trait is a trait of clients with its rank correlation.
 type Trait struct {
-	Name  string         `json:"name"`  // rows, compute_s, transfer_s, updates or class
-	Class string         `json:"class"` // of trait class
-	Rho   results.Number `json:"rho"`   // null: the trait or the value is the same for all clients, or not known
+	Name  string  `json:"name"`  // rows, compute_s, transfer_s, updates or class
+	Class string  `json:"class"` // of trait class
+	Rho   float64 `json:"rho"`   // null: the trait or the value is the same for all clients, or not known
 }
 
 // client is a client of a run.
@@ -74,7 +74,7 @@ type client struct {
 // Of analyzes the runs of an experiment that have values by client (results.Run.ByClient) of
 // a metric. A report of other runs has no methods.
 func Of(runs []results.Run, metric string) *Report {
-	r := &Report{Metric: metric, Methods: []Method{}}
+	r := &Report{Metric: metric}
 	var groups [][]*results.Run
 	for i := range runs {
 		run := &runs[i]
@@ -103,7 +103,7 @@ func Of(runs []results.Run, metric string) *Report {
 
 // method analyzes the runs of a method.
 func (r *Report) method(runs []*results.Run) Method {
-	m := Method{Name: runs[0].Method, Point: append([]results.Setting{}, runs[0].Point...), Seeds: len(runs), Classes: []Class{}}
+	m := Method{Name: runs[0].Method, Point: runs[0].Point, Seeds: len(runs)}
 	var all [][]client // by run, from the worst
 	m.Clients, m.Rounds[0] = math.MaxInt, math.MaxInt
 	for _, run := range runs {
@@ -154,7 +154,7 @@ func tenth(clients []client) int { return (len(clients) + 9) / 10 }
 
 // meanOf returns the means, over runs, of the means over the selected clients of a run.
 func meanOf(runs [][]client, selected func([]client) []client) Group {
-	of := func(value func(*client) float64) results.Number {
+	of := func(value func(*client) float64) float64 {
 		sum, n := 0.0, 0
 		for _, clients := range runs {
 			own, known := 0.0, 0
@@ -169,7 +169,7 @@ func meanOf(runs [][]client, selected func([]client) []client) Group {
 				n++
 			}
 		}
-		return results.Number(sum / float64(n))
+		return sum / float64(n)
 	}
 	g := Group{
 		Value: of(func(c *client) float64 { return c.value }), Rows: of(func(c *client) float64 { return c.rows }),

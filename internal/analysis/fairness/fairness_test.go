@@ -112,16 +112,16 @@ func TestSlowClientsAreLeftBehind(t *testing.T) {
 	}
 	close := func(got, want float64) bool { return math.Abs(got-want) < 1e-12 }
 	// The worst two of twelve: clients 11 and 10, with 3 (10+2) and 3 (10+1) training rows.
-	if w := m.Worst; w.Clients != 2 || !close(float64(w.Value), 0.105) || w.Rows != 34.5 || w.ComputeS != 11.5 || w.Updates != 39 {
+	if w := m.Worst; w.Clients != 2 || !close(w.Value, 0.105) || w.Rows != 34.5 || w.ComputeS != 11.5 || w.Updates != 39 {
 		t.Errorf("worst %+v", w)
 	}
-	if w := m.Rest; w.Clients != 10 || !close(float64(w.Value), 0.045) || w.ComputeS != 5.5 {
+	if w := m.Rest; w.Clients != 10 || !close(w.Value, 0.045) || w.ComputeS != 5.5 {
 		t.Errorf("rest %+v", w)
 	}
-	if len(m.Classes) != 2 || m.Classes[0].Name != "new" || m.Classes[0].Worst != 0 || m.Classes[1].Worst != 4 || m.Classes[1].Clients != 4 || !close(float64(m.Classes[1].Value), 0.095) {
+	if len(m.Classes) != 2 || m.Classes[0].Name != "new" || m.Classes[0].Worst != 0 || m.Classes[1].Worst != 4 || m.Classes[1].Clients != 4 || !close(m.Classes[1].Value, 0.095) {
 		t.Errorf("classes %+v", m.Classes)
 	}
-	if c := m.Traits[0]; c.Name != compute || !close(float64(c.Rho), 1) {
+	if c := m.Traits[0]; c.Name != compute || !close(c.Rho, 1) {
 		t.Errorf("traits %+v", m.Traits)
 	}
 	want := "test error of the worst 10 %: 10.50 %, of the others: 4.50 %; left behind are the slow (compute +1.00), " +
@@ -129,19 +129,16 @@ func TestSlowClientsAreLeftBehind(t *testing.T) {
 	if m.Verdict != want {
 		t.Errorf("verdict %q,\nwant    %q", m.Verdict, want)
 	}
-	var b strings.Builder
-	if err := r.WriteText(&b, 80); err != nil {
-		t.Fatal(err)
-	}
+	text := r.Text(80)
 	for _, want := range []string{
 		"e: test error by client at the last evaluation\n", "  worst 10 %         2         -     10.50 %  34.5   11.5 s", "  old                4    4 of 4      9.50 %",
 		"  a           +1.00  ", "        0.71 ", "  a: test error of the worst 10 %: 10.50 %, of the",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("text without %q:\n%s", want, b.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("text without %q:\n%s", want, text)
 		}
 	}
-	for line := range strings.SplitSeq(b.String(), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("line of %d characters: %s", len([]rune(line)), line)
 		}
@@ -222,7 +219,7 @@ func TestWorstTenthOfTheReference(t *testing.T) {
 		list = append(list, clientOf(float64(c[k])/float64(n[k]), n[k], 1, 1, 1, ""))
 	}
 	m := Of([]results.Run{runOf("a", 1, list...)}, "test_error").Methods[0]
-	if got := float64(m.Worst.Value); m.Worst.Clients != 3 || math.Abs(got/0.188657761442162-1) > 1e-12 {
+	if got := m.Worst.Value; m.Worst.Clients != 3 || math.Abs(got/0.188657761442162-1) > 1e-12 {
 		t.Errorf("worst %v", got)
 	}
 }

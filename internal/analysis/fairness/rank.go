@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"fedsim/results"
 )
 
 // spearman returns Spearman's rank correlation of two lists of the same length: Pearson's
@@ -85,7 +83,7 @@ const (
 
 // addTraits sets the threshold and the rank correlations with the traits.
 func (m *Method) addTraits(runs [][]client) {
-	m.Threshold = results.Number(threshold(m.Clients))
+	m.Threshold = threshold(m.Clients)
 	add := func(name, of string, value func(*client) float64) {
 		sum, n := 0.0, 0
 		for _, clients := range runs {
@@ -98,7 +96,7 @@ func (m *Method) addTraits(runs [][]client) {
 				n++
 			}
 		}
-		m.Traits = append(m.Traits, Trait{name, of, results.Number(sum / float64(n))})
+		m.Traits = append(m.Traits, Trait{name, of, sum / float64(n)})
 	}
 	add(compute, "", func(c *client) float64 { return c.computeS })
 	add(rows, "", func(c *client) float64 { return c.rows })

@@ -2,7 +2,6 @@ package fairness
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -11,10 +10,11 @@ import (
 	"fedsim/results"
 )
 
-// WriteText writes the report as text with at most width characters a line.
-func (r *Report) WriteText(w io.Writer, width int) error {
+// Text returns the report as text with at most width characters a line; it is empty without
+// methods.
+func (r *Report) Text(width int) string {
 	if len(r.Methods) == 0 {
-		return nil
+		return ""
 	}
 	var b strings.Builder
 	heading := func(text string) { b.WriteString("\n" + columns.Wrap(text, width, 0) + "\n\n") }
@@ -29,8 +29,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	for i := range r.Methods {
 		b.WriteString(columns.Wrap(r.Methods[i].label()+": "+r.Methods[i].Verdict, width, 2) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // groupTable is the table of the worst clients, the rest, and the classes.
@@ -72,13 +71,13 @@ func (r *Report) traitTable() columns.Table {
 		m := &r.Methods[i]
 		row, of := []string{m.label()}, []string{}
 		for _, t := range traits {
-			if text := rhoText(float64(m.rho(t))); t.Name == class {
+			if text := rhoText(m.rho(t)); t.Name == class {
 				of = append(of, text)
 			} else {
 				row = append(row, text)
 			}
 		}
-		row = append(row, strings.TrimPrefix(rhoText(float64(m.Threshold)), "+"))
+		row = append(row, strings.TrimPrefix(rhoText(m.Threshold), "+"))
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, append(row, of...))
 	}
 	return t
@@ -106,13 +105,13 @@ func contains(list []Trait, t Trait) bool {
 }
 
 // rho returns the correlation with a trait, NaN if the method does not have it.
-func (m *Method) rho(of Trait) results.Number {
+func (m *Method) rho(of Trait) float64 {
 	for _, t := range m.Traits {
 		if t.Name == of.Name && t.Class == of.Class {
 			return t.Rho
 		}
 	}
-	return results.Number(math.NaN())
+	return math.NaN()
 }
 
 // traitNames are the names of traits in tables and sentences.
@@ -127,7 +126,7 @@ func (m *Method) label() string {
 }
 
 // value formats a value of the metric.
-func (r *Report) value(v results.Number) string { return r.metric.Format(float64(v), r.real) }
+func (r *Report) value(v float64) string { return r.metric.Format(v, r.real) }
 
 // row returns the row of a group; worst is the cell with its clients among the worst.
 func (r *Report) row(name string, g *Group, worst string) []string {
@@ -137,14 +136,14 @@ func (r *Report) row(name string, g *Group, worst string) []string {
 		}
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	mean := func(v results.Number) string { return number(math.Round(10*float64(v)) / 10) }
-	seconds := func(v results.Number) string {
-		if math.IsNaN(float64(v)) {
+	mean := func(v float64) string { return number(math.Round(10*v) / 10) }
+	seconds := func(v float64) string {
+		if math.IsNaN(v) {
 			return "-"
 		}
-		return results.TimeText(float64(v), r.Relative)
+		return results.TimeText(v, r.Relative)
 	}
-	return []string{name, mean(results.Number(g.Clients)), worst, r.value(g.Value), mean(g.Rows), seconds(g.ComputeS), seconds(g.TransferS), mean(g.Updates)}
+	return []string{name, mean(g.Clients), worst, r.value(g.Value), mean(g.Rows), seconds(g.ComputeS), seconds(g.TransferS), mean(g.Updates)}
 }
 
 func rhoText(rho float64) string {

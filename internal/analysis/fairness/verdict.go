@@ -37,17 +37,17 @@ func (r *Report) verdict(m *Method) string {
 		if t.Rho < 0 {
 			words = clientsWith[t.Name].less
 		}
-		if words != "" && math.Abs(float64(t.Rho)) >= float64(m.Threshold) {
+		if words != "" && math.Abs(t.Rho) >= m.Threshold {
 			if t.Name == class {
-				words = fmt.Sprintf(words, signed(float64(t.Rho)), t.Class)
+				words = fmt.Sprintf(words, signed(t.Rho), t.Class)
 			} else {
-				words = fmt.Sprintf(words, signed(float64(t.Rho)))
+				words = fmt.Sprintf(words, signed(t.Rho))
 			}
 			found = append(found, words)
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Sprintf("%s; none of these traits explains it: each rank correlation is below %.2f", gap, float64(m.Threshold))
+		return fmt.Sprintf("%s; none of these traits explains it: each rank correlation is below %.2f", gap, m.Threshold)
 	}
 	return fmt.Sprintf("%s; left behind are %s", gap, strings.Join(found, ", "))
 }
