@@ -99,9 +99,9 @@ type tuningSavers struct {
 // restoreTuning restores the trials of a job, all or those from before an interruption.
 func (r *runner) restoreTuning(j *job) error {
 	s := &j.savers
-	*s = tuningSavers{part: r.saver("trials of " + j.Key()), whole: r.shared().Saver(r.ctx, tuningName(j.Job))}
-	if r.options.Shared == nil {
-		s.whole = nil
+	*s = tuningSavers{part: r.saver("trials of " + j.Key())}
+	if whole, shared := r.stateSaver(tuningName(j.Job)); shared {
+		s.whole = whole
 	}
 	for _, s.source = range []*checkpoint.Saver{s.whole, s.part} {
 		c, err := s.source.Restore()

@@ -277,9 +277,9 @@ func (c Cost) tuning(mean *quantities, n float64) Cost {
 	return c
 }
 
-// FitsCost returns the cost of so many central fits of models to a data set, those of a table of
+// fitsCost returns the cost of so many central fits of models to a data set, those of a table of
 // prediction errors; 0 for sets from files, whose sizes are not known.
-func FitsCost(set data.Config, fits int) (c Cost) {
+func fitsCost(set data.Config, fits int) (c Cost) {
 	if set.Path != "" {
 		return c
 	}

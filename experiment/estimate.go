@@ -29,14 +29,14 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 		return c.Seconds - c.load
 	}
 	for i := range g.needs {
-		if n := &g.needs[i]; n.Kind == NeedTuning {
+		if n := &g.needs[i]; n.Kind == KindTuning {
 			e.Tuning += once(n.Cost)
 		} else {
 			e.Optima += once(n.Cost)
 		}
 	}
-	for i := range g.groups {
-		e.Runs += once(g.groups[i].Cost)
+	for i := range g.runs {
+		e.Runs += once(g.runs[i].Cost)
 	}
 	e.Runs += load
 	for i := range jobs {

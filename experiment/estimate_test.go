@@ -92,10 +92,11 @@ func TestEstimatesComeFirst(t *testing.T) {
 func TestEstimatesAddUp(t *testing.T) {
 	for _, text := range []string{estimated, estimatedGrid} {
 		e, experiments := estimateOf(t, text)
-		groups, needs, err := Groups(t.Context(), experiments)
-		if err != nil {
+		g := newGrouping(newRunner(t.Context(), nil, Options{}, mostRecorded))
+		if err := g.addAll(g.jobs(experiments)); err != nil {
 			t.Fatal(err)
 		}
+		groups, needs := g.runs, g.needs
 		sum, parts := Cost{}, map[string]Cost{}
 		for i := range groups {
 			sum = sum.plus(groups[i].Cost)
@@ -107,7 +108,7 @@ func TestEstimatesAddUp(t *testing.T) {
 		if total := e.Optima + e.Tuning + e.Runs; math.Abs(total-sum.Seconds) > 1e-9*sum.Seconds {
 			t.Errorf("%g s, the plan has %g", total, sum.Seconds)
 		}
-		for kind, got := range map[string]float64{NeedTuning: e.Tuning, NeedOptimum: e.Optima} {
+		for kind, got := range map[string]float64{KindTuning: e.Tuning, KindOptimum: e.Optima} {
 			if want := parts[kind].Seconds - parts[kind].load; math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s: %g s, the plan has %g", kind, got, want)
 			}

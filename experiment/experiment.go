@@ -54,13 +54,20 @@ type Options struct {
 	Checkpoints CheckpointPolicy
 
 	// Only reports whether to make the run at a place; nil: all runs. Shared stores what
-	// several calls of Run need that make different runs of the same experiments: digests of data,
-	// reference optima and complete tunings; nil: the store of Checkpoints. Preparation holds
-	// data and problems for several calls; nil: they are prepared for this one.
+	// several calls need that make different items of the same scenario: digests of data, reference
+	// optima, complete tunings and data sets of tables; nil: the store of Checkpoints. Shares reports
+	// whether another call needs a state of Shared; nil: it may. Preparation holds data and problems
+	// for several calls; nil: they are prepared for this one.
 	Only        func(place int) bool
 	Shared      CheckpointStore
+	Shares      func(state string) bool
 	Preparation *Preparation
+
+	DataFolder string // searched for the data files of tables; empty: none
 }
+
+// PhaseTables is the phase of the progress of tables, which counts fits in place of runs.
+const PhaseTables = "cross-validating"
 
 // Progress is the progress of a scenario.
 type Progress struct {
@@ -69,7 +76,7 @@ type Progress struct {
 	Before      float64 // part of Share from before an interruption
 	Run         string  // the run that this report is about
 	TimeS       float64 // its virtual time
-	Phase       string  // "preparing", "tuning" or "running"
+	Phase       string  // "preparing", "tuning", "running" or PhaseTables
 }
 
 // Total returns the number of runs of experiments, without candidates that lose.
@@ -141,7 +148,7 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare = &preparer{Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), shared: o.Shared != nil, memory: o.Memory}
+	r.prepare = &preparer{Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver, memory: o.Memory}
 	if r.prepare.Preparation == nil {
 		r.prepare.Preparation = &Preparation{}
 	}
@@ -153,13 +160,22 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 	return r
 }
 
-// shared returns the policy of states that several calls of Run share.
+// shared returns the policy of states that several calls share.
 func (r *runner) shared() CheckpointPolicy {
 	policy := r.options.Checkpoints
 	if r.options.Shared != nil {
 		policy.Store, policy.Clock = r.options.Shared, r.options.Clock
 	}
 	return policy
+}
+
+// stateSaver returns the saver of a complete state, and whether other calls need it.
+func (r *runner) stateSaver(name string) (saver *checkpoint.Saver, shared bool) {
+	shared = r.options.Shared != nil && (r.options.Shares == nil || r.options.Shares(name))
+	if !shared {
+		return r.saver(name), false
+	}
+	return r.shared().Saver(r.ctx, name), true
 }
 
 // ready prepares the problems of candidates and of runs without tuning, each problem once. Those

@@ -65,15 +65,25 @@ rounds = 30
 
 func parse(t testing.TB, source string, set ...string) []scenario.Experiment {
 	t.Helper()
+	return parsed(t, source, set...).Experiments
+}
+
+func parsed(t testing.TB, source string, set ...string) *scenario.Scenario {
+	t.Helper()
 	s, err := scenario.Parse("small.toml", []byte(small+source), set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Experiments
+	return s
 }
 
 // gather runs experiments and returns the finished runs by index.
 func gather(ctx context.Context, experiments []scenario.Experiment, o Options) (map[int]results.Run, error) {
+	return gatherBy(o, func(o Options) error { return Run(ctx, experiments, o) })
+}
+
+// gatherBy returns the finished runs of a call by index.
+func gatherBy(o Options, call func(Options) error) (map[int]results.Run, error) {
 	runs := map[int]results.Run{}
 	var twice []int
 	o.Clock = time.Now
@@ -92,7 +102,7 @@ func gather(ctx context.Context, experiments []scenario.Experiment, o Options) (
 		return nil
 	}
 	o.Recorder = &given
-	err := Run(ctx, experiments, o)
+	err := call(o)
 	if len(twice) > 0 {
 		return runs, fmt.Errorf("runs %v finished twice", twice)
 	}

@@ -45,9 +45,9 @@ type preparer struct {
 	*Preparation
 	ctx    context.Context
 	pool   *parallel.Pool
-	policy checkpoint.Policy
-	shared bool    // other processes need the states that policy stores
-	memory float64 // of the machine, in bytes; 0: not known
+	policy checkpoint.Policy                                         // of states that several processes share
+	saver  func(state string) (saver *checkpoint.Saver, shared bool) // see runner.stateSaver
+	memory float64                                                   // of the machine, in bytes; 0: not known
 }
 
 // aboutData returns what is known of the set of a run beyond its scenario, or nil.

@@ -27,14 +27,17 @@ const jointGap = 1e-5
 // reference computes the first coupling of a problem and its reference optimum.
 type reference struct {
 	*preparer
-	of    problemKey
-	saver *checkpoint.Saver // nil: no checkpoints
-	made  bool              // it was computed, not restored
-	took  time.Duration     // to compute it
+	of     problemKey
+	saver  *checkpoint.Saver // nil: no checkpoints
+	shared bool              // other calls need the state
+	made   bool              // it was computed, not restored
+	took   time.Duration     // to compute it
 }
 
 func (p *preparer) newReference(of problemKey) *reference {
-	return &reference{preparer: p, of: of, saver: p.policy.Saver(p.ctx, of.name())}
+	r := &reference{preparer: p, of: of}
+	r.saver, r.shared = p.saver(of.name())
+	return r
 }
 
 // name is the name of the state of a reference.

@@ -53,9 +53,6 @@ type Options struct {
 	Begins func()
 }
 
-// PhaseTables is the phase of the progress of tables, which counts fits in place of runs.
-const PhaseTables = "cross-validating"
-
 type (
 	// Table is a table of prediction errors: a column for each data set, with a model in each
 	// row.
@@ -139,7 +136,7 @@ func (d *Directory) MakeTables(ctx context.Context) error {
 	}
 	if o.Progress != nil {
 		how.Progress = func(x crossval.Progress) {
-			o.Progress(experiment.Progress{Done: x.Done, Total: x.Total, Share: float64(x.Done) / float64(x.Total), Run: x.Set + ", " + x.Model, Phase: PhaseTables})
+			o.Progress(experiment.Progress{Done: x.Done, Total: x.Total, Share: float64(x.Done) / float64(x.Total), Run: x.Set + ", " + x.Model, Phase: experiment.PhaseTables})
 		}
 	}
 	for i := range d.Scenario.Tables {

@@ -269,11 +269,11 @@ func TestFailedIndexIsSubmittedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var plan struct{ Groups []struct{ ID string } }
+	var plan struct{ Items []struct{ ID string } }
 	if err := json.Unmarshal(data, &plan); err != nil {
 		t.Fatal(err)
 	}
-	obstacle := filepath.Join(dir, "attempts", plan.Groups[0].ID) // a link to nothing where a folder must be
+	obstacle := filepath.Join(dir, "attempts", plan.Items[len(plan.Items)-1].ID) // of a group: a link to nothing where a folder must be
 	if err := errors.Join(os.MkdirAll(filepath.Dir(obstacle), 0o777), os.Symlink("/absent", obstacle)); err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (f *mergeFlags) complete(cmd *cobra.Command, dir string, m *merging, exists
 type merging struct {
 	*work.Dir
 	path    string
-	lacking []*plan.Group // that are not done
+	lacking []*plan.Item // groups that are not done
 }
 
 // open reads a plan directory.
@@ -128,9 +128,8 @@ func (f *mergeFlags) open(dir string) (*merging, error) {
 		return nil, err
 	}
 	m := &merging{Dir: d, path: dir}
-	for i := range d.Plan.Groups {
-		g := &d.Plan.Groups[i]
-		done, err := m.GroupDone(g.ID)
+	for _, g := range d.Plan.Groups() {
+		done, err := m.Done(g)
 		if err != nil {
 			return nil, err
 		}
@@ -146,8 +145,8 @@ func (f *mergeFlags) open(dir string) (*merging, error) {
 func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	places := experiment.Places(m.Scenario.Experiments)
 	var done []string
-	for i := range m.Plan.Groups {
-		if g := &m.Plan.Groups[i]; !slices.Contains(m.lacking, g) {
+	for _, g := range m.Plan.Groups() {
+		if g.Kind == experiment.KindRuns && !slices.Contains(m.lacking, g) {
 			done = append(done, m.DoneDir(g.ID))
 		}
 	}
@@ -165,15 +164,11 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 		had[at] = true
 	}
 	var absent []string
-	for i := range m.Plan.Groups {
-		g := &m.Plan.Groups[i]
-		lacks, err := m.absentOf(g, func(id string) bool {
+	for _, g := range m.Plan.Groups() {
+		lacks := m.absentOf(g, func(id string) bool {
 			at, ok := places(id)
 			return ok && had[at]
 		})
-		if err != nil {
-			return err
-		}
 		if len(lacks) > 0 && !slices.Contains(m.lacking, g) {
 			return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s",
 				m.DoneDir(g.ID), lacks[0], m.DoneDir(g.ID), m.path)
@@ -187,30 +182,22 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	return nil
 }
 
-// absentOf returns the runs and the data sets of tables that a group lacks.
-func (m *merging) absentOf(g *plan.Group, has func(run string) bool) (absent []string, err error) {
-	for _, id := range g.Runs {
+// absentOf returns the runs or the data set of a table that a group lacks.
+func (m *merging) absentOf(g *plan.Item, has func(run string) bool) (absent []string) {
+	for _, id := range g.Runs() {
 		if !has(id) {
 			absent = append(absent, id)
 		}
 	}
-	for _, id := range g.Needs {
-		n := m.Plan.Need(id)
-		if n.Kind != plan.NeedTable {
-			continue
-		}
-		if there, err := m.NeedDone(n); err != nil {
-			return nil, err
-		} else if !there {
-			absent = append(absent, crossval.StateName(n.Of[0], n.Of[1]))
-		}
+	if g.Kind == experiment.KindTable && slices.Contains(m.lacking, g) {
+		absent = append(absent, crossval.StateName(g.Of[0], g.Of[1]))
 	}
-	return absent, nil
+	return absent
 }
 
 // takeUnfinished adds the finished runs of the attempts at a group. The worker may finish the
 // group meanwhile.
-func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.Group, places func(string) (int, bool)) error {
+func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.Item, places func(string) (int, bool)) error {
 	attempts, err := os.ReadDir(m.AttemptsDir(g.ID))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -228,7 +215,7 @@ func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.G
 			return err
 		}
 	}
-	if done, err := m.GroupDone(g.ID); !done || err != nil {
+	if done, err := m.Done(g); !done || err != nil || g.Kind != experiment.KindRuns {
 		return err
 	}
 	return w.Take(cmd.Context(), places, m.DoneDir(g.ID))
@@ -263,8 +250,8 @@ func (m *merging) missing() error {
 	var texts []string
 	runs, sets := 0, 0
 	for i, g := range m.lacking {
-		runs += len(g.Runs)
-		if len(g.Runs) == 0 {
+		runs += len(g.Runs())
+		if g.Kind == experiment.KindTable {
 			sets++
 		}
 		if i < named {
@@ -288,20 +275,19 @@ func (m *merging) missing() error {
 }
 
 // nameOf names a group by its first run, or its table.
-func (m *merging) nameOf(g *plan.Group) string {
-	if len(g.Runs) == 0 {
-		n := m.Plan.Need(g.Needs[0])
-		return crossval.StateName(n.Of[0], n.Of[1])
+func (m *merging) nameOf(g *plan.Item) string {
+	if g.Kind == experiment.KindTable {
+		return crossval.StateName(g.Of[0], g.Of[1])
 	}
-	name := g.Runs[0]
-	if more := len(g.Runs) - 1; more > 0 {
+	name := g.Of[0]
+	if more := len(g.Of) - 1; more > 0 {
 		name += fmt.Sprintf(" and %d more of its group", more)
 	}
 	return name
 }
 
 // why says why a group is not done.
-func why(items map[string]*work.Item, g *plan.Group) string {
+func why(items map[string]*work.Item, g *plan.Item) string {
 	for _, id := range append([]string{g.ID}, g.Needs...) {
 		if item := items[id]; item.Condition == work.Failed {
 			return "failed: " + item.Reason

@@ -29,12 +29,13 @@ func lackingOne(t *testing.T) (dir string, p *plan.Plan, out string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workOn(t, dir, len(p.Groups), 1)
-	at := slices.IndexFunc(p.Groups, func(g plan.Group) bool {
+	workOn(t, dir, len(p.Groups()), 1)
+	p.Items = slices.DeleteFunc(p.Items, func(it plan.Item) bool { return it.IsNeed() })
+	at := slices.IndexFunc(p.Items, func(g plan.Item) bool {
 		_, err := os.Stat(filepath.Join(dir, "done", g.ID))
 		return os.IsNotExist(err)
 	})
-	p.Groups[0], p.Groups[at] = p.Groups[at], p.Groups[0]
+	p.Items[0], p.Items[at] = p.Items[at], p.Items[0]
 	return dir, p, filepath.Join(t.TempDir(), "run")
 }
 
@@ -42,12 +43,12 @@ func lackingOne(t *testing.T) (dir string, p *plan.Plan, out string) {
 func TestMergeNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir, p, out := lackingOne(t)
-	first := p.Groups[0]
+	first := p.Groups()[0]
 	claim, failure := filepath.Join(dir, "claims", first.ID+".json"), filepath.Join(dir, "failed", first.ID+".json")
 	refused := func(words ...string) {
 		t.Helper()
 		status, text, errors := mainOf("merge", dir, "--out", out)
-		for _, word := range append(words, dir+": cannot be merged: ", first.Runs[0], "fedsim work "+dir, "--partial") {
+		for _, word := range append(words, dir+": cannot be merged: ", first.Of[0], "fedsim work "+dir, "--partial") {
 			if !strings.Contains(errors, word) {
 				t.Errorf("without %q: %s", word, errors)
 			}
@@ -76,11 +77,11 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 
 	// A group that is done without its run, and one of another plan.
 	lacks := filepath.Join(dir, "done", first.ID)
-	if err := os.CopyFS(lacks, os.DirFS(filepath.Join(dir, "done", p.Groups[1].ID))); err != nil {
+	if err := os.CopyFS(lacks, os.DirFS(filepath.Join(dir, "done", p.Groups()[1].ID))); err != nil {
 		t.Fatal(err)
 	}
 	status, _, text := mainOf("merge", dir, "--out", out)
-	if want := lacks + ": cannot be merged: the group is done and lacks " + first.Runs[0] + ": delete " + lacks; status != 1 || !strings.Contains(text, want) {
+	if want := lacks + ": cannot be merged: the group is done and lacks " + first.Of[0] + ": delete " + lacks; status != 1 || !strings.Contains(text, want) {
 		t.Errorf("exit status %d, %s, want %s", status, text, want)
 	}
 	log := filepath.Join(lacks, ".unfinished", "progress.jsonl")
@@ -106,7 +107,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 func TestPartialMerges(t *testing.T) {
 	t.Parallel()
 	dir, p, out := lackingOne(t)
-	absent := p.Groups[0].Runs
+	absent := p.Groups()[0].Of
 	says := func(want int, words []string, args ...string) {
 		t.Helper()
 		status, text, errors := mainOf(args...)
@@ -152,7 +153,7 @@ func TestPartialMerges(t *testing.T) {
 	}
 
 	// A finished run of a group that is not done counts.
-	done, attempt := filepath.Join(dir, "done", p.Groups[1].ID), filepath.Join(dir, "attempts", p.Groups[1].ID, "worker")
+	done, attempt := filepath.Join(dir, "done", p.Groups()[1].ID), filepath.Join(dir, "attempts", p.Groups()[1].ID, "worker")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(attempt), 0o777), os.Rename(done, attempt)); err != nil {
 		t.Fatal(err)
 	}

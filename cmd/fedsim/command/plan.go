@@ -28,8 +28,8 @@ func newPlan(line []string) *cobra.Command {
 		Short: "Divide a scenario into groups of runs for several processes",
 		Long: `Write the plan of a scenario to a directory that all machines of a cluster can
 read and write. A plan divides the runs into groups. Runs that share their
-computation are in one group. Prerequisites of groups, such as a reference
-optimum or the tuning of a method, are made once.
+computation are in one group. Prerequisites of several groups, such as a reference
+optimum or the tuning of a method, are made once; those of one group are made in it.
 
 Short runs are packed into groups: about a hundred, none longer than --group-time.
 Times and memory are estimated from the sizes of data, models and rounds. Runs that
@@ -96,7 +96,7 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "plan: %s (%s in %s, %s, about %s on one core)\n", f.out,
-		count(p.Runs, "run"), count(len(p.Groups), "group"), count(len(p.Needs), "prerequisite"), planTime(p.Total().TimeS))
+		count(p.Runs, "run"), count(len(p.Groups()), "group"), count(len(p.Needs()), "prerequisite"), planTime(p.Total().TimeS))
 	return err
 }
 

@@ -35,7 +35,7 @@ func showPlan(out io.Writer, p *plan.Plan, asJSON bool) error {
 	row := func(id string, runs int, c plan.Cost, needs int, name string) []string {
 		const width = 26 // of the names in a line of 80 characters
 		cells := []string{id, fmt.Sprint(runs), planTime(c.TimeS), humanBytes(c.MemoryBytes), fmt.Sprint(needs), strings.TrimSpace(fit("", name, width))}
-		if runs == 0 { // a prerequisite, or a group that only needs one
+		if runs == 0 { // a prerequisite or a table
 			cells[1] = ""
 		}
 		if c == (plan.Cost{}) {
@@ -44,19 +44,15 @@ func showPlan(out io.Writer, p *plan.Plan, asJSON bool) error {
 		return cells
 	}
 	var needs, groups [][]string
-	for _, n := range p.Needs {
+	for _, n := range p.Needs() {
 		needs = append(needs, row(n.ID, 0, n.Cost, len(n.Needs), n.Kind+" "+strings.Join(n.Of, " ")))
 	}
-	for _, g := range p.Groups {
-		name := ""
-		if len(g.Runs) > 0 {
-			name = g.Runs[0]
-		}
-		groups = append(groups, row(g.ID, len(g.Runs), g.Cost, len(g.Needs), name))
+	for _, g := range p.Groups() {
+		groups = append(groups, row(g.ID, len(g.Runs()), g.Cost, len(g.Needs), g.Subject()))
 	}
 	table("prerequisite", "of", needs)
-	table("group", "first run", groups)
-	fmt.Fprintf(&b, "%s: %s in %s, %s\n", p.Name, count(p.Runs, "run"), count(len(p.Groups), "group"), count(len(p.Needs), "prerequisite"))
+	table("group", "of", groups)
+	fmt.Fprintf(&b, "%s: %s in %s, %s\n", p.Name, count(p.Runs, "run"), count(len(p.Groups()), "group"), count(len(p.Needs()), "prerequisite"))
 	fmt.Fprintf(&b, "estimate: %s on one core, at most %s of memory for a process\n", planTime(total.TimeS), humanBytes(total.MemoryBytes))
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
-	"fedsim/experiment/into"
 	"fedsim/internal/columns"
 	"fedsim/results"
 )
@@ -65,7 +64,7 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 // update displays x, unless the last update is too recent.
 func (p *progress) update(x experiment.Progress) {
 	what := "runs"
-	if x.Phase == into.PhaseTables {
+	if x.Phase == experiment.PhaseTables {
 		what = "fits"
 	}
 	p.show(x.Done, x.Total, what, x.Share, x.Before, x.Phase, x.Run)

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
-	"fedsim/experiment/into"
 	_ "fedsim/internal/rapidseed"
 )
 
@@ -79,7 +78,7 @@ func TestProgressOfATable(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, progressPlain, clock.now)
 	clock.at = clock.at.Add(6 * time.Second)
-	p.update(experiment.Progress{Done: 45, Total: 180, Share: 0.25, Run: "Human Activity, mtl", Phase: into.PhaseTables})
+	p.update(experiment.Progress{Done: 45, Total: 180, Share: 0.25, Run: "Human Activity, mtl", Phase: experiment.PhaseTables})
 	if want := "45/180 fits, 25 %, 6s, cross-validating Human Activity, mtl\n"; out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

@@ -158,7 +158,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 	}
 	of.missing = submit.Look(d.Plan, state, f.tasks)
 	if of.missing.Groups == 0 {
-		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups), "group"), quote.Shell(dir)))
+		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups()), "group"), quote.Shell(dir)))
 	}
 	if err := f.programs.allow(cmd, d.Scenario); err != nil {
 		return err

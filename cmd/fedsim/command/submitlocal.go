@@ -22,7 +22,7 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission, d *work.Dir, j *
 	if n == 0 {
 		n = max(runtime.GOMAXPROCS(0)/f.cores, 1)
 	}
-	n = min(n, len(d.Plan.Groups)+len(d.Plan.Needs)) // the others have nothing to do
+	n = min(n, len(d.Plan.Items)) // the others have nothing to do
 	if f.print {
 		line := quote.Shell(j.Command...)
 		for range n {

@@ -1,5 +1,5 @@
-// Package plan writes down the work of a scenario, for several processes or machines: groups of
-// runs, and what they need first.
+// Package plan writes down the work on a scenario, for several processes or machines, as a list of
+// items: groups of runs, data sets of tables, and what they need first.
 //
 // It must not know who does the work, when, or where.
 package plan
@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
-	"fedsim/internal/crossval"
 	"fedsim/internal/input"
 	"fedsim/results/rundir"
 )
@@ -37,7 +35,7 @@ const (
 )
 
 // format is the version of the layout of a plan directory.
-const format = 1
+const format = 2 // 1: groups and prerequisites apart
 
 // Plan is the content of plan.json. The same scenario and version of fedsim give the same plan.
 type Plan struct {
@@ -49,31 +47,45 @@ type Plan struct {
 	Command  []string `json:"command"`         // of the run that the merged directory equals
 	Runs     int      `json:"runs"`
 	MaxTimeS float64  `json:"max_time_s,omitempty"` // that a worker may work on a group; 0: no limit
-	Needs    []Need   `json:"prerequisites"`
-	Groups   []Group  `json:"groups"`
-	Sum      string   `json:"sha256"` // of the plan with an empty sum
+	Items    []Item   `json:"items"`                // what others need comes before them
+	Sum      string   `json:"sha256"`               // of the plan with an empty sum
 }
 
-// Need is what groups need first; see experiment.Need.
-type Need struct {
+// Item is a piece of the work that one process makes; see experiment.Item.
+type Item struct {
 	ID     string   `json:"id"`
 	Kind   string   `json:"kind"`
-	Of     []string `json:"of"`
-	States []string `json:"states"`          // names of the files that hold it
-	Needs  []string `json:"needs,omitempty"` // IDs of what comes first
+	Of     []string `json:"of"`               // IDs of runs, without tuned options; what others are of
+	States []string `json:"states,omitempty"` // names of the files that hold it; runs have none
+	Needs  []string `json:"needs,omitempty"`  // IDs of the items that come first
 	Cost
 }
 
-// Group is a group of runs.
-type Group struct {
-	ID    string   `json:"id"`
-	Runs  []string `json:"runs"`            // IDs, without tuned options
-	Needs []string `json:"needs,omitempty"` // IDs of prerequisites
-	Cost
+// IsNeed reports whether an item is a prerequisite, made for others. The other items are groups: of
+// runs, or a data set of a table.
+func (it *Item) IsNeed() bool {
+	return it.Kind == experiment.KindOptimum || it.Kind == experiment.KindTuning
 }
 
-// Cost is an estimate of what a group or a prerequisite takes on one core, without what it needs
-// first: see experiment.Cost.
+// Runs returns the IDs of the runs of an item, without tuned options; none of items of other kinds.
+func (it *Item) Runs() []string {
+	if it.Kind != experiment.KindRuns {
+		return nil
+	}
+	return it.Of
+}
+
+// Subject says what an item is of: its first run, the first run that a prerequisite is for, or a table
+// and its data set.
+func (it *Item) Subject() string {
+	if it.Kind == experiment.KindTable {
+		return strings.Join(it.Of, ", ")
+	}
+	return it.Of[0]
+}
+
+// Cost is an estimate of what an item takes on one core, without what it needs first: see
+// experiment.Cost.
 type Cost struct {
 	TimeS       float64 `json:"time_s"`
 	MemoryBytes float64 `json:"memory_bytes"`
@@ -87,21 +99,29 @@ func rounded(x float64, digits int) float64 {
 	return y
 }
 
-// Total returns the time of all groups and prerequisites on one core, and the memory of the
-// largest.
+// Total returns the time of all items on one core, and the memory of the largest.
 func (p *Plan) Total() (sum Cost) {
-	add := func(c Cost) {
-		sum.TimeS += c.TimeS
-		sum.MemoryBytes = max(sum.MemoryBytes, c.MemoryBytes)
-	}
-	for i := range p.Needs {
-		add(p.Needs[i].Cost)
-	}
-	for i := range p.Groups {
-		add(p.Groups[i].Cost)
+	for i := range p.Items {
+		sum.TimeS += p.Items[i].TimeS
+		sum.MemoryBytes = max(sum.MemoryBytes, p.Items[i].MemoryBytes)
 	}
 	sum.TimeS = rounded(sum.TimeS, 3)
 	return sum
+}
+
+// Groups returns the items that are made for their results, Needs those that are made for others.
+func (p *Plan) Groups() []*Item { return p.those(false) }
+
+// Needs returns the prerequisites: see Groups.
+func (p *Plan) Needs() []*Item { return p.those(true) }
+
+func (p *Plan) those(needs bool) (items []*Item) {
+	for i := range p.Items {
+		if p.Items[i].IsNeed() == needs {
+			items = append(items, &p.Items[i])
+		}
+	}
+	return items
 }
 
 // Options are how a scenario is planned.
@@ -124,51 +144,24 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 	if err := requireMethods(s); err != nil {
 		return nil, err
 	}
-	groups, needs, err := experiment.Groups(ctx, s.Experiments)
+	items, err := experiment.Items(ctx, s, o.GroupTime.Seconds())
 	if err != nil {
 		return nil, err
 	}
-	groups = experiment.Pack(groups, experiment.PackTime(groups, o.GroupTime.Seconds()))
 	p := &Plan{
-		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command, MaxTimeS: o.MaxTime.Seconds(),
-		Needs: []Need{}, Groups: []Group{},
+		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
+		Runs: experiment.Total(s.Experiments), MaxTimeS: o.MaxTime.Seconds(), Items: make([]Item, len(items)),
 	}
-	id := func(kind string, of []string) string {
-		return sum([]byte(strings.Join(append([]string{p.Scenario, o.Version, kind}, of...), "\n")))[:16]
-	}
-	for _, n := range needs {
-		made := Need{ID: id(n.Kind, n.Names), Kind: n.Kind, Of: n.Of, Cost: costOf(n.Cost)}
-		for _, name := range n.Names {
+	for i, it := range items {
+		made := Item{Kind: it.Kind, Of: it.Of, Cost: costOf(it.Cost)}
+		made.ID = sum([]byte(strings.Join(append([]string{p.Scenario, o.Version, it.Kind}, it.Of...), "\n")))[:16]
+		for _, name := range it.States {
 			made.States = append(made.States, rundir.StateFile(name))
 		}
-		p.Needs = append(p.Needs, made)
-	}
-	ids := func(of []int) (all []string) {
-		for _, i := range of {
-			all = append(all, p.Needs[i].ID)
+		for _, need := range it.Needs {
+			made.Needs = append(made.Needs, p.Items[need].ID)
 		}
-		return all
-	}
-	for i, n := range needs {
-		p.Needs[i].Needs = ids(n.Needs)
-	}
-	names := experiment.Names(s.Experiments)
-	for _, g := range groups {
-		made := Group{Needs: ids(g.Needs), Cost: costOf(g.Cost)}
-		for _, at := range g.Runs {
-			made.Runs = append(made.Runs, names[at])
-		}
-		made.ID = id("group", made.Runs)
-		p.Groups = append(p.Groups, made)
-		p.Runs += len(g.Runs)
-	}
-	for _, t := range s.Tables { // no run needs them, so a group without runs does
-		for _, set := range t.Sets {
-			of := []string{t.Name, set.Label}
-			need := Need{ID: id(NeedTable, of), Kind: NeedTable, Of: of, States: []string{rundir.StateFile(crossval.StateName(t.Name, set.Label))}, Cost: costOf(tableCost(&t.Config, &set))}
-			p.Needs = append(p.Needs, need)
-			p.Groups = append(p.Groups, Group{ID: id("group", of), Runs: []string{}, Needs: []string{need.ID}})
-		}
+		p.Items[i] = made
 	}
 	p.Sum, err = p.sum()
 	return p, err
@@ -184,20 +177,6 @@ func requireMethods(s *scenario.Scenario) error {
 		}
 	}
 	return nil
-}
-
-// NeedTable is the kind of a data set of a table of prediction errors; Of is the name of the
-// table and the label of the set.
-const NeedTable = "table"
-
-// tableCost estimates a data set of a table. A set from a file has the sizes of the generated one
-// that replaces it if the file is missing.
-func tableCost(t *crossval.Config, set *crossval.Set) experiment.Cost {
-	of := &set.Data
-	if set.Fallback != nil {
-		of = set.Fallback
-	}
-	return experiment.FitsCost(*of, len(t.Models)*t.Shuffles*(t.Folds*len(t.Lambdas)+t.OmegaUpdates))
 }
 
 // sum returns the SHA-256 of content in hexadecimal digits.
@@ -308,13 +287,4 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	}
 	s, err := scenario.ParseRecorded(dir, resolved)
 	return &p, s, resolved, err
-}
-
-// Need returns the prerequisite with an ID.
-func (p *Plan) Need(id string) *Need {
-	i := slices.IndexFunc(p.Needs, func(n Need) bool { return n.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &p.Needs[i]
 }

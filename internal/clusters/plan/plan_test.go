@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 )
@@ -41,8 +42,8 @@ func TestPlansReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Runs != 6 || len(p.Groups) == 0 || len(p.Needs) == 0 {
-		t.Errorf("%d runs, %d groups, %d needs", p.Runs, len(p.Groups), len(p.Needs))
+	if p.Runs != 6 || len(p.Groups()) == 0 {
+		t.Errorf("%d runs, %d groups, %d needs", p.Runs, len(p.Groups()), len(p.Needs()))
 	}
 	written(t, dir, load(t), "v1") // the same plan again
 	back, again, _, err := plan.Read(dir, "v1")
@@ -56,10 +57,10 @@ func TestPlansReadBack(t *testing.T) {
 	if second, err := os.ReadFile(filepath.Join(other, plan.File)); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("the plan that was read has other bytes (%v)", err)
 	}
-	if q := written(t, t.TempDir(), s, "v2"); q.Groups[0].ID == p.Groups[0].ID || q.Needs[0].ID == p.Needs[0].ID {
+	if q := written(t, t.TempDir(), s, "v2"); q.Items[0].ID == p.Items[0].ID {
 		t.Error("another version has the same IDs")
 	}
-	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Groups[0].ID == p.Groups[0].ID {
+	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Items[0].ID == p.Items[0].ID {
 		t.Errorf("another scenario has the same IDs (%v)", err)
 	} else if err := q.Write(dir, s); err == nil || !strings.Contains(err.Error(), "another plan is here") {
 		t.Errorf("over another plan: %v", err)
@@ -78,7 +79,7 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		want    string
 	}{
 		"a run":       {plan.File, replace("seed=1", "seed=2"), "v1", "checksum does not match"},
-		"a field":     {plan.File, replace("\"groups\"", "\"sets\""), "v1", "no plan of this version"},
+		"a field":     {plan.File, replace("\"items\"", "\"sets\""), "v1", "no plan of this version"},
 		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "no plan of this version"},
 		"version":     {plan.File, replace("", ""), "v2", "it is of fedsim v1, and this is v2"},
 		"scenario":    {plan.Scenario, replace("rounds", "#rounds"), "v1", "scenario.toml was changed"},
@@ -109,7 +110,7 @@ func TestChangedPlansAreRefused(t *testing.T) {
 	}
 }
 
-// A data set of a table is a prerequisite of a group without runs.
+// A data set of a table is a group without runs.
 func TestTablesArePlanned(t *testing.T) {
 	s, err := scenario.Load("table1", nil)
 	if err != nil {
@@ -117,13 +118,12 @@ func TestTablesArePlanned(t *testing.T) {
 	}
 	p := written(t, t.TempDir(), s, "v1")
 	sets := len(s.Tables[0].Sets)
-	if sets == 0 || len(p.Groups) != sets || len(p.Needs) != sets || p.Runs != 0 {
-		t.Fatalf("%d groups, %d needs, %d runs of %d data sets", len(p.Groups), len(p.Needs), p.Runs, sets)
+	if sets == 0 || len(p.Groups()) != sets || len(p.Items) != sets || p.Runs != 0 {
+		t.Fatalf("%d groups, %d items, %d runs of %d data sets", len(p.Groups()), len(p.Items), p.Runs, sets)
 	}
-	for i, g := range p.Groups {
-		n := p.Need(g.Needs[0])
-		if len(g.Runs) != 0 || n.Kind != plan.NeedTable || n.Of[0] != s.Tables[0].Name || n.Of[1] != s.Tables[0].Sets[i].Label || g.ID == n.ID {
-			t.Errorf("group %d: %+v needs %+v", i, g, n)
+	for i, g := range p.Groups() {
+		if len(g.Runs()) != 0 || g.Kind != experiment.KindTable || g.Of[0] != s.Tables[0].Name || g.Of[1] != s.Tables[0].Sets[i].Label || len(g.States) != 1 || len(g.Needs) != 0 {
+			t.Errorf("group %d: %+v", i, g)
 		}
 	}
 }

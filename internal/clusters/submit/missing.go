@@ -46,21 +46,22 @@ func Look(p *plan.Plan, s *work.State, parts int) *Missing {
 		}
 	}
 	total, needs := 0.0, 0.0
-	for i := range p.Groups {
-		total += p.Groups[i].TimeS
+	groups := p.Groups()
+	for _, g := range groups {
+		total += g.TimeS
 	}
-	if m.Of = min(parts, max(len(p.Groups), 1)); parts == 0 { // more parts than groups are empty
-		m.Of = int(min(max(math.Ceil(total/taskTime.Seconds()), 1), float64(len(p.Groups)), mostTasks))
+	if m.Of = min(parts, max(len(groups), 1)); parts == 0 { // more parts than groups are empty
+		m.Of = int(min(max(math.Ceil(total/taskTime.Seconds()), 1), float64(len(groups)), mostTasks))
 	}
-	for i := range p.Needs {
-		if n := &p.Needs[i]; state[n.ID] != work.Done {
+	for _, n := range p.Needs() {
+		if state[n.ID] != work.Done {
 			needs += n.TimeS
 			m.bytes = max(m.bytes, n.MemoryBytes)
 		}
 	}
 	load, missing := make([]float64, m.Of), make([]bool, m.Of)
 	for i, part := range work.Parts(p, m.Of) {
-		g := &p.Groups[i]
+		g := groups[i]
 		if state[g.ID] == work.Done {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 )
@@ -12,11 +13,11 @@ import (
 // example returns a plan of groups with the estimates, after a prerequisite of 60 s, and a
 // state in which nothing is done.
 func example(times ...float64) (*plan.Plan, *work.State) {
-	p := &plan.Plan{Needs: []plan.Need{{ID: "need", Cost: plan.Cost{TimeS: 60, MemoryBytes: 1 << 30}}}}
+	p := &plan.Plan{Items: []plan.Item{{ID: "need", Kind: experiment.KindOptimum, Cost: plan.Cost{TimeS: 60, MemoryBytes: 1 << 30}}}}
 	s := &work.State{Items: []work.Item{{ID: "need", Condition: work.Waiting}}}
 	for i, x := range times {
 		id := fmt.Sprintf("group %d", i)
-		p.Groups = append(p.Groups, plan.Group{ID: id, Cost: plan.Cost{TimeS: x, MemoryBytes: float64(i) * (100 << 20)}})
+		p.Items = append(p.Items, plan.Item{ID: id, Kind: experiment.KindRuns, Of: []string{id}, Cost: plan.Cost{TimeS: x, MemoryBytes: float64(i) * (100 << 20)}})
 		s.Items = append(s.Items, work.Item{ID: id, Condition: work.Waiting})
 	}
 	return p, s

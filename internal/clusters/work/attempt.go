@@ -18,7 +18,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/clusters/plan"
-	"fedsim/internal/crossval"
 	"fedsim/internal/input"
 	"fedsim/internal/quote"
 	"fedsim/results/rundir"
@@ -34,12 +33,12 @@ var (
 func (w *worker) do(ctx context.Context, it *item, h *hold) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{worker: w, item: it, hold: h, cancel: cancel, dir: filepath.Join(w.AttemptsDir(it.id), w.By.Worker)}
-	err := input.RequireFolder(w.AttemptsDir(it.id))
+	a := &attempt{worker: w, item: it, hold: h, cancel: cancel, dir: filepath.Join(w.AttemptsDir(it.ID), w.By.Worker)}
+	err := input.RequireFolder(w.AttemptsDir(it.ID))
 	if err != nil {
 		return err
 	}
-	if it.need != nil {
+	if it.Kind != experiment.KindRuns {
 		err = a.make(ctx)
 	} else {
 		err = a.run(ctx)
@@ -66,7 +65,7 @@ type attempt struct {
 // options returns the options of the computation of an item.
 func (a *attempt) options() experiment.Options {
 	o := a.Run
-	o.Shared, o.Preparation = a.shared, a.live
+	o.Shared, o.Shares, o.Preparation, o.DataFolder = a.shared, a.shares, a.live, a.DataFolder
 	o.Progress = func(p experiment.Progress) { a.share.Store(math.Float64bits(p.Share)) }
 	return o
 }
@@ -77,26 +76,14 @@ func (a *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	only := map[int]bool{}
-	for _, id := range a.group.Runs {
-		if at, ok := a.place(id); ok {
-			only[at] = true
-		}
-	}
 	o := a.options()
 	if o.Recorder = w; o.Checkpoints.Clock != nil {
 		o.Checkpoints.Store = w
 	}
-	o.Only = func(place int) bool { return only[place] }
 	if a.watch != nil {
 		a.watch(&o)
 	}
-	err = a.watched(func() error {
-		if len(only) == 0 { // a group of a table
-			return nil
-		}
-		return experiment.Run(ctx, a.Scenario.Experiments, o)
-	})
+	err = a.watched(func() error { return experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o) })
 	if ctx.Err() != nil {
 		return errors.Join(w.Suspend(), context.Cause(ctx))
 	}
@@ -106,21 +93,21 @@ func (a *attempt) run(ctx context.Context) error {
 	if err := w.Suspend(); err != nil {
 		return err
 	}
-	if n := len(w.Runs()); n != len(only) {
-		return fmt.Errorf("%d of %d runs are finished", n, len(only))
+	if n := len(w.Runs()); n != len(a.Of) {
+		return fmt.Errorf("%d of %d runs are finished", n, len(a.Of))
 	}
 	return a.install()
 }
 
 // install moves the attempt to the done groups, unless the group is there.
 func (a *attempt) install() error {
-	if err := os.Rename(a.dir, a.DoneDir(a.id)); err != nil {
+	if err := os.Rename(a.dir, a.DoneDir(a.ID)); err != nil {
 		return err
 	}
 	if err := atomicfile.SyncDir(filepath.Join(a.path, doneDir)); err != nil {
 		return err
 	}
-	return writeNote(a.note(doneDir, a.id), &a.hold.claim)
+	return writeNote(a.note(doneDir, a.ID), &a.hold.claim)
 }
 
 // open starts an attempt at a group: a copy of the newest attempt of a worker with work in it,
@@ -145,7 +132,7 @@ func (a *attempt) open() (*rundir.Writer, error) {
 // attempts returns the last claims of the workers that tried the item, the latest first, and
 // their attempts.
 func (a *attempt) attempts() (last []*Claim, dirs map[*Claim]string) {
-	notes, _ := filepath.Glob(filepath.Join(a.AttemptsDir(a.id), "*.json")) // no error: the pattern is valid
+	notes, _ := filepath.Glob(filepath.Join(a.AttemptsDir(a.ID), "*.json")) // no error: the pattern is valid
 	dirs = map[*Claim]string{}
 	for _, path := range notes {
 		if c, err := readClaim(path); err == nil && c != nil {
@@ -179,7 +166,7 @@ func (a *attempt) resume(from string) (w *rundir.Writer, err error) {
 
 // make makes a prerequisite. All workers share the checkpoints: they have the same content.
 func (a *attempt) make(ctx context.Context) error {
-	dir := a.AttemptsDir(a.id)
+	dir := a.AttemptsDir(a.ID)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -191,30 +178,13 @@ func (a *attempt) make(ctx context.Context) error {
 	if o.Checkpoints.Clock != nil {
 		o.Checkpoints.Store = rundir.NewStates(dir, a.resolved)
 	}
-	return a.watched(func() error {
-		if a.need.Kind == plan.NeedTable {
-			return a.makeTable(ctx, o)
-		}
-		return experiment.Make(ctx, a.Scenario.Experiments, a.need.Kind, a.need.Of, o)
-	})
+	return a.watched(func() error { return experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o) })
 }
 
-// makeTable computes a data set of a table.
-func (a *attempt) makeTable(ctx context.Context, o experiment.Options) error {
-	i := slices.IndexFunc(a.Scenario.Tables, func(t crossval.Table) bool { return t.Name == a.need.Of[0] })
-	if i < 0 {
-		return fmt.Errorf("the scenario has no table %q", a.need.Of[0])
-	}
-	table, ok := a.Scenario.Tables[i].Only(a.need.Of[1])
-	if !ok {
-		return fmt.Errorf("table %q has no data set %q", a.need.Of[0], a.need.Of[1])
-	}
-	shared := experiment.CheckpointPolicy{Store: o.Shared, Clock: o.Clock}
-	_, err := table.Run(ctx, a.Scenario.Settings.Problem, crossval.Options{
-		Workers: o.Workers, Folder: a.DataFolder, Checkpoint: o.Checkpoints, Shared: shared,
-		Progress: func(p crossval.Progress) { a.share.Store(math.Float64bits(float64(p.Done) / float64(p.Total))) },
-	})
-	return err
+// shares reports whether an item of the plan makes a state: what a single item needs is made in it.
+func (w *worker) shares(state string) bool {
+	file := rundir.StateFile(state)
+	return slices.ContainsFunc(w.Plan.Items, func(it plan.Item) bool { return slices.Contains(it.States, file) })
 }
 
 // watched computes under heartbeats. It cancels the computation when another worker has done the
@@ -255,10 +225,10 @@ func (a *attempt) beat() {
 	a.hold.claim.TookS = a.before + a.Run.Clock().Sub(a.began).Seconds()
 	_ = a.hold.beat()
 	_ = writeNote(a.dir+".json", &a.hold.claim)
-	if a.group == nil {
+	if a.Kind != experiment.KindRuns {
 		return // it may be this worker who has just made it
 	}
-	if done, err := a.GroupDone(a.id); done && err == nil {
+	if done, err := a.Dir.Done(a.Item); done && err == nil {
 		a.cancel(errElsewhere)
 	}
 }
@@ -305,7 +275,7 @@ func (w *worker) fail(it *item, h *hold, why error) error {
 		f.TookS = max(h.claim.TookS, w.MaxTime.Seconds())
 		f.Reason = fmt.Sprintf("over its budget of %s after %s: continue with --max-time", w.MaxTime, time.Duration(f.TookS*1e9).Round(time.Second/10))
 	}
-	w.failed[it.id] = true
+	w.failed[it.ID] = true
 	w.Note(fmt.Sprintf("%s: failed: %s", it.name, f.Reason))
-	return writeNote(w.note(failedDir, it.id), &f)
+	return writeNote(w.note(failedDir, it.ID), &f)
 }

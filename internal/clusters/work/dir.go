@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/input"
@@ -60,9 +61,6 @@ func (d *Dir) Path() string { return d.path }
 // scenario that holds the runs of the group.
 func (d *Dir) DoneDir(id string) string { return filepath.Join(d.path, doneDir, id) }
 
-// GroupDone reports whether a group is done.
-func (d *Dir) GroupDone(id string) (bool, error) { return isThere(d.DoneDir(id)) }
-
 func isThere(path string) (bool, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,9 +69,12 @@ func isThere(path string) (bool, error) {
 	return err == nil, err
 }
 
-// NeedDone reports whether a prerequisite was made: all its states are there.
-func (d *Dir) NeedDone(n *plan.Need) (bool, error) {
-	for _, name := range n.States {
+// Done reports whether an item is done: its runs are in a directory, or all its states are there.
+func (d *Dir) Done(it *plan.Item) (bool, error) {
+	if it.Kind == experiment.KindRuns {
+		return isThere(d.DoneDir(it.ID))
+	}
+	for _, name := range it.States {
 		if there, err := isThere(d.needPath(name)); !there || err != nil {
 			return false, err
 		}

@@ -94,9 +94,9 @@ func slurmPart(env func(string) string) (Part, error) {
 
 // Parts returns the part of each group of a plan that is divided into n parts, from 0.
 func Parts(p *plan.Plan, n int) []int {
-	times := make([]float64, len(p.Groups))
-	for i := range times {
-		times[i] = p.Groups[i].TimeS
+	var times []float64
+	for _, g := range p.Groups() {
+		times = append(times, g.TimeS)
 	}
 	return divide(times, n)
 }

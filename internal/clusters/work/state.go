@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
+	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
 	"fedsim/results"
 )
@@ -110,9 +110,9 @@ func (s *State) set(measured []timing) {
 	workers := map[string]bool{}
 	for i := range s.Items {
 		item := &s.Items[i]
-		of := &s.Needs
-		if item.Kind == groupKind {
-			of = &s.Groups
+		of := &s.Groups
+		if item.Kind == experiment.KindOptimum || item.Kind == experiment.KindTuning {
+			of = &s.Needs
 		}
 		of.Total++
 		switch item.Condition {
@@ -201,30 +201,19 @@ func weight(item *Item) float64 {
 // items returns the items of a plan, without their state.
 func items(p *plan.Plan) []Item {
 	unknown := results.Number(math.NaN())
-	all := make([]Item, 0, len(p.Needs)+len(p.Groups))
-	add := func(item Item, estimate float64) {
-		item.EstimateS = unknown
-		if estimate > 0 {
-			item.EstimateS = results.Number(estimate)
+	all := make([]Item, len(p.Items))
+	for i := range p.Items {
+		of := &p.Items[i]
+		all[i] = Item{
+			ID: of.ID, Kind: of.Kind, About: of.Subject(), Runs: len(of.Runs()), EstimateS: unknown,
+			Progress: unknown, TookS: unknown, AgeS: unknown, Condition: Waiting, WaitsFor: []string{},
 		}
-		item.Progress, item.TookS, item.AgeS, item.Condition, item.WaitsFor = unknown, unknown, unknown, Waiting, []string{}
-		all = append(all, item)
-	}
-	for _, n := range p.Needs {
-		about := strings.Join(n.Of, ", ")
-		if n.Kind != plan.NeedTable && len(n.Of) > 0 {
-			about = n.Of[0] // of the runs that it is for
+		if of.Kind == experiment.KindRuns {
+			all[i].Kind = groupKind
 		}
-		add(Item{ID: n.ID, Kind: n.Kind, About: about}, n.TimeS)
-	}
-	for _, g := range p.Groups {
-		item := Item{ID: g.ID, Kind: groupKind, Runs: len(g.Runs)}
-		if len(g.Runs) > 0 {
-			item.About = g.Runs[0]
-		} else if len(g.Needs) > 0 { // a data set of a table
-			item.About = strings.Join(p.Need(g.Needs[0]).Of, ", ")
+		if of.TimeS > 0 {
+			all[i].EstimateS = results.Number(of.TimeS)
 		}
-		add(item, g.TimeS)
 	}
 	return all
 }

@@ -141,15 +141,13 @@ func (v *View) look() (s *State, version string, err error) {
 	var done []*Item
 	for i := range s.Items {
 		item := &s.Items[i]
-		var needs []string
-		if i < len(v.Plan.Needs) {
-			n := &v.Plan.Needs[i]
-			if needs = n.Needs; all(n.States, folders[needsDir]) {
-				item.Condition, need[n.ID] = Done, true
-			}
-		} else if needs = v.Plan.Groups[i-len(v.Plan.Needs)].Needs; folders[doneDir][item.ID] {
+		of := &v.Plan.Items[i]
+		switch {
+		case item.Kind == groupKind && folders[doneDir][item.ID]:
 			item.Condition = Done
 			done = append(done, item)
+		case item.Kind != groupKind && all(of.States, folders[needsDir]):
+			item.Condition, need[of.ID] = Done, true
 		}
 		if item.Condition != Done {
 			if err := v.fill(item, claims[item.ID], folders, now, changes); err != nil {
@@ -157,7 +155,7 @@ func (v *View) look() (s *State, version string, err error) {
 			}
 		}
 		if item.Condition == Waiting || item.Condition == Stopped {
-			for _, id := range needs {
+			for _, id := range of.Needs {
 				if !need[id] {
 					item.WaitsFor = append(item.WaitsFor, id)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkState(b *testing.B) {
 	}
 	for i := range 5000 {
 		id := fmt.Sprintf("%016x", i)
-		d.Plan.Groups = append(d.Plan.Groups, plan.Group{ID: id, Runs: []string{"run " + id}})
+		d.Plan.Items = append(d.Plan.Items, plan.Item{ID: id, Kind: experiment.KindRuns, Of: []string{"run " + id}})
 		switch {
 		case i < 4000:
 			file(d.note(doneDir, id), &Claim{TookS: 1})

@@ -82,11 +82,11 @@ func noted(t *testing.T, path string, age time.Duration, note any) {
 // errKilled ends a run that is not recorded to its end.
 var errKilled = errors.New("killed")
 
-func attempted(t *testing.T, d *Dir, g *plan.Group, dir string, rounds int) {
+func attempted(t *testing.T, d *Dir, g *plan.Item, dir string, rounds int) {
 	t.Helper()
 	places := experiment.Places(d.Scenario.Experiments)
 	mine := map[int]bool{}
-	for _, id := range g.Runs {
+	for _, id := range g.Of {
 		place, ok := places(id)
 		if !ok {
 			t.Fatalf("run %s is unknown", id)
@@ -139,27 +139,27 @@ func stateOf(t *testing.T, v *View) *State {
 // Every condition of groups, with what is known about it.
 func TestState(t *testing.T) {
 	d := planned(t, 0)
-	if len(d.Plan.Groups) < 3 || len(d.Plan.Needs) != 0 {
-		t.Fatalf("%d groups, %d needs: the test needs 3 and none", len(d.Plan.Groups), len(d.Plan.Needs))
+	if len(d.Plan.Groups()) < 3 || len(d.Plan.Needs()) != 0 {
+		t.Fatalf("%d groups, %d needs: the test needs 3 and none", len(d.Plan.Groups()), len(d.Plan.Needs()))
 	}
 	v := d.View(time.Now)
-	all := len(d.Plan.Groups)
+	all := len(d.Plan.Groups())
 	s := stateOf(t, v)
 	if want := (Counts{Total: all, Waiting: all}); s.Groups != want || s.Complete() || s.Stuck() || s.RunsDone != 0 || !math.IsNaN(float64(s.LeftS)) {
 		t.Errorf("at the start: %+v", s)
 	}
 
-	g := d.Plan.Groups
-	attempted(t, d, &g[0], d.DoneDir(g[0].ID), 0)
+	g := d.Plan.Groups()
+	attempted(t, d, g[0], d.DoneDir(g[0].ID), 0)
 	noted(t, d.note(doneDir, g[0].ID), 0, &Claim{Host: "a", TookS: 40})
 	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, EveryS: 10, Share: 0.5, TookS: 30}
 	noted(t, d.note(claimsDir, g[1].ID), 5*time.Second, &claim)
-	attempted(t, d, &g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
+	attempted(t, d, g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
 	noted(t, d.note(failedDir, g[2].ID), 0, &Failure{Reason: "the disk is full", Host: "c", Time: time.Now().Add(-time.Hour)})
 
 	s = stateOf(t, v)
 	want := Counts{Total: all, Done: 1, Running: 1, Failed: 1, Waiting: all - 3}
-	if s.Groups != want || s.Workers != 1 || s.RunsDone != len(g[0].Runs) || s.Complete() || s.Stuck() {
+	if s.Groups != want || s.Workers != 1 || s.RunsDone != len(g[0].Of) || s.Complete() || s.Stuck() {
 		t.Errorf("%+v: must be %+v", s, want)
 	}
 	running := s.Items[1]
@@ -167,7 +167,7 @@ func TestState(t *testing.T) {
 		t.Errorf("age %g s, took %g s", age, float64(running.TookS))
 	}
 	running.AgeS, running.TookS, running.EstimateS = 0, 0, 0
-	if d := cmp.Diff(Item{ID: g[1].ID, Kind: "group", About: g[1].Runs[0], Runs: len(g[1].Runs), Condition: Running, Host: "b", PID: 7, Worker: "b-1", Progress: 0.5, WaitsFor: []string{}}, running); d != "" {
+	if d := cmp.Diff(Item{ID: g[1].ID, Kind: "group", About: g[1].Of[0], Runs: len(g[1].Of), Condition: Running, Host: "b", PID: 7, Worker: "b-1", Progress: 0.5, WaitsFor: []string{}}, running); d != "" {
 		t.Error(d)
 	}
 	if f := s.Items[2]; f.Condition != Failed || f.Reason != "the disk is full" || f.Host != "c" || math.Abs(float64(f.AgeS)-3600) > 60 {
@@ -202,7 +202,7 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if s.Needs.Total == 0 || s.Needs.Waiting != s.Needs.Total {
 		t.Fatalf("%+v", s.Needs)
 	}
-	for i, n := range d.Plan.Needs {
+	for i, n := range d.Plan.Needs() {
 		for _, name := range n.States {
 			if err := os.WriteFile(d.needPath(name), nil, 0o666); err != nil {
 				t.Fatal(err)
@@ -221,7 +221,7 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if n := waits(); n != 0 {
 		t.Errorf("%d wait for what is done", n)
 	}
-	n := d.Plan.Needs[0]
+	n := d.Plan.Needs()[0]
 	if err := os.Remove(d.needPath(n.States[0])); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestStateOfPrerequisites(t *testing.T) {
 		t.Error("stuck before anything has failed")
 	}
 	noted(t, d.note(failedDir, n.ID), 0, &Failure{Reason: "x"})
-	for _, g := range d.Plan.Groups {
+	for _, g := range d.Plan.Groups() {
 		if !slices.Contains(g.Needs, n.ID) {
 			if stateOf(t, v).Stuck() {
 				t.Error("stuck before all has failed that does not need the prerequisite")
@@ -283,7 +283,7 @@ func TestTimeLeft(t *testing.T) {
 // Files that are half there, or vanish, do no harm: the state is one that was.
 func TestStateOfFilesUnderWay(t *testing.T) {
 	d := planned(t, 0)
-	g := d.Plan.Groups
+	g := d.Plan.Groups()
 	for path, text := range map[string]string{
 		d.note(claimsDir, g[0].ID):                                         "",
 		d.note(failedDir, g[1].ID):                                         `{"reason": "x`,
@@ -336,7 +336,7 @@ func TestStateOfReadOnlyDirectory(t *testing.T) {
 		t.Skip("needs permissions of directories")
 	}
 	d := planned(t, 0)
-	g := d.Plan.Groups
+	g := d.Plan.Groups()
 	noted(t, d.note(claimsDir, g[0].ID), 20*time.Second, &Claim{Worker: "a", EveryS: 10})
 	noted(t, d.note(claimsDir, g[1].ID), -time.Hour, &Claim{Worker: "b", EveryS: 10}) // the server's clock is ahead
 	claims := filepath.Join(d.path, claimsDir)
@@ -362,15 +362,15 @@ func TestStateOfReadOnlyDirectory(t *testing.T) {
 // Live has the runs of all groups at their places, and reads a finished group once.
 func TestLive(t *testing.T) {
 	d := planned(t, 0)
-	g := d.Plan.Groups
+	g := d.Plan.Groups()
 	last := len(g) - 1
 	v := d.View(time.Now)
 	if l, _, err := v.Live(); err != nil || len(l.Runs) != 0 || l.Manifest.State != rundir.Incomplete || l.Manifest.Clock != nil {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	attempted(t, d, &g[last], d.DoneDir(g[last].ID), 0)
-	attempted(t, d, &g[0], filepath.Join(d.AttemptsDir(g[0].ID), "old"), 2)
-	attempted(t, d, &g[0], filepath.Join(d.AttemptsDir(g[0].ID), "new"), 4)
+	attempted(t, d, g[last], d.DoneDir(g[last].ID), 0)
+	attempted(t, d, g[0], filepath.Join(d.AttemptsDir(g[0].ID), "old"), 2)
+	attempted(t, d, g[0], filepath.Join(d.AttemptsDir(g[0].ID), "new"), 4)
 	noted(t, d.note(claimsDir, g[0].ID), 0, &Claim{Worker: "new", EveryS: 10})
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(filepath.Join(d.AttemptsDir(g[0].ID), "old", ".unfinished", "progress.jsonl"), old, old); err != nil {
@@ -384,7 +384,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Status != rundir.Writing || l.Manifest.State != rundir.Running || l.Total != d.Plan.Runs || s.RunsDone != len(g[last].Runs) || before.Status != rundir.Writing {
+	if l.Status != rundir.Writing || l.Manifest.State != rundir.Running || l.Total != d.Plan.Runs || s.RunsDone != len(g[last].Of) || before.Status != rundir.Writing {
 		t.Errorf("%s, %s, %d runs, %+v", l.Status, l.Manifest.State, l.Total, s)
 	}
 	places := experiment.Places(d.Scenario.Experiments)
@@ -395,7 +395,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("run %s is not at its place", r.ID)
 		}
 		at = place
-		done := slices.Contains(g[last].Runs, r.ID)
+		done := slices.Contains(g[last].Of, r.ID)
 		if done && (r.Status != results.Done || len(r.Rounds) != 9) {
 			t.Errorf("run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
 		}

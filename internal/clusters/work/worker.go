@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"fedsim/experiment"
@@ -43,13 +42,10 @@ type Options struct {
 // has failed. The error has a line for each.
 var ErrFailed = errors.New("failed")
 
-// item is a group or a prerequisite.
+// item is an item of the plan.
 type item struct {
-	id    string
-	name  string // for people
-	needs []string
-	group *plan.Group // nil: need is not
-	need  *plan.Need
+	*plan.Item
+	name string // for people
 }
 
 // worker does the items of a part.
@@ -111,22 +107,26 @@ func (d *Dir) Work(ctx context.Context, o Options) error {
 
 // part lists the items of the plan and returns the groups of the part.
 func (w *worker) part() (mine []*item) {
-	for i := range w.Plan.Needs {
-		n := &w.Plan.Needs[i]
-		of := n.Of
-		if n.Kind == plan.NeedTable { // its name and that of the data set
-			of = []string{strings.Join(of, ", ")}
+	var groups []*item
+	for i := range w.Plan.Items {
+		of := &w.Plan.Items[i]
+		it := &item{of, fmt.Sprintf("group %s (%s)", of.ID, several(of.Of))}
+		switch {
+		case of.IsNeed():
+			it.name = fmt.Sprintf("prerequisite %s (%s of %s)", of.ID, of.Kind, several(of.Of))
+		case of.Kind == experiment.KindTable:
+			it.name = fmt.Sprintf("group %s (table of %s)", of.ID, of.Subject())
 		}
-		w.items[n.ID] = &item{id: n.ID, name: fmt.Sprintf("prerequisite %s (%s of %s)", n.ID, n.Kind, several(of)), needs: n.Needs, need: n}
+		if w.items[of.ID] = it; !of.IsNeed() {
+			groups = append(groups, it)
+		}
 	}
-	part := make([]int, len(w.Plan.Groups))
+	part := make([]int, len(groups))
 	if w.Part.Of > 0 {
 		part = Parts(w.Plan, w.Part.Of)
 	}
-	for i := range w.Plan.Groups {
-		g := &w.Plan.Groups[i]
-		it := &item{id: g.ID, name: fmt.Sprintf("group %s (%s)", g.ID, several(g.Runs)), needs: g.Needs, group: g}
-		if w.items[g.ID] = it; part[i] == max(0, w.Part.Index-1) {
+	for i, it := range groups {
+		if part[i] == max(0, w.Part.Index-1) {
 			mine = append(mine, it)
 		}
 	}
@@ -135,9 +135,6 @@ func (w *worker) part() (mine []*item) {
 
 // several returns the first of several names, and how many others there are.
 func several(names []string) string {
-	if len(names) == 0 {
-		return "a table"
-	}
 	text := names[0]
 	if letters := []rune(text); len(letters) > 80 { // the names of a sweep differ at both ends
 		text = string(letters[:38]) + "..." + string(letters[len(letters)-39:])
@@ -151,11 +148,11 @@ func several(names []string) string {
 // forget removes the failures of items and of what they need.
 func (w *worker) forget(items []*item) error {
 	for _, it := range items {
-		if err := w.Forget(it.id); err != nil {
+		if err := w.Forget(it.ID); err != nil {
 			return err
 		}
 		var needs []*item
-		for _, id := range it.needs {
+		for _, id := range it.Needs {
 			needs = append(needs, w.items[id])
 		}
 		if err := w.forget(needs); err != nil {
@@ -220,7 +217,7 @@ func (w *worker) loop(ctx context.Context, pending []*item) error {
 // reports whether it made one or found that one was made or failed.
 func (w *worker) prepare(ctx context.Context, items []*item, seen map[string]bool) (worked bool, err error) {
 	for _, it := range items {
-		for _, id := range it.needs {
+		for _, id := range it.Needs {
 			if seen[id] {
 				continue
 			}
@@ -242,7 +239,7 @@ func (w *worker) prepare(ctx context.Context, items []*item, seen map[string]boo
 			}
 			worked = worked || first || did || out == ended
 			if w.failed[id] {
-				w.failed[it.id] = true
+				w.failed[it.ID] = true
 				break
 			}
 		}
@@ -262,7 +259,7 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 		return ended, false, err
 	}
 	if ready, err := w.ready(it); !ready || err != nil {
-		if w.failed[it.id] {
+		if w.failed[it.ID] {
 			return ended, false, err
 		}
 		return waits, false, err
@@ -272,7 +269,7 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 	}
 	by := w.By
 	by.Started = w.Run.Clock()
-	h, ok, err := w.hold(it.id, by, w.Stale, w.now)
+	h, ok, err := w.hold(it.ID, by, w.Stale, w.now)
 	if !ok || err != nil {
 		return busy, false, err
 	}
@@ -280,7 +277,7 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 	if done, err := w.done(it); done || err != nil { // since it was looked at
 		return ended, false, err
 	}
-	if err := w.Forget(it.id); err != nil { // that it was over a smaller budget
+	if err := w.Forget(it.ID); err != nil { // that it was over a smaller budget
 		return out, false, err
 	}
 	began := w.Run.Clock()
@@ -290,7 +287,7 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 	case failed != nil:
 		return out, true, errors.Join(err, failed)
 	case done: // by whomever
-		_ = os.RemoveAll(w.AttemptsDir(it.id)) // another worker may write there
+		_ = os.RemoveAll(w.AttemptsDir(it.ID)) // another worker may write there
 		w.Note(fmt.Sprintf("%s: done in %s", it.name, w.Run.Clock().Sub(began).Round(100*time.Millisecond)))
 		return ended, true, nil
 	case err == nil: // its states were in memory, or are corrupt
@@ -308,16 +305,13 @@ func (w *worker) try(ctx context.Context, it *item) (out outcome, did bool, err 
 // done reports whether an item is done. It moves corrupt states of a prerequisite aside: they
 // are made again.
 func (w *worker) done(it *item) (bool, error) {
-	if it.group != nil {
-		return w.GroupDone(it.id)
-	}
-	if w.made[it.id] {
+	if w.made[it.ID] {
 		return true, nil
 	}
-	if done, err := w.NeedDone(it.need); !done || err != nil {
-		return false, err
+	if done, err := w.Done(it.Item); !done || err != nil || it.Kind == experiment.KindRuns {
+		return done, err
 	}
-	for _, name := range it.need.States {
+	for _, name := range it.States {
 		err := w.shared.Check(name)
 		if errors.Is(err, rundir.ErrCheckpoint) {
 			aside := w.needPath(name) + ".corrupt"
@@ -331,25 +325,25 @@ func (w *worker) done(it *item) (bool, error) {
 			return false, err
 		}
 	}
-	w.made[it.id] = true
+	w.made[it.ID] = true
 	return true, nil
 }
 
 // ready reports whether an item can be done now. It marks one that has failed, or needs one that
 // has.
 func (w *worker) ready(it *item) (bool, error) {
-	if w.failed[it.id] {
+	if w.failed[it.ID] {
 		return false, nil
 	}
-	f, err := w.Failure(it.id)
+	f, err := w.Failure(it.ID)
 	if err != nil {
 		return false, err
 	}
 	if f != nil && !f.continues(w.MaxTime) {
-		w.failed[it.id] = true
+		w.failed[it.ID] = true
 		return false, nil
 	}
-	for _, id := range it.needs {
+	for _, id := range it.Needs {
 		need := w.items[id]
 		if done, err := w.done(need); err != nil {
 			return false, err
@@ -359,7 +353,7 @@ func (w *worker) ready(it *item) (bool, error) {
 		if _, err := w.ready(need); err != nil {
 			return false, err
 		}
-		w.failed[it.id] = w.failed[id]
+		w.failed[it.ID] = w.failed[id]
 		return false, nil // there may be more: they are looked at after this one
 	}
 	return true, nil
@@ -407,20 +401,20 @@ func (w *worker) failures(groups []*item) error {
 	blocked := 0
 	var visit func(*item) error
 	visit = func(it *item) error {
-		if seen[it.id] || !w.failed[it.id] {
+		if seen[it.ID] || !w.failed[it.ID] {
 			return nil
 		}
-		seen[it.id] = true
-		f, err := w.Failure(it.id)
+		seen[it.ID] = true
+		f, err := w.Failure(it.ID)
 		switch {
 		case err != nil:
 			return err
 		case f != nil:
 			all = append(all, fmt.Errorf("%s: %w on %s: %s", it.name, ErrFailed, f.Host, f.Reason))
-		case it.group != nil:
+		case !it.IsNeed():
 			blocked++
 		}
-		for _, id := range it.needs {
+		for _, id := range it.Needs {
 			if err := visit(w.items[id]); err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ name = "plain"
 set = { "run.eval_every" = 2 }
 [[experiment]]
 name = "tuned"
-set = { "run.eval_every" = 2, "run.seeds" = [1] }
+set = { "run.eval_every" = 2, "run.seeds" = [1, 2] }
 [experiment.tuning]
 target = 1e-9
 [experiment.tune.mocha]
@@ -152,8 +152,8 @@ func (x *tester) noted(text string) (n int) {
 // groupsDone returns how many groups of the plan are done.
 func (x *tester) groupsDone() (n int) {
 	x.Helper()
-	for _, g := range x.Plan.Groups {
-		done, err := x.GroupDone(g.ID)
+	for _, g := range x.Plan.Groups() {
+		done, err := x.Done(g)
 		if err != nil {
 			x.Fatal(err)
 		}
@@ -197,10 +197,10 @@ func TestWorkersDoTheirParts(t *testing.T) {
 			t.Errorf("a second worker of part %d: %v", i+1, again.notes)
 		}
 	}
-	if total != len(d.Plan.Groups) || total < 4 {
-		t.Errorf("%d of %d groups", total, len(d.Plan.Groups))
+	if total != len(d.Plan.Groups()) || total < 4 {
+		t.Errorf("%d of %d groups", total, len(d.Plan.Groups()))
 	}
-	last, err := d.Last(d.Plan.Groups[0].ID)
+	last, err := d.Last(d.Plan.Groups()[0].ID)
 	if err != nil || last == nil || !strings.HasPrefix(last.Worker, "w") || last.Beat < 2 || last.Share != 1 {
 		t.Errorf("the last claim is %+v, %v", last, err)
 	}
@@ -229,7 +229,7 @@ func TestInterruptedGroupIsContinued(t *testing.T) {
 	a.empty(claimsDir, failedDir)
 	b := newTester(t, d, "b")
 	b.work()
-	if b.share < 0.3 || b.groupsDone() != len(d.Plan.Groups) {
+	if b.share < 0.3 || b.groupsDone() != len(d.Plan.Groups()) {
 		t.Errorf("%g of a group was there before, %d groups are done", b.share, b.groupsDone())
 	}
 	b.empty(attemptsDir, claimsDir, failedDir)
@@ -249,7 +249,7 @@ func TestFailedGroup(t *testing.T) {
 	if err := a.fails(want...); !errors.Is(err, ErrFailed) || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("the error is %v", err)
 	}
-	if done := a.groupsDone(); done != len(d.Plan.Groups)-1 {
+	if done := a.groupsDone(); done != len(d.Plan.Groups())-1 {
 		t.Errorf("%d groups are done", done)
 	}
 	b := newTester(t, d, "b")
@@ -258,7 +258,7 @@ func TestFailedGroup(t *testing.T) {
 	}
 	b.Retry = true
 	b.work()
-	if b.noted("group ") != 1 || b.groupsDone() != len(d.Plan.Groups) {
+	if b.noted("group ") != 1 || b.groupsDone() != len(d.Plan.Groups()) {
 		t.Errorf("after another try: %v", b.notes)
 	}
 	b.empty(attemptsDir, claimsDir, failedDir)
@@ -267,25 +267,25 @@ func TestFailedGroup(t *testing.T) {
 // Groups that need a prerequisite that failed are not tried; others are.
 func TestFailedPrerequisite(t *testing.T) {
 	d := planOf(t, small)
-	i := slices.IndexFunc(d.Plan.Needs, func(n plan.Need) bool { return n.Kind == experiment.NeedTuning })
-	d.Plan.Needs[i].Of = []string{"no such method"}
+	i := slices.IndexFunc(d.Plan.Needs(), func(n *plan.Item) bool { return n.Kind == experiment.KindTuning })
+	d.Plan.Needs()[i].Of = []string{"no such method"}
 	a := newTester(t, d, "a")
-	err := a.fails("prerequisite "+d.Plan.Needs[i].ID+" (tuning of no such method): failed on elsewhere", "1 group was not tried", "--retry")
-	if n := strings.Count(err.Error(), "\n"); n != 2 || a.groupsDone() != len(d.Plan.Groups)-1 {
+	err := a.fails("prerequisite "+d.Plan.Needs()[i].ID+" (tuning of no such method): failed on elsewhere", "2 groups were not tried", "--retry")
+	if n := strings.Count(err.Error(), "\n"); n != 2 || a.groupsDone() != len(d.Plan.Groups())-2 {
 		t.Errorf("%d groups are done; %v", a.groupsDone(), err)
 	}
 	a.empty(claimsDir)
 	b := newTester(t, open(t, d.path), "b")
-	b.fails("1 group was not tried")
+	b.fails("2 groups were not tried")
 	b.Retry = true
 	b.work()
 }
 
 // A group with a prerequisite that failed does not wait for another one that is under way.
 func TestFailureEndsTheWait(t *testing.T) {
-	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1]")
-	optimum, tuning := d.Plan.Needs[0].ID, d.Plan.Needs[1].ID
-	d.Plan.Groups[0].Needs = []string{optimum, tuning}
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
+	optimum, tuning := d.Plan.Needs()[0].ID, d.Plan.Needs()[1].ID
+	d.Plan.Groups()[0].Needs = []string{optimum, tuning}
 	a := newTester(t, d, "a")
 	for _, folder := range []string{claimsDir, failedDir} {
 		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
@@ -296,14 +296,14 @@ func TestFailureEndsTheWait(t *testing.T) {
 	if err := writeNote(d.note(failedDir, tuning), &Failure{Reason: "why", Host: "there"}); err != nil {
 		t.Fatal(err)
 	}
-	a.fails("prerequisite "+tuning+" (tuning of x/mocha): failed on there: why", "1 group was not tried")
+	a.fails("prerequisite "+tuning+" (tuning of x/mocha): failed on there: why", "2 groups were not tried")
 }
 
 // A group over its budget is checkpointed. A larger budget continues it, and counts the time of
 // both.
 func TestBudget(t *testing.T) {
 	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n", "run.rounds=100", "run.seeds=[1]", "problem.optimum_sweeps=0")
-	id := d.Plan.Groups[0].ID
+	id := d.Plan.Groups()[0].ID
 	work := func(t *testing.T, name string, budget time.Duration) *tester {
 		x := newTester(t, d, name)
 		x.MaxTime, x.round = budget, func() { time.Sleep(time.Second) }
@@ -336,7 +336,7 @@ func TestBudget(t *testing.T) {
 func TestCorruptPrerequisite(t *testing.T) {
 	d := planOf(t, small)
 	a := newTester(t, d, "a")
-	a.Part = Part{1, len(d.Plan.Groups)}
+	a.Part = Part{1, len(d.Plan.Groups())}
 	a.work()
 	made, err := filepath.Glob(filepath.Join(d.path, needsDir, "*.state"))
 	if err != nil || len(made) == 0 {
@@ -358,7 +358,7 @@ func TestCorruptPrerequisite(t *testing.T) {
 	if err != nil || len(aside) == 0 || b.noted("it is corrupt; moved to") != len(aside) || b.noted("prerequisite ") < len(aside) {
 		t.Errorf("moved: %v, %v; notes %v", aside, err, b.notes)
 	}
-	if b.groupsDone() != len(d.Plan.Groups) {
+	if b.groupsDone() != len(d.Plan.Groups()) {
 		t.Errorf("%d groups are done", b.groupsDone())
 	}
 }
@@ -469,7 +469,7 @@ func TestAnotherPlan(t *testing.T) {
 func TestGroupDoneElsewhere(t *testing.T) {
 	d := planOf(t, small, "run.seeds=[1]", "run.rounds=100")
 	newTester(t, d, "whole").work()
-	id := d.Plan.Groups[0].ID
+	id := d.Plan.Groups()[0].ID
 	aside := filepath.Join(t.TempDir(), id)
 	if err := os.Rename(d.DoneDir(id), aside); err != nil {
 		t.Fatal(err)
@@ -502,13 +502,13 @@ func TestWaitForOthers(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		id := d.Plan.Groups[0].ID
+		id := d.Plan.Groups()[0].ID
 		requireHold(t, d, id, another("a"), true)
 		ended := make(chan error, 1)
 		go func() { ended <- x.Work(t.Context(), x.Options) }()
 		time.Sleep(10 * StaleAfter)
 		requireWorker(t, d, id, "a")
-		if n := x.groupsDone(); n != len(d.Plan.Groups)-1 {
+		if n := x.groupsDone(); n != len(d.Plan.Groups())-1 {
 			t.Errorf("%d groups are done", n)
 		}
 		grow(t, d, id, 2*StaleAfter)
@@ -516,7 +516,7 @@ func TestWaitForOthers(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(then); waited > 2*lastPoll || x.groupsDone() != len(d.Plan.Groups) {
+		if waited := time.Since(then); waited > 2*lastPoll || x.groupsDone() != len(d.Plan.Groups()) {
 			t.Errorf("after %v %d groups are done", waited, x.groupsDone())
 		}
 		x.empty(claimsDir, attemptsDir)

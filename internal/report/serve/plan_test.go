@@ -27,8 +27,8 @@ func TestServesPlan(t *testing.T) {
 	if err == nil {
 		err = p.Write(dir, s)
 	}
-	if err != nil || len(p.Groups) != 2 {
-		t.Fatalf("%d groups, %v", len(p.Groups), err)
+	if err != nil || len(p.Groups()) != 2 {
+		t.Fatalf("%d groups, %v", len(p.Groups()), err)
 	}
 	d, err := work.Open(dir, "v")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestServesPlan(t *testing.T) {
 	look(work.Counts{Total: 2, Waiting: 2}, rundir.Writing)
 
 	// An attempt that was stopped in the second run has the runs of both groups.
-	id := p.Groups[1].ID
+	id := p.Groups()[1].ID
 	attempt := filepath.Join(d.AttemptsDir(id), "w")
 	run := startTo(t, attempt, false, (*rundir.Writer).Suspend)
 	<-run.reached
@@ -96,7 +96,7 @@ func TestServesPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(work.Counts{Total: 2, Waiting: 1, Stopped: 1}, rundir.Writing, results.Done, results.Done)
-	for i, g := range p.Groups {
+	for i, g := range p.Groups() {
 		if err := os.MkdirAll(filepath.Dir(d.DoneDir(id)), 0o777); err != nil {
 			t.Fatal(err)
 		}

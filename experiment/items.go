@@ -10,50 +10,56 @@ import (
 	"fedsim/experiment/scenario"
 )
 
-// Group is a set of runs that one process makes, since they share their computation: see
-// recording. Runs that share nothing are groups of one.
-type Group struct {
-	Runs  []int // places of the runs, increasing
-	Needs []int // indices of what must be made first
-	Cost  Cost  // without that of Needs
-}
-
-// The kinds of a Need.
+// The kinds of an Item.
 const (
-	NeedOptimum = "optimum" // the reference optimum and the first coupling of a problem
-	NeedTuning  = "tuning"  // the tuning of jobs that share their computation
+	KindRuns    = "runs"    // runs that one process makes, since they share their computation: see recording
+	KindTable   = "table"   // a data set of a table of prediction errors
+	KindOptimum = "optimum" // the reference optimum and the first coupling of a problem
+	KindTuning  = "tuning"  // the tuning of jobs that share their computation
 )
 
-// Need is a computation whose result several groups use. [Make] makes it. A run whose need is
-// not there makes it itself, so a process never depends on another one.
-type Need struct {
-	Kind  string
-	Of    []string // an optimum: the ID of a run; a tuning: keys of jobs
-	Names []string // of the states in Options.Shared: it is made when all are there
-	Needs []int    // indices of what must be made first
-	Cost  Cost     // without that of Needs
+// Item is a piece of the work on a scenario. [Do] makes it. Optima and tunings are made for other
+// items, which need them. A run whose need is not there makes it itself, so a process never depends on
+// another one.
+type Item struct {
+	Kind   string
+	Of     []string // IDs of its runs, without tuned options; the ID of a run with the problem; keys of jobs; a table and the label of a set
+	Runs   []int    // places of its runs, increasing
+	Needs  []int    // indices of the items that must be made first, all of them before this one
+	States []string // names of its states in Options.Shared: it is made when all are there. Runs have none
+	Cost   Cost     // without that of Needs
 }
 
-// Groups divides the runs of experiments into groups, those of the first seed first, and lists
-// what the groups need. It reads the sizes of the data.
-func Groups(ctx context.Context, experiments []scenario.Experiment) ([]Group, []Need, error) {
-	r := newRunner(ctx, nil, Options{}, mostRecorded)
-	g := newGrouping(r)
-	if err := g.addAll(r.jobs(experiments)); err != nil {
-		return nil, nil, err
+// Items divides the work on a scenario into items, in an order in which all can be made: what several
+// others need, then the runs, those of the first seed first, then the tables. Short items are packed
+// until they take a time in seconds, as estimated: see pack. It reads the sizes of the data.
+func Items(ctx context.Context, s *scenario.Scenario, longest float64) ([]Item, error) {
+	g := newGrouping(newRunner(ctx, nil, Options{}, mostRecorded))
+	if err := g.addAll(g.jobs(s.Experiments)); err != nil {
+		return nil, err
 	}
-	return g.groups, g.needs, nil
+	items := pack(g.needs, g.runs, longest)
+	names := Names(s.Experiments)
+	for i := range items {
+		for _, place := range items[i].Runs {
+			items[i].Of = append(items[i].Of, names[place])
+		}
+	}
+	for i := range s.Tables {
+		items = append(items, tableItems(&s.Tables[i])...)
+	}
+	return items, nil
 }
 
-// grouping collects groups and needs, with their indices by what identifies them.
+// grouping collects the items of runs and what they need, with their indices by what identifies them.
 type grouping struct {
 	*runner
-	groups []Group
-	needs  []Need
-	costs  [][]quantities // by group: those of its runs
-	group  map[string]int
-	need   map[string]int
-	tuned  map[*job]int // needs of the tuning of jobs
+	runs  []Item
+	needs []Item
+	costs [][]quantities // by item of runs: those of each run
+	group map[string]int
+	need  map[string]int
+	tuned map[*job]int // needs of the tuning of jobs
 }
 
 func newGrouping(r *runner) *grouping {
@@ -74,9 +80,9 @@ func (g *grouping) addAll(jobs []job) error {
 			}
 		}
 	}
-	for i := range g.groups {
-		g.groups[i].Cost = costOf(g.costs[i])
-		slices.Sort(g.groups[i].Runs)
+	for i := range g.runs {
+		g.runs[i].Cost = costOf(g.costs[i])
+		slices.Sort(g.runs[i].Runs)
 	}
 	return nil
 }
@@ -88,10 +94,10 @@ func (g *grouping) add(j *job, seed int) error {
 		return err
 	}
 	at := place(g.group, key, func() int {
-		g.groups, g.costs = append(g.groups, Group{}), append(g.costs, nil)
-		return len(g.groups) - 1
+		g.runs, g.costs = append(g.runs, Item{Kind: KindRuns}), append(g.costs, nil)
+		return len(g.runs) - 1
 	})
-	group := &g.groups[at]
+	group := &g.runs[at]
 	cost, err := g.quantitiesUnder(j, seed)
 	if err != nil {
 		return err
@@ -145,7 +151,7 @@ func (g *grouping) optimum(of *scenario.Run, seed uint64) ([]int, error) {
 	q, err := g.quantitiesOf(&run)
 	name := keyOf(s).name()
 	return []int{place(g.need, name, func() int {
-		g.needs = append(g.needs, Need{Kind: NeedOptimum, Of: []string{run.ID}, Names: []string{name}, Cost: q.optimum(s)})
+		g.needs = append(g.needs, Item{Kind: KindOptimum, Of: []string{run.ID}, States: []string{name}, Cost: q.optimum(s)})
 		return len(g.needs) - 1
 	})}, err
 }
@@ -182,12 +188,12 @@ func (g *grouping) tuning(j *job) (int, error) {
 		return 0, err
 	}
 	at := place(g.need, "tuning "+key, func() int {
-		g.needs = append(g.needs, Need{Kind: NeedTuning})
+		g.needs = append(g.needs, Item{Kind: KindTuning})
 		return len(g.needs) - 1
 	})
 	n := &g.needs[at]
 	n.Cost = n.Cost.tuning(&cost, j.trials())
-	n.Of, n.Names = append(n.Of, j.Key()), append(n.Names, tuningName(j.Job))
+	n.Of, n.States = append(n.Of, j.Key()), append(n.States, tuningName(j.Job))
 	n.Needs = with(n.Needs, of...)
 	return at, nil
 }
@@ -212,50 +218,75 @@ func with(list []int, more ...int) []int {
 	return list
 }
 
-// Make makes a need, by its Kind and Of, and stores its states in o.Shared.
-func Make(ctx context.Context, experiments []scenario.Experiment, kind string, of []string, o Options) error {
-	o.Only = placesOf(experiments, kind, of)
+// Do makes an item, by its Kind and Of. o.Recorder records the runs of one; the states of others are
+// stored in o.Shared.
+func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	o.Only = placesOf(s.Experiments, kind, of)
 	r := newRunner(ctx, cancel, o, mostRecorded)
 	defer r.endLearners()
-	jobs := r.jobs(experiments)
-	if kind == NeedOptimum {
-		for i := range jobs {
-			for k := range jobs[i].Candidates {
-				for _, seed := range jobs[i].Seeds {
-					if run := jobs[i].Candidates[k].WithSeed(seed); slices.Contains(of, run.ID) {
-						_, err := r.prepare.prepare(&run.Settings)
-						return err
-					}
-				}
-			}
-		}
-		jobs = nil
+	if kind == KindTable {
+		return r.makeSet(s, of)
 	}
+	jobs := r.jobs(s.Experiments)
 	if len(jobs) == 0 {
-		return config.Problem{Key: "prerequisite", Value: strings.Join(of, " "), Want: "must be of a run or method of the scenario"}
+		return config.Problem{Key: "item", Value: strings.Join(of, " "), Want: "must be of a run or method of the scenario"}
 	}
-	r.total = 0
-	for i := range jobs {
-		r.total += len(jobs[i].Candidates)
+	switch kind {
+	case KindRuns:
+		r.simulate(jobs)
+	case KindOptimum:
+		r.makeOptimum(jobs, of[0])
+	default:
+		r.total = 0
+		for i := range jobs {
+			r.total += len(jobs[i].Candidates)
+		}
+		r.choose(jobs)
 	}
-	r.choose(jobs)
 	return context.Cause(ctx)
 }
 
-// placesOf reports which runs are the first of the jobs that a need is of: a tuning needs no
-// other seed.
+// makeOptimum makes the reference optimum of the problem of a run, which may be a candidate.
+func (r *runner) makeOptimum(jobs []job, id string) {
+	for i := range jobs {
+		for k := range jobs[i].Candidates {
+			for _, seed := range jobs[i].Seeds {
+				if run := jobs[i].Candidates[k].WithSeed(seed); run.ID == id {
+					if _, err := r.prepare.prepare(&run.Settings); err != nil {
+						r.cancel(err)
+					}
+					return
+				}
+			}
+		}
+	}
+	r.cancel(config.Problem{Key: "item", Value: id, Want: "must be of a run of the scenario"})
+}
+
+// placesOf reports which runs an item is of: its own, those of the first jobs of an optimum, or
+// the first ones of the jobs of a tuning, which needs no other seed.
 func placesOf(experiments []scenario.Experiment, kind string, of []string) func(place int) bool {
+	places := map[int]bool{}
+	if kind == KindRuns {
+		placeOf := Places(experiments)
+		for _, id := range of {
+			if at, ok := placeOf(id); ok {
+				places[at] = true
+			}
+		}
+		return func(place int) bool { return places[place] }
+	}
 	keys := map[string]bool{}
 	for _, name := range of {
-		keys[name] = kind == NeedTuning
-		for kind == NeedOptimum && strings.Contains(name, "/") { // the ID of a run begins with the key of its job
+		keys[name] = kind == KindTuning
+		for kind == KindOptimum && strings.Contains(name, "/") { // the ID of a run begins with the key of its job
 			name = name[:strings.LastIndexByte(name, '/')]
 			keys[name] = true
 		}
 	}
-	places, index := map[int]bool{}, 0
+	index := 0
 	for _, e := range experiments {
 		for i := range e.Jobs {
 			if keys[e.Jobs[i].Key()] {
