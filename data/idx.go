@@ -27,69 +27,93 @@ import (
 // sizes but the first make one row of features. Labels are numbers. An error in a file is a
 // *ParseError.
 func ReadIDX(path string) (*Set, error) {
-	halves, err := findIDX(path)
+	files, err := findIDX(path)
 	if err != nil {
 		return nil, err
 	}
-	var images, labels [2]*idxFile
-	for h, file := range halves {
+	task, rows := Task{Name: allTasks}, 0
+	var halves [2]*idxHalf // training and test images; there may be no test images
+	for h, file := range files {
 		if file == "" {
 			continue
 		}
-		if images[h], err = openIDX(file); err != nil {
-			return nil, err
-		}
-		defer images[h].close()
-		name, err := idxLabels(file)
+		half, err := openIDXHalf(file)
 		if err != nil {
 			return nil, err
 		}
-		if labels[h], err = openIDX(name); err != nil {
-			return nil, err
-		}
-		defer labels[h].close()
-		if err := labels[h].match(images[h]); err != nil {
-			return nil, err
+		defer half.close()
+		halves[h] = half
+		rows += half.images.shape[0]
+		if train := halves[0].images; half.images.columns() != train.columns() {
+			return nil, half.images.wrong(fmt.Sprintf("has rows of %d features, %s has %d", half.images.columns(), train.name, train.columns()), nil)
 		}
 	}
-	train, test := images[0], images[1]
-	task := Task{Name: allTasks}
-	rows := train.shape[0]
-	if test != nil {
-		if test.columns() != train.columns() {
-			return nil, test.wrong(fmt.Sprintf("has rows of %d features, %s has %d", test.columns(), train.name, train.columns()), nil)
-		}
-		task.Held = test.shape[0]
-		rows += task.Held
-	}
+	train := halves[0].images
 	if _, ok := sizeOf([]int{rows, train.columns()}); !ok {
 		return nil, train.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
 	}
 	task.X = NewMatrix(rows, train.columns())
-	task.Y = make([]float64, 0, rows)
-	from := 0
-	for h := range images {
-		if images[h] == nil {
+	task.Held = rows - train.shape[0]
+	for _, half := range halves {
+		if half == nil {
 			continue
 		}
-		part := task.X.rows(from, from+images[h].shape[0])
-		if err := images[h].read(func(e elements, in io.Reader) error { return e.rows(in, &part) }); err != nil {
-			return nil, err
-		}
-		if images[h].elements.kind == 'u' {
-			part.divide(255)
-		}
-		err := labels[h].read(func(e elements, in io.Reader) error {
-			y, err := e.vector(in, part.Rows)
-			task.Y = append(task.Y, y...)
-			return err
-		})
+		part := task.X.rows(len(task.Y), len(task.Y)+half.images.shape[0])
+		y, err := half.read(&part)
 		if err != nil {
 			return nil, err
 		}
-		from += part.Rows
+		task.Y = append(task.Y, y...)
 	}
 	return &Set{Name: nameOf(path), Features: train.columns(), Tasks: []Task{task}}, nil
+}
+
+// idxHalf is an open file of images with that of their labels.
+type idxHalf struct{ images, labels *idxFile }
+
+// openIDXHalf opens a file of images and that of their labels.
+func openIDXHalf(file string) (h *idxHalf, err error) {
+	images, err := openIDX(file)
+	if err != nil {
+		return nil, err
+	}
+	h = &idxHalf{images: images}
+	name, err := idxLabels(file)
+	if err == nil {
+		h.labels, err = openIDX(name)
+	}
+	if err == nil {
+		err = h.labels.match(images)
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// close closes the files that are open.
+func (h *idxHalf) close() {
+	for _, f := range []*idxFile{h.images, h.labels} {
+		if f != nil {
+			f.close()
+		}
+	}
+}
+
+// read reads the images into rows of a matrix, and returns their labels.
+func (h *idxHalf) read(x *Matrix) (y []float64, err error) {
+	if err := h.images.read(func(e elements, in io.Reader) error { return e.rows(in, x) }); err != nil {
+		return nil, err
+	}
+	if h.images.elements.kind == 'u' {
+		x.divide(255)
+	}
+	err = h.labels.read(func(e elements, in io.Reader) (err error) {
+		y, err = e.vector(in, x.Rows)
+		return err
+	})
+	return y, err
 }
 
 // divide divides all features.

@@ -26,32 +26,42 @@ type exportInfo struct {
 // maxExportFile limits the bytes of exportFile.
 const maxExportFile = 1 << 28
 
-// readExport reads the arrays that Export wrote. Its test rows are the set's own.
-func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
-	wrong := func(problem string, err error) error {
-		return &ParseError{File: f.path(exportFile), Problem: problem, Err: err}
-	}
-	if cfg.Arrays != (ArraysConfig{}) {
-		return nil, wrong("describes the arrays of fedsim data export: [data.arrays] must not name others", nil)
-	}
+// wrongExport returns an error in the description of an export.
+func (f *dataFolder) wrongExport(problem string, err error) error {
+	return &ParseError{File: f.path(exportFile), Problem: problem, Err: err}
+}
+
+// readExportInfo reads the description of an export, whose rows must be those of clients alone.
+func (f *dataFolder) readExportInfo() (about exportInfo, err error) {
 	if _, err := f.sizeBound(exportFile); err != nil {
-		return nil, err
+		return about, err
 	}
 	text, err := readWhole(f.files, exportFile, f.path(exportFile), maxExportFile)
 	if err != nil {
-		return nil, err
+		return about, err
 	}
-	var about exportInfo
 	if err := json.Unmarshal(text, &about); err != nil {
-		return nil, wrong("is not what fedsim data export writes", err)
+		return about, f.wrongExport("is not what fedsim data export writes", err)
 	}
 	switch n := len(about.Rows); {
 	case n == 0 || len(about.Names) != n || len(about.TaskOf) != n || about.Features < 1:
-		return nil, wrong("must have train_rows, client_names, task_of_client and features", nil)
+		return about, f.wrongExport("must have train_rows, client_names, task_of_client and features", nil)
 	case len(about.TestRows) != n:
-		return nil, wrong("has clients that share tasks: export the set with data.devices_per_task = 1, and share its tasks where you read it", nil)
+		return about, f.wrongExport("has clients that share tasks: export the set with data.devices_per_task = 1, and share its tasks where you read it", nil)
 	case about.ValidationRows != nil:
-		return nil, wrong("has validation rows: export the set with data.validation_fraction = 0, and hold rows out where you read it", nil)
+		return about, f.wrongExport("has validation rows: export the set with data.validation_fraction = 0, and hold rows out where you read it", nil)
+	}
+	return about, nil
+}
+
+// readExport reads the arrays that Export wrote. Its test rows are the set's own.
+func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
+	if cfg.Arrays != (ArraysConfig{}) {
+		return nil, f.wrongExport("describes the arrays of fedsim data export: [data.arrays] must not name others", nil)
+	}
+	about, err := f.readExportInfo()
+	if err != nil {
+		return nil, err
 	}
 	set := &Set{Features: about.Features}
 	halves := [2][]int{about.Rows, about.TestRows}
@@ -59,7 +69,7 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 		rows := 0
 		for _, n := range halves[h] {
 			if n < 0 || n > maxCells || rows > maxCells {
-				return nil, wrong(fmt.Sprintf("has %d rows of a client", n), nil)
+				return nil, f.wrongExport(fmt.Sprintf("has %d rows of a client", n), nil)
 			}
 			rows += n
 		}
@@ -75,18 +85,18 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 			return nil, err
 		}
 		if x.Rows != rows || x.Cols != about.Features || texts != nil {
-			return nil, wrong(fmt.Sprintf("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols), nil)
+			return nil, f.wrongExport(fmt.Sprintf("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols), nil)
 		}
 		set.append(halves[h], about.Names, &x, y, half == "test")
 	}
 	for t := range set.Tasks {
 		if problem := refuseName(set.Tasks[t].Name); problem != "" {
-			return nil, wrong("the client's name "+problem, nil)
+			return nil, f.wrongExport("the client's name "+problem, nil)
 		}
 	}
 	if cfg.Target != TargetReal && about.Labels != nil {
 		if problem := set.named(about.Labels); problem != "" {
-			return nil, wrong(problem, nil)
+			return nil, f.wrongExport(problem, nil)
 		}
 	}
 	return set, nil

@@ -60,7 +60,7 @@ func readPowerProfile(path string) (PowerProfile, error) {
 // *PowerProfileError.
 func parsePowerProfile(text []byte) (PowerProfile, error) {
 	if len(text) > maxPowerProfile {
-		return PowerProfile{}, &PowerProfileError{maxPowerProfile, fmt.Sprintf("is longer than %d bytes, the limit of a power profile", maxPowerProfile)}
+		return PowerProfile{}, failAt(maxPowerProfile, "is longer than %d bytes, the limit of a power profile", maxPowerProfile)
 	}
 	p := powerProfile{values: make(map[string]entry)}
 	if err := p.read(text); err != nil {
@@ -79,6 +79,16 @@ type entry struct {
 type powerProfile struct {
 	device string
 	values map[string]entry
+
+	open   []string // open elements, outermost first
+	name   string   // of the open item or array
+	now    entry    // of the open item or array
+	number strings.Builder
+}
+
+// failAt returns an error at a byte of a power profile.
+func failAt(at int64, format string, args ...any) error {
+	return &PowerProfileError{at, fmt.Sprintf(format, args...)}
 }
 
 // read collects the items and arrays of a file.
@@ -86,74 +96,88 @@ func (p *powerProfile) read(text []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	// Numbers and relevant names are the same in all encodings of such files.
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	fail := func(at int64, format string, args ...any) error {
-		return &PowerProfileError{at, fmt.Sprintf(format, args...)}
-	}
-	var open []string // open elements, outermost first
-	var name string   // of the open item or array
-	var now entry
-	var number strings.Builder
 	for {
 		at := d.InputOffset()
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			if len(p.values) == 0 {
-				return fail(at, "has no items: must be a <device> with <item>s and <array>s")
+				return failAt(at, "has no items: must be a <device> with <item>s and <array>s")
 			}
 			return nil
 		}
-		if err != nil {
-			var syntax *xml.SyntaxError
-			if errors.As(err, &syntax) {
-				return fail(d.InputOffset(), "line %d: %s", syntax.Line, syntax.Msg)
-			}
-			return fail(d.InputOffset(), "%v", err)
+		if err == nil {
+			err = p.token(at, token)
+		} else if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
+			err = failAt(d.InputOffset(), "line %d: %s", syntax.Line, syntax.Msg)
+		} else {
+			err = failAt(d.InputOffset(), "%v", err)
 		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			element := token.Name.Local
-			within := strings.Join(open, " ")
-			switch {
-			case within == "" && element == "device":
-				p.device = attribute(token, "name")
-			case within == "device" && (element == "item" || element == "array"):
-				if name = attribute(token, "name"); name == "" {
-					return fail(at, "<%s> has no name", element)
-				}
-				now = entry{at: at}
-				number.Reset()
-			case within == "device array" && element == "value":
-				number.Reset()
-			default:
-				return fail(at, "<%s> is not allowed in <%s>", element, strings.Join(open, "><"))
-			}
-			open = append(open, element)
-		case xml.CharData:
-			if len(open) > 0 && (open[len(open)-1] == "item" || open[len(open)-1] == "value") {
-				number.Write(token)
-			} else if strings.TrimSpace(string(token)) != "" {
-				return fail(at, "text must be within an <item> or a <value>")
-			}
-		case xml.EndElement:
-			element := open[len(open)-1] // the decoder checks that they match
-			open = open[:len(open)-1]
-			if element == "item" || element == "value" {
-				x, err := strconv.ParseFloat(strings.TrimSpace(number.String()), 64)
-				if err != nil || !(x >= 0 && x <= 1e9) {
-					return fail(at, "%s = %.40q: must be a number in [0, 1e9]", name, strings.TrimSpace(number.String()))
-				}
-				now.numbers = append(now.numbers, x)
-			}
-			if element == "item" || element == "array" {
-				if _, twice := p.values[name]; twice {
-					return fail(now.at, "duplicate %s", name)
-				}
-				p.values[name] = now
-			}
-		case xml.Directive:
-			return fail(at, "must not have a document type")
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// token takes the token at a byte of the file.
+func (p *powerProfile) token(at int64, token xml.Token) error {
+	switch token := token.(type) {
+	case xml.StartElement:
+		return p.start(at, token)
+	case xml.CharData:
+		if len(p.open) > 0 && (p.open[len(p.open)-1] == "item" || p.open[len(p.open)-1] == "value") {
+			p.number.Write(token)
+		} else if strings.TrimSpace(string(token)) != "" {
+			return failAt(at, "text must be within an <item> or a <value>")
+		}
+	case xml.EndElement:
+		return p.end(at)
+	case xml.Directive:
+		return failAt(at, "must not have a document type")
+	}
+	return nil
+}
+
+// start opens an element.
+func (p *powerProfile) start(at int64, token xml.StartElement) error {
+	element := token.Name.Local
+	within := strings.Join(p.open, " ")
+	switch {
+	case within == "" && element == "device":
+		p.device = attribute(token, "name")
+	case within == "device" && (element == "item" || element == "array"):
+		if p.name = attribute(token, "name"); p.name == "" {
+			return failAt(at, "<%s> has no name", element)
+		}
+		p.now = entry{at: at}
+		p.number.Reset()
+	case within == "device array" && element == "value":
+		p.number.Reset()
+	default:
+		return failAt(at, "<%s> is not allowed in <%s>", element, strings.Join(p.open, "><"))
+	}
+	p.open = append(p.open, element)
+	return nil
+}
+
+// end closes the innermost element: the decoder checks that names match.
+func (p *powerProfile) end(at int64) error {
+	element := p.open[len(p.open)-1]
+	p.open = p.open[:len(p.open)-1]
+	if element == "item" || element == "value" {
+		text := strings.TrimSpace(p.number.String())
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x >= 0 && x <= 1e9) {
+			return failAt(at, "%s = %.40q: must be a number in [0, 1e9]", p.name, text)
+		}
+		p.now.numbers = append(p.now.numbers, x)
+	}
+	if element == "item" || element == "array" {
+		if _, twice := p.values[p.name]; twice {
+			return failAt(p.now.at, "duplicate %s", p.name)
+		}
+		p.values[p.name] = p.now
+	}
+	return nil
 }
 
 func attribute(element xml.StartElement, name string) string {
@@ -172,7 +196,7 @@ func (p *powerProfile) item(name string) (float64, error) {
 	case !ok:
 		return 0, nil
 	case len(e.numbers) != 1:
-		return 0, &PowerProfileError{e.at, fmt.Sprintf("%s has %d values: must have one", name, len(e.numbers))}
+		return 0, failAt(e.at, "%s has %d values: must have one", name, len(e.numbers))
 	default:
 		return e.numbers[0], nil
 	}
@@ -231,14 +255,14 @@ func (p *powerProfile) cluster(speeds, power string, base float64) (c cluster, o
 		return c, false, nil
 	}
 	if n := len(c.khz.numbers); n == 0 || n > 255 || n != len(c.mA.numbers) {
-		return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s has %d values and %s %d: must have equally many, from 1 to 255", speeds, n, power, len(c.mA.numbers))}
+		return c, false, failAt(c.khz.at, "%s has %d values and %s %d: must have equally many, from 1 to 255", speeds, n, power, len(c.mA.numbers))
 	}
 	for i, khz := range c.khz.numbers {
 		switch {
 		case khz == 0 || i > 0 && khz <= c.khz.numbers[i-1]:
-			return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s: %g kHz must be positive and above the clock before it", speeds, khz)}
+			return c, false, failAt(c.khz.at, "%s: %g kHz must be positive and above the clock before it", speeds, khz)
 		case c.mA.numbers[i]+base == 0:
-			return c, false, &PowerProfileError{c.mA.at, fmt.Sprintf("%s: a core at %g kHz must draw a current", power, khz)}
+			return c, false, failAt(c.mA.at, "%s: a core at %g kHz must draw a current", power, khz)
 		}
 	}
 	return c, true, nil

@@ -86,13 +86,25 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 	if rows != m {
 		return nil, fault(0, 0, "omega has %d rows: it must have one for each of the %d tasks", rows, m)
 	}
+	return symmetricOmega(values, most, func(row, column int, format string, args ...any) error {
+		at := place{}
+		if row >= 0 {
+			at = places[row*m+column]
+		}
+		return fault(at.line, at.column, format, args...)
+	})
+}
+
+// symmetricOmega returns the mean of both triangles. most is the largest size of an entry. fault
+// returns an error at an entry, or of the whole file where the row is negative.
+func symmetricOmega(values *mat.Dense, most float64, fault func(row, column int, format string, args ...any) error) (*mat.SymDense, error) {
+	m, _ := values.Dims()
 	omega := mat.NewSymDense(m, nil)
 	for s := range m {
 		for t := range s + 1 {
 			x, y := values.At(s, t), values.At(t, s)
 			if math.Abs(x-y) > omegaSymmetry*most {
-				at := places[s*m+t]
-				return nil, fault(at.line, at.column, "omega must be symmetric: this is %g, and %g in row %d, column %d", x, y, t+1, s+1)
+				return nil, fault(s, t, "omega must be symmetric: this is %g, and %g in row %d, column %d", x, y, t+1, s+1)
 			}
 			omega.SetSym(t, s, (x+y)/2)
 		}
@@ -100,10 +112,10 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 	// Zero eigenvalues have errors of the size of the file's precision.
 	eigen, err := eigenvalues(omega)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fault(-1, 0, "%v", err)
 	}
 	if eigen[0] < -omegaSymmetry*most {
-		return nil, fault(0, 0, "omega has the eigenvalue %.3g: it must be positive semidefinite", eigen[0])
+		return nil, fault(-1, 0, "omega has the eigenvalue %.3g: it must be positive semidefinite", eigen[0])
 	}
 	return omega, nil
 }

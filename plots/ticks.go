@@ -111,6 +111,62 @@ func hasDecades(r interval) bool {
 	return math.Floor(r.max+slack)-math.Ceil(r.min-slack) >= 1
 }
 
+// decades is a logarithmic axis whose ticks are at 1 to 9 times powers of ten.
+type decades struct {
+	in          interval // logarithms of values in the unit
+	shift       float64  // logarithm of the unit
+	first, last int      // powers of ten on the axis
+	powers      bool     // labels are powers
+}
+
+// each calls visit for 1 to 9 times the powers of ten, where they are on the axis.
+func (a *decades) each(visit func(mantissa, decade int, place float64)) {
+	for d := a.first - 1; d <= a.last; d++ {
+		for k := 1; k <= 9; k++ {
+			if place := float64(d) + math.Log10(float64(k)); a.in.holds(place) {
+				visit(k, d, place)
+			}
+		}
+	}
+}
+
+// ticks returns the ticks and how many have labels: labeled says where a tick is and has a label.
+func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) (t ticks, labels int) {
+	a.each(func(k, d int, place float64) {
+		there, label := labeled(k, d)
+		if !there {
+			return
+		}
+		tick := plot.Tick{Value: place + a.shift}
+		if label {
+			tick.Label = decadeText(k, d, a.powers)
+			labels++
+		}
+		t = append(t, tick)
+	})
+	return t, labels
+}
+
+// between returns the multiples of powers of ten that have labels besides those: where there is
+// room on an axis with two powers of ten.
+func (a *decades) between(most int) (labeled []int) {
+	if a.last-a.first != 1 {
+		return nil
+	}
+	for _, ks := range [][]int{{3}, {2, 5}} {
+		n := 2
+		a.each(func(k, _ int, _ float64) {
+			if slices.Contains(ks, k) {
+				n++
+			}
+		})
+		if n <= most {
+			labeled = ks
+		}
+	}
+	return labeled
+}
+
 // logTicks returns ticks at powers of ten, with at most most labels. If the axis contains two
 // of them, it labels 2 and 5 times powers of ten, too, or 3 times, where there is room. If it
 // contains fewer, it labels 1, 2 and 5 times powers of ten; if fewer than two of these,
@@ -118,60 +174,20 @@ func hasDecades(r interval) bool {
 func logTicks(r interval, u unit, most int, powers bool) ticks {
 	shift := math.Log10(u.Size)
 	in := interval{r.min - shift, r.max - shift}
-	label := func(mantissa, decade int) string { return decadeText(mantissa, decade, powers) }
-	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
-	// each calls f for 1 to 9 times the powers of ten, where they are on the axis.
-	each := func(f func(mantissa, decade int, place float64)) {
-		for d := first - 1; d <= last; d++ {
-			for k := 1; k <= 9; k++ {
-				if place := float64(d) + math.Log10(float64(k)); in.holds(place) {
-					f(k, d, place)
-				}
-			}
-		}
-	}
-	var t ticks
+	a := decades{in, shift, int(math.Ceil(in.min - slack)), int(math.Floor(in.max + slack)), powers}
 	if hasDecades(in) {
-		stride, anchor := (last-first)/most+1, 0
-		if first+mod(-first, stride)+stride > last {
-			anchor = last // multiples of the stride give fewer than two labels
+		stride, anchor := (a.last-a.first)/most+1, 0
+		if a.first+mod(-a.first, stride)+stride > a.last {
+			anchor = a.last // multiples of the stride give fewer than two labels
 		}
-		var between []int // labels beside powers of ten
-		if last-first == 1 {
-			for _, ks := range [][]int{{3}, {2, 5}} {
-				n := 2
-				each(func(k, _ int, _ float64) {
-					if slices.Contains(ks, k) {
-						n++
-					}
-				})
-				if n <= most {
-					between = ks
-				}
-			}
-		}
-		each(func(k, d int, place float64) {
-			if k > 1 && stride > 1 {
-				return
-			}
-			tick := plot.Tick{Value: place + shift}
-			if k == 1 && mod(d-anchor, stride) == 0 || slices.Contains(between, k) {
-				tick.Label = label(k, d)
-			}
-			t = append(t, tick)
+		between := a.between(most)
+		t, _ := a.ticks(func(k, d int) (there, label bool) {
+			return k == 1 || stride == 1, k == 1 && mod(d-anchor, stride) == 0 || slices.Contains(between, k)
 		})
 		return t
 	}
-	labeled := 0
-	each(func(k, d int, place float64) {
-		tick := plot.Tick{Value: place + shift}
-		if k == 1 || k == 2 || k == 5 {
-			tick.Label = label(k, d)
-			labeled++
-		}
-		t = append(t, tick)
-	})
-	if labeled >= 2 {
+	t, labels := a.ticks(func(k, _ int) (there, label bool) { return true, k == 1 || k == 2 || k == 5 })
+	if labels >= 2 {
 		return t
 	}
 	t = linearTicks(interval{math.Pow(10, in.min), math.Pow(10, in.max)}, unit{Size: 1}, most)

@@ -61,68 +61,58 @@ func shortAxpyDot[T element](a float64, x []T, u []float64, next []T) float64 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float64
 	switch len(u) {
 	case 16:
-		u[15] += float64(a * float64(x[15]))
-		s7 += float64(float64(next[15]) * u[15])
+		s7 += axpyProduct(a, x, u, next, 15)
 		fallthrough
 	case 15:
-		u[14] += float64(a * float64(x[14]))
-		s6 += float64(float64(next[14]) * u[14])
+		s6 += axpyProduct(a, x, u, next, 14)
 		fallthrough
 	case 14:
-		u[13] += float64(a * float64(x[13]))
-		s5 += float64(float64(next[13]) * u[13])
+		s5 += axpyProduct(a, x, u, next, 13)
 		fallthrough
 	case 13:
-		u[12] += float64(a * float64(x[12]))
-		s4 += float64(float64(next[12]) * u[12])
+		s4 += axpyProduct(a, x, u, next, 12)
 		fallthrough
 	case 12:
-		u[11] += float64(a * float64(x[11]))
-		s3 += float64(float64(next[11]) * u[11])
+		s3 += axpyProduct(a, x, u, next, 11)
 		fallthrough
 	case 11:
-		u[10] += float64(a * float64(x[10]))
-		s2 += float64(float64(next[10]) * u[10])
+		s2 += axpyProduct(a, x, u, next, 10)
 		fallthrough
 	case 10:
-		u[9] += float64(a * float64(x[9]))
-		s1 += float64(float64(next[9]) * u[9])
+		s1 += axpyProduct(a, x, u, next, 9)
 		fallthrough
 	case 9:
-		u[8] += float64(a * float64(x[8]))
-		s0 += float64(float64(next[8]) * u[8])
+		s0 += axpyProduct(a, x, u, next, 8)
 		fallthrough
 	case 8:
-		u[7] += float64(a * float64(x[7]))
-		s7 += float64(float64(next[7]) * u[7])
+		s7 += axpyProduct(a, x, u, next, 7)
 		fallthrough
 	case 7:
-		u[6] += float64(a * float64(x[6]))
-		s6 += float64(float64(next[6]) * u[6])
+		s6 += axpyProduct(a, x, u, next, 6)
 		fallthrough
 	case 6:
-		u[5] += float64(a * float64(x[5]))
-		s5 += float64(float64(next[5]) * u[5])
+		s5 += axpyProduct(a, x, u, next, 5)
 		fallthrough
 	case 5:
-		u[4] += float64(a * float64(x[4]))
-		s4 += float64(float64(next[4]) * u[4])
+		s4 += axpyProduct(a, x, u, next, 4)
 		fallthrough
 	case 4:
-		u[3] += float64(a * float64(x[3]))
-		s3 += float64(float64(next[3]) * u[3])
+		s3 += axpyProduct(a, x, u, next, 3)
 		fallthrough
 	case 3:
-		u[2] += float64(a * float64(x[2]))
-		s2 += float64(float64(next[2]) * u[2])
+		s2 += axpyProduct(a, x, u, next, 2)
 		fallthrough
 	case 2:
-		u[1] += float64(a * float64(x[1]))
-		s1 += float64(float64(next[1]) * u[1])
+		s1 += axpyProduct(a, x, u, next, 1)
 		fallthrough
 	case 1:
-		u[0] += float64(a * float64(x[0]))
-		s0 += float64(float64(next[0]) * u[0])
+		s0 += axpyProduct(a, x, u, next, 0)
 	}
 	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+}
+
+// axpyProduct adds a x_i to u_i, and returns the product of u_i with an element of next.
+func axpyProduct[T element](a float64, x []T, u []float64, next []T, i int) float64 {
+	u[i] += float64(a * float64(x[i]))
+	return float64(float64(next[i]) * u[i])
 }

@@ -20,56 +20,14 @@ func Singular(n int, a []float64) (values []float64, ok bool) {
 	if _, ok := finite(a); !ok {
 		return nil, false
 	}
-	type column struct {
-		row  []float64
-		size float64 // squared
-	}
 	columns := make([]column, n)
 	for i, row := range rows(n, n, a) {
 		columns[i].row = row
 	}
-	sort := func() { // large columns first: fewer sweeps (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989)
-		for i := range columns {
-			columns[i].size = norm2(columns[i].row)
-		}
-		slices.SortStableFunc(columns, func(x, y column) int {
-			switch {
-			case x.size > y.size:
-				return -1
-			case x.size < y.size:
-				return 1
-			default:
-				return 0
-			}
-		})
-	}
-	orthogonal := float64(epsilon * math.Sqrt(float64(n)))
-	const (
-		tiny   = 1e-260 // squares of smaller numbers lose digits
-		sweeps = 60     // about eight are usual
-	)
+	const sweeps = 60 // about eight are usual
 	for range sweeps {
-		sort()
-		rotated := false
-		for i := range columns {
-			x := &columns[i]
-			for j := i + 1; j < n; j++ {
-				y := &columns[j]
-				product := kernel.Dot(x.row, y.row)
-				if y.size < tiny || !(math.Abs(product) > float64(orthogonal*math.Sqrt(x.size))*math.Sqrt(y.size)) {
-					continue
-				}
-				rotated = true
-				ratio := (y.size - x.size) / (2 * product)
-				tangent := math.Copysign(1, ratio) / (math.Abs(ratio) + math.Sqrt(1+float64(ratio*ratio)))
-				cosine := 1 / math.Sqrt(1+float64(tangent*tangent))
-				kernel.Rotate(cosine, cosine*tangent, x.row, y.row)
-				change := float64(tangent * product)
-				x.size = max(0, x.size-change)
-				y.size += change
-			}
-		}
-		if rotated {
+		sortColumns(columns)
+		if rotateColumns(columns) {
 			continue
 		}
 		values = make([]float64, n)
@@ -85,4 +43,53 @@ func Singular(n int, a []float64) (values []float64, ok bool) {
 		return values, true
 	}
 	return nil, false
+}
+
+// column is a column of a matrix, in a row of memory.
+type column struct {
+	row  []float64
+	size float64 // squared
+}
+
+// sortColumns measures and sorts the columns, the largest first: this takes fewer sweeps (de Rijk,
+// SIAM J. Sci. Stat. Comput. 10, 1989).
+func sortColumns(columns []column) {
+	for i := range columns {
+		columns[i].size = norm2(columns[i].row)
+	}
+	slices.SortStableFunc(columns, func(x, y column) int {
+		switch {
+		case x.size > y.size:
+			return -1
+		case x.size < y.size:
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
+// rotateColumns makes a sweep over all pairs of columns, and reports whether it rotated any.
+func rotateColumns(columns []column) (rotated bool) {
+	orthogonal := float64(epsilon * math.Sqrt(float64(len(columns))))
+	const tiny = 1e-260 // squares of smaller numbers lose digits
+	for i := range columns {
+		x := &columns[i]
+		for j := i + 1; j < len(columns); j++ {
+			y := &columns[j]
+			product := kernel.Dot(x.row, y.row)
+			if y.size < tiny || !(math.Abs(product) > float64(orthogonal*math.Sqrt(x.size))*math.Sqrt(y.size)) {
+				continue
+			}
+			rotated = true
+			ratio := (y.size - x.size) / (2 * product)
+			tangent := math.Copysign(1, ratio) / (math.Abs(ratio) + math.Sqrt(1+float64(ratio*ratio)))
+			cosine := 1 / math.Sqrt(1+float64(tangent*tangent))
+			kernel.Rotate(cosine, cosine*tangent, x.row, y.row)
+			change := float64(tangent * product)
+			x.size = max(0, x.size-change)
+			y.size += change
+		}
+	}
+	return rotated
 }

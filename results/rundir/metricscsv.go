@@ -59,6 +59,17 @@ func metricsTable(runs []results.Run) table {
 	}}
 }
 
+// metricsReader reads metrics.csv into the rounds of rounds.csv.
+type metricsReader struct {
+	*tableReader
+	runs     []results.Run
+	manifest *Manifest
+	declared []results.NamedMetric // of the run of the last row, with statistics over clients
+
+	run, round, metric int // places of the last row
+	rows               int // rows of its run so far
+}
+
 // readMetrics reads metrics.csv into the rounds of rounds.csv. Rows must be in the order of
 // the table, and as many for each run as the manifest says.
 func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) error {
@@ -66,61 +77,68 @@ func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) erro
 	if err != nil {
 		return err
 	}
-	var declared []results.NamedMetric
-	run, round, metric, rows := 0, 0, -1, 0 // places of the last row, and the rows of its run
-	close := func() error {
-		if want := m.Runs[run].Values; rows != want {
-			return fmt.Errorf("%s: run %q has %d rows: must have %d, as manifest.json says", path, runs[run].ID, rows, want)
-		}
-		run, round, metric, rows = run+1, 0, -1, 0
-		return nil
-	}
+	reader := &metricsReader{tableReader: t, runs: runs, manifest: m, metric: -1}
 	for {
 		switch err := t.next(); {
 		case err == io.EOF:
-			for run < len(runs) {
-				if err := close(); err != nil {
-					return err
-				}
-			}
-			return nil
+			return reader.close(func(*results.Run) bool { return false })
 		case err != nil:
 			return err
 		}
-		if run == len(runs) || !slices.ContainsFunc(runs[run:], func(r results.Run) bool { return r.ID == t.row[0] }) {
-			return t.wrong(0, "must be a run of the manifest, in its order")
+		if err := reader.add(); err != nil {
+			return err
 		}
-		for runs[run].ID != t.row[0] {
-			if err := close(); err != nil {
-				return err
-			}
-		}
-		if rows == 0 {
-			declared = results.WithStatistics(runs[run].Metrics)
-		}
-		rounds := runs[run].Rounds
-		for round < len(rounds) && strconv.Itoa(rounds[round].Round) != t.row[1] {
-			round, metric = round+1, -1
-		}
-		if round == len(rounds) {
-			return t.wrong(1, "must be a round of "+roundsFile+", in its order")
-		}
-		if want := formatDecimal(rounds[round].TimeS); t.row[2] != want {
-			return t.wrong(2, fmt.Sprintf("must be %q, as %s says", want, roundsFile))
-		}
-		for metric++; metric < len(declared) && (declared[metric].Split != t.row[3] || declared[metric].Name != t.row[4]); {
-			metric++
-		}
-		if metric == len(declared) {
-			return t.wrong(4, "must be a metric of the run in the manifest, in its order")
-		}
-		value, err := parseNumber(t.row[5])
-		if err != nil || math.IsNaN(value) {
-			return t.wrong(5, "must be a number")
-		}
-		rounds[round].Metrics = append(rounds[round].Metrics, results.NamedValue{Split: t.row[3], Name: t.row[4], Value: value})
-		rows++
 	}
+}
+
+// close ends the runs before the one that is wanted, whose rows must be as many as the manifest
+// says.
+func (t *metricsReader) close(wanted func(*results.Run) bool) error {
+	for ; t.run < len(t.runs) && !wanted(&t.runs[t.run]); t.run++ {
+		if want := t.manifest.Runs[t.run].Values; t.rows != want {
+			return fmt.Errorf("%s: run %q has %d rows: must have %d, as manifest.json says", t.path, t.runs[t.run].ID, t.rows, want)
+		}
+		t.round, t.metric, t.rows = 0, -1, 0
+	}
+	return nil
+}
+
+// add adds the value of a row.
+func (t *metricsReader) add() error {
+	isOwn := func(r *results.Run) bool { return r.ID == t.row[0] }
+	if !slices.ContainsFunc(t.runs[t.run:], func(r results.Run) bool { return isOwn(&r) }) {
+		return t.wrong(0, "must be a run of the manifest, in its order")
+	}
+	if err := t.close(isOwn); err != nil {
+		return err
+	}
+	if t.rows == 0 {
+		t.declared = results.WithStatistics(t.runs[t.run].Metrics)
+	}
+	rounds := t.runs[t.run].Rounds
+	for t.round < len(rounds) && strconv.Itoa(rounds[t.round].Round) != t.row[1] {
+		t.round, t.metric = t.round+1, -1
+	}
+	if t.round == len(rounds) {
+		return t.wrong(1, "must be a round of "+roundsFile+", in its order")
+	}
+	round := &rounds[t.round]
+	if want := formatDecimal(round.TimeS); t.row[2] != want {
+		return t.wrong(2, fmt.Sprintf("must be %q, as %s says", want, roundsFile))
+	}
+	for t.metric++; t.metric < len(t.declared) && (t.declared[t.metric].Split != t.row[3] || t.declared[t.metric].Name != t.row[4]); {
+		t.metric++
+	}
+	if t.metric == len(t.declared) {
+		return t.wrong(4, "must be a metric of the run in the manifest, in its order")
+	}
+	value, err := parseNumber(t.row[5])
+	if err != nil || math.IsNaN(value) {
+		return t.wrong(5, "must be a number")
+	}
+	round.Metrics = append(round.Metrics, results.NamedValue{Split: t.row[3], Name: t.row[4], Value: value})
+	t.rows++
+	return nil
 }
 
 // appendNamed appends the values of a round as a list of JSON: one for each declared metric,

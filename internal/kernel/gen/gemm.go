@@ -14,6 +14,9 @@ const (
 	unrolled = 4
 )
 
+// tile has the sums of a tile.
+type tile [tileRows][2]VecVirtual
+
 func gemmTile() {
 	TEXT("gemmTileAVX2", NOSPLIT, "func(k int, a *float64, lda int, b, c *float64, ldc int)")
 	Doc("gemmTileAVX2 adds a*b to the 6 x 8 tile c: a is 6 x k with stride lda, b k x 8 with stride 8.")
@@ -26,24 +29,11 @@ func gemmTile() {
 	SHLQ(Imm(3), ldc)
 
 	lowA, lowC := threeBelow(a, lda), threeBelow(c, ldc)
-	var sums [tileRows][2]VecVirtual
+	var sums tile
 	for i := range sums {
 		for j := range sums[i] {
 			sums[i][j] = YMM()
 			VMOVUPD(tileRow(c, lowC, ldc, i, j*32), sums[i][j].AsY())
-		}
-	}
-	step := func(p int) {
-		left, right := YMM(), YMM()
-		VMOVUPD(Mem{Base: b, Disp: p * 64}, left)
-		VMOVUPD(Mem{Base: b, Disp: p*64 + 32}, right)
-		for i := range sums {
-			x, product := YMM(), YMM()
-			VBROADCASTSD(tileRow(a, lowA, lda, i, p*8), x)
-			VMULPD(left, x, product)
-			VADDPD(product, sums[i][0].AsY(), sums[i][0].AsY())
-			VMULPD(right, x, x)
-			VADDPD(x, sums[i][1].AsY(), sums[i][1].AsY())
 		}
 	}
 	advance := func(steps int) {
@@ -57,7 +47,7 @@ func gemmTile() {
 	JZ(LabelRef("rest"))
 	Label("block")
 	for p := range unrolled {
-		step(p)
+		gemmStep(a, lowA, lda, b, p, &sums)
 	}
 	advance(unrolled)
 	DECQ(blocks)
@@ -66,7 +56,7 @@ func gemmTile() {
 	ANDQ(Imm(unrolled-1), k)
 	JZ(LabelRef("done"))
 	Label("one")
-	step(0)
+	gemmStep(a, lowA, lda, b, 0, &sums)
 	advance(1)
 	DECQ(k)
 	JNZ(LabelRef("one"))
@@ -78,6 +68,21 @@ func gemmTile() {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// gemmStep adds the products of column p of a and row p of b.
+func gemmStep(a, lowA, lda, b Register, p int, sums *tile) {
+	left, right := YMM(), YMM()
+	VMOVUPD(Mem{Base: b, Disp: p * 64}, left)
+	VMOVUPD(Mem{Base: b, Disp: p*64 + 32}, right)
+	for i := range sums {
+		x, product := YMM(), YMM()
+		VBROADCASTSD(tileRow(a, lowA, lda, i, p*8), x)
+		VMULPD(left, x, product)
+		VADDPD(product, sums[i][0].AsY(), sums[i][0].AsY())
+		VMULPD(right, x, x)
+		VADDPD(x, sums[i][1].AsY(), sums[i][1].AsY())
+	}
 }
 
 // threeBelow returns the address of the fourth row.
