@@ -5,34 +5,35 @@ import (
 	"fedsim/engine"
 )
 
-// beginAvailability looks at the availability of every device for the first time.
+// beginAvailability looks at the availability of every client for the first time.
 func (c *Clients) beginAvailability() {
 	if c.setup.Availability == nil {
 		return
 	}
-	for t := range c.devices {
+	for t := range c.Len() {
 		if present, _ := c.lookUp(t); !present {
-			if c.Available(t) {
+			d := c.at(t)
+			if d.available() {
 				c.unavailable++
 			}
-			c.devices[t].set(unavailable, true)
+			d.set(unavailable, true)
 		}
 	}
 }
 
-// lookUp reports whether device t is available by its trace, and whether that may
+// lookUp reports whether a client is available by its trace, and whether that may
 // change, and schedules the next look.
 func (c *Clients) lookUp(t int) (present, changes bool) {
-	present, until := c.setup.Availability.Available(t, c.clock.Now())
+	present, until := c.setup.Availability.Available(t, c.Now())
 	if changes = until != engine.Never; changes {
-		c.clock.Schedule(until, EventAvailability, t)
+		c.engine.Schedule(until, EventAvailability, t)
 	}
 	return present, changes
 }
 
-// changeAvailability makes device t available or unavailable, as its trace says.
+// changeAvailability makes a client available or unavailable, as its trace says.
 func (c *Clients) changeAvailability(t int) {
-	d := &c.devices[t]
+	d := c.at(t)
 	present, changes := c.lookUp(t)
 	if present != d.is(unavailable) {
 		if d.is(paused) && !changes { // it will never be available again
@@ -40,7 +41,7 @@ func (c *Clients) changeAvailability(t int) {
 		}
 		return
 	}
-	before := c.Available(t)
+	before := d.available()
 	d.set(unavailable, !present)
 	c.updateAvailable(t, before)
 	switch {
@@ -48,21 +49,21 @@ func (c *Clients) changeAvailability(t int) {
 	case present:
 		resumes := d.is(paused)
 		d.set(paused, false)
-		c.noteActivity(t)
+		c.recorder.activity(t, d)
 		if resumes {
 			c.proceed(t)
 		}
-		if c.Available(t) {
+		if d.available() {
 			c.listener.Available(t)
 		}
 	default:
 		c.interrupt(t, changes)
-		c.noteActivity(t)
+		c.recorder.activity(t, d)
 	}
 }
 
-// updateAvailable updates the count of devices that are not available, after a change
-// of device t. The listener hears when it becomes unavailable.
+// updateAvailable updates the count of clients that are not available, after a change
+// of one. The listener hears when it becomes unavailable.
 func (c *Clients) updateAvailable(t int, before bool) {
 	switch now := c.Available(t); {
 	case before && !now:
@@ -73,17 +74,48 @@ func (c *Clients) updateAvailable(t int, before bool) {
 	}
 }
 
-// interrupt pauses the attempt of device t, or lets it fail.
+// interrupt pauses the attempt of a client, or lets it fail.
 func (c *Clients) interrupt(t int, returns bool) {
-	d := &c.devices[t]
+	d := c.at(t)
 	if !d.working() {
 		return
 	}
 	c.leave(t, false)
 	if returns && c.setup.Faults.OnReturn == devices.Resume {
 		d.set(paused, true)
-		c.draw(t, c.fleet.IdlePower(t))
+		c.draw(t, c.idle(t))
 		return
 	}
 	c.fail(t, BecameUnavailable)
+}
+
+// Unavailable returns how many clients are not available.
+func (c *Clients) Unavailable() int { return c.unavailable }
+
+// NeverAvailable reports whether a client will never be available again: its battery
+// is empty and never charged, or it is unavailable for the rest of the time.
+func (c *Clients) NeverAvailable(t int) bool {
+	if empty, charged := c.Depleted(t); empty && !charged {
+		return true
+	}
+	if !c.at(t).is(unavailable) {
+		return false
+	}
+	present, until := c.setup.Availability.Available(t, c.Now())
+	return !present && until == engine.Never
+}
+
+// NextChange returns when the availability of a client may change next, by its trace or
+// since its empty battery is charged again.
+func (c *Clients) NextChange(t int) engine.Time {
+	next := engine.Never
+	if a := c.setup.Availability; a != nil {
+		_, next = a.Available(t, c.Now())
+	}
+	if c.at(t).phase == depleted {
+		if at, charged := c.batteries.RestoreAt(t); charged {
+			next = min(next, at)
+		}
+	}
+	return next
 }

@@ -5,111 +5,51 @@ import (
 	"fedsim/engine"
 )
 
-// power returns what device t draws in a phase, in watts: the processor's power
-// while it computes, and that of the radio on top of idling while it transfers.
-func (c *Clients) power(t int, p phase) float64 {
-	switch p {
-	case downlink:
-		length := c.devices[t].down
-		return c.receiving(t, length-waiting(c.latency(t, p), length))
-	case compute:
-		return c.fleet.ComputePower(t, int(c.devices[t].step))
-	case uplink:
-		length := c.devices[t].up
-		return c.sending(t, length-waiting(c.latency(t, p), length))
-	default:
-		return c.fleet.IdlePower(t)
-	}
-}
-
-// draw sets the power that device t, which transfers nothing, draws from now on, the
-// tail of its radio aside.
-func (c *Clients) draw(t int, watts float64) {
-	if c.radios == nil {
-		c.batteries.SetPower(t, c.clock.Now(), watts)
-	} else {
-		c.batteries.SetPowerSequence(t, c.clock.Now(), c.load(t, watts))
-	}
-	c.scheduleCheck(t)
-}
-
-// scheduleCheck schedules a check of the battery of device t, whose load has changed, no
-// later than it can be empty. checkBattery renews a check that is too early, so that
-// most changes of power schedule nothing.
-func (c *Clients) scheduleCheck(t int) {
-	if at, ok := c.nextCheck(t); ok {
-		if pending, ok := c.clock.Timer(t); !ok || at < pending {
-			c.clock.SetTimer(at, EventBatteryCheck, t)
-		}
-	}
-}
-
-// nextCheck returns when the battery of device t must be checked: no later than it is
-// empty, or than the device begins or ceases to refuse work.
-func (c *Clients) nextCheck(t int) (at engine.Time, ok bool) {
-	at, ok = c.batteries.EmptyAt(t)
-	if c.refusing() {
-		if low, changes := c.batteries.LowChangeAt(t); changes {
-			return low, true
-		}
-	}
-	return at, ok
-}
-
-// checkBattery depletes device t when its battery is empty now, and lets it refuse work
+// checkBattery depletes a client when its battery is empty now, and lets it refuse work
 // when it is low.
 func (c *Clients) checkBattery(t int) {
-	d, now := &c.devices[t], c.clock.Now()
-	c.batteries.Account(t, now)
-	if c.batteries.Depleted(t) {
-		return
-	}
-	if at, ok := c.batteries.EmptyAt(t); !ok || at > now {
-		if at, ok := c.nextCheck(t); ok {
-			c.clock.SetTimer(at, EventBatteryCheck, t)
-		}
+	c.batteries.Account(t, c.Now())
+	switch {
+	case c.batteries.Depleted(t):
+	case c.empty(t):
+		c.ranEmpty(t)
+	default:
 		c.updateRefusal(t)
-		return
 	}
-	atWork := c.AtWork(t)
+}
+
+// ranEmpty ends what a client does, since its battery is empty.
+func (c *Clients) ranEmpty(t int) {
+	d, atWork := c.at(t), c.AtWork(t)
 	if d.working() {
 		c.leave(t, false)
 	}
 	stopped := c.StopTimer(t)
-	c.batteries.Deplete(t, now)
+	c.deplete(t)
 	c.NoteLevel(t)
-	if c.Available(t) {
+	if d.available() {
 		c.unavailable++
 	}
 	d.phase = depleted
 	d.set(paused, false)
-	c.noteActivity(t)
-	if at, charged := c.batteries.RestoreAt(t); charged {
-		c.clock.Schedule(at, EventRecharged, t)
-	}
+	c.recorder.activity(t, d)
 	if atWork {
-		c.noteFailure(t, BatteryDepleted)
+		c.recorder.failure(t, BatteryDepleted)
 		c.listener.Failed(t, BatteryDepleted)
 	}
 	c.listener.Depleted(t, atWork || stopped)
 }
 
-// recharge lets device t work again when its battery is full enough.
+// recharge lets a client work again when its battery is full enough.
 func (c *Clients) recharge(t int) {
-	d, now := &c.devices[t], c.clock.Now()
-	c.batteries.Account(t, now)
-	if at, ok := c.batteries.RestoreAt(t); at > now {
-		if ok { // its charger has been unplugged meanwhile
-			c.clock.Schedule(at, EventRecharged, t)
-		}
+	if !c.restore(t) {
 		return
 	}
-	c.batteries.Restore(t, now)
 	c.NoteLevel(t)
-	c.sleep(t)
-	d.set(refuses, c.refusing() && c.batteries.Low(t, now))
-	c.rest(t)
-	if !c.Available(t) {
+	d := c.at(t)
+	d.set(refuses, c.low(t))
+	c.stop(t, idle)
+	if !d.available() {
 		return
 	}
 	c.unavailable--
@@ -117,36 +57,28 @@ func (c *Clients) recharge(t int) {
 	c.listener.Available(t)
 }
 
-// refusing reports whether devices with a low battery take no new work.
-func (c *Clients) refusing() bool {
-	d := &c.setup.Devices
-	return d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse
-}
-
-// updateRefusal lets device t, whose battery is not empty, decide whether it takes new
+// updateRefusal lets a client, whose battery is not empty, decide whether it takes new
 // work from now on. It completes the attempt that it is at.
 func (c *Clients) updateRefusal(t int) {
-	d := &c.devices[t]
-	if low := c.refusing() && c.batteries.Low(t, c.clock.Now()); low != d.is(refuses) {
-		before := c.Available(t)
+	d := c.at(t)
+	if low := c.low(t); low != d.is(refuses) {
+		before := d.available()
 		d.set(refuses, low)
 		c.updateAvailable(t, before)
-		if !low && c.Available(t) {
+		if !low && d.available() {
 			c.listener.Available(t)
 		}
 	}
 }
 
-// step returns the frequency step of device t for work that begins now.
-func (c *Clients) step(t int) int {
-	if step, ok := c.fleet.FixedStep(t); ok {
-		return step
+// Depleted reports whether the battery of a client is empty, and if so, whether it
+// will be charged.
+func (c *Clients) Depleted(t int) (empty, charged bool) {
+	if c.at(t).phase != depleted {
+		return false, true
 	}
-	now := c.clock.Now()
-	if c.batteries.Depleted(t) {
-		return 0 // it begins nothing
-	}
-	return c.fleet.Step(t, c.batteries.Level(t, now), c.batteries.Low(t, now))
+	_, charged = c.batteries.RestoreAt(t)
+	return true, charged
 }
 
 // CannotComplete reports whether the battery of a client, which was just recharged, is
@@ -154,23 +86,27 @@ func (c *Clients) step(t int) int {
 // recharged to the same level every time, and each try takes the same energy. With
 // jitter, a speed that changes, or a charging plan, nothing is certain.
 func (c *Clients) CannotComplete(t int) bool {
-	d := &c.devices[t]
-	if _, until := c.speed(t, c.clock.Now()); until != engine.Never {
+	s := &c.setup
+	if _, until := c.factor(t, c.Now()); until != engine.Never ||
+		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging != devices.WhenDepleted {
 		return false
 	}
-	if c.setup.Network.Jitter > 0 || c.setup.Charging != nil || c.setup.Devices.Charging != devices.WhenDepleted {
-		return false
-	}
-	down := c.cost.down(t, int(d.number), int(d.try), c.downBytes(t)).Duration
+	d := c.at(t)
 	d.step = uint8(c.step(t))
-	work := c.computing(t)
-	up := c.cost.up(t, int(d.number), int(d.try), d.bytesUp).Duration
-	connected, before, behind := c.connected(t), waiting(c.latency(t, downlink), down), waiting(c.latency(t, uplink), up)
-	receiving, working, sending := c.receiving(t, down-before), c.power(t, compute), c.sending(t, up-behind)
-	need := float64(connected*(before+behind).Seconds()) + float64(receiving*(down-before).Seconds()) +
-		float64(working*work.Seconds()) + float64(sending*(up-behind).Seconds()) +
-		c.between(t, work) + c.moving(t, c.downBytes(t), d.bytesUp)
-	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
-	const rounding = 4e-9
-	return need > float64(c.batteries.Left(t)*(1+1e-9))+float64(rounding*(receiving+working+sending))
+	down, up := c.message(t, downlink), c.message(t, uplink)
+	for _, m := range [...]*message{&down, &up} {
+		m.length = c.cost.send(t, m.phase, int(d.number), int(d.try), m.bytes).Duration
+	}
+	need, rounding := c.energy.attempt(down, up, c.computeTime(t))
+	return need > float64(c.batteries.Left(t)*(1+1e-9))+rounding
+}
+
+// Exchange charges a client that is not depleted a short message and its answer besides its
+// attempts: their bytes, and the energy of its radio beyond that of an idle device, without
+// promotion and tail. It returns how long they usually take. Nothing is lost.
+func (c *Clients) Exchange(t int, bytesDown, bytesUp float64) (length engine.Time) {
+	c.traffic.BytesDown += bytesDown
+	c.traffic.BytesUp += bytesUp
+	c.exchange(t, bytesDown, bytesUp)
+	return c.UsualTransfers(t, bytesDown, bytesUp)
 }

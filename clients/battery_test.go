@@ -14,7 +14,7 @@ func TestDepletedInATail(t *testing.T) {
 		s.Devices.BatteryWh = 10. / 3600
 		s.Network.Profile, s.Network.Radio = "3g", network.RadioStates
 	}), Listener{})
-	c.radios[0] = 0 // as if it had just been active
+	c.radios.active[0] = 0 // as if it had just been active
 	c.draw(0, idleW)
 	// 4 s at 0.5 + 0.8039 W are 5.2156 J, the rest lasts 4.7844 J / 1.1013 W.
 	want := engine.CeilSeconds(4 + (10-4*(idleW+0.8039))/(idleW+0.6013))

@@ -9,30 +9,30 @@ import (
 // cost is a cost model: how bytes and FLOPs become time (paper, appendix,
 // "Estimated Time": FLOPs / clock rate + communication).
 type cost interface {
-	// down and up return the transfers of an attempt of a device.
-	down(device, number, try int, bytes float64) network.Transfer
-	up(device, number, try int, bytes float64) network.Transfer
-	// expectedDown returns how long a downlink takes without jitter.
-	expectedDown(device int, bytes float64) engine.Time
-	// expectedUp returns how long an uplink takes without jitter.
-	expectedUp(device int, bytes float64) engine.Time
-	// compute returns the time that a device's work takes.
-	compute(device int, flops float64) engine.Time
+	// send draws the transfer of a message from or to a client.
+	send(client int, p phase, number, try int, bytes float64) network.Transfer
+	// expected returns how long a transfer takes without jitter.
+	expected(client int, p phase, bytes float64) engine.Time
+	// latency returns the share of a transfer that passes before its first byte moves.
+	// Models that give transfers their lengths know no latency.
+	latency(client int, p phase, bytes float64) float64
+	// compute returns the time that a client's work takes at its fastest step.
+	compute(client int, flops float64) engine.Time
 }
 
-func (c *Clients) newCost() cost {
-	p := physical{fleet: c.fleet, links: c.links}
-	multiple := c.links.Profile(0).RelativeCost // that of all devices under any model but the physical one
-	if c.setup.NoMessages {
+func newCost(s *Setup, fleet *devices.Processors, of links) cost {
+	p := physical{links: of, fleet: fleet}
+	multiple := of.Profile(0).RelativeCost // that of all devices under any model but the physical one
+	if s.NoMessages {
 		multiple = 0
 	}
 	switch {
-	case c.setup.Cost == Relative:
-		pass := c.setup.PassFLOPs / c.fleet.Profile(0).Rate()
+	case s.Cost == Relative:
+		pass := s.PassFLOPs / fleet.Profile(0).Rate()
 		return &scaled{physical: p, each: multiple * pass / 2}
-	case c.setup.Cost == Authors:
+	case s.Cost == Authors:
 		return &authors{scaled: scaled{physical: p, each: multiple * authorUnit / 2}}
-	case c.setup.NoMessages:
+	case s.NoMessages:
 		return &scaled{physical: p}
 	default:
 		return &p
@@ -41,24 +41,8 @@ func (c *Clients) newCost() cost {
 
 // physical takes rates from the profiles of devices and links.
 type physical struct {
+	links
 	fleet *devices.Processors
-	links *network.Links
-}
-
-func (c *physical) down(t, number, try int, bytes float64) network.Transfer {
-	return c.links.Downlink(t, number, try, bytes)
-}
-
-func (c *physical) up(t, number, try int, bytes float64) network.Transfer {
-	return c.links.Uplink(t, number, try, bytes)
-}
-
-func (c *physical) expectedDown(t int, bytes float64) engine.Time {
-	return c.links.ExpectedDownlink(t, bytes)
-}
-
-func (c *physical) expectedUp(t int, bytes float64) engine.Time {
-	return c.links.ExpectedUplink(t, bytes)
 }
 
 func (c *physical) compute(t int, flops float64) engine.Time { return c.fleet.ComputeTime(t, flops) }
@@ -72,29 +56,19 @@ type scaled struct {
 	each float64 // seconds
 }
 
-func (c *scaled) down(t, number, try int, _ float64) network.Transfer {
-	bytes := aSecond(c.links.DownlinkMbps(t))
-	return c.like(c.links.Downlink(t, number, try, bytes), c.links.ExpectedDownlink(t, bytes))
-}
-
-func (c *scaled) up(t, number, try int, _ float64) network.Transfer {
-	bytes := aSecond(c.links.UplinkMbps(t))
-	return c.like(c.links.Uplink(t, number, try, bytes), c.links.ExpectedUplink(t, bytes))
-}
-
-// aSecond returns the bytes that a link carries in a second. Jitter does not
-// depend on a message's size, and the real one may be over before the clock
-// can measure how much it was stretched.
-func aSecond(mbps float64) float64 { return mbps * 1e6 / 8 }
-
-func (c *scaled) like(actual network.Transfer, expected engine.Time) network.Transfer {
+// send draws the transfer of the bytes that the link carries in a second. Jitter does not
+// depend on a message's size, and the real one may be over before the clock can measure
+// how much it was stretched.
+func (c *scaled) send(t int, p phase, number, try int, _ float64) network.Transfer {
+	bytes := c.mbps(t, p) * 1e6 / 8
+	actual, expected := c.links.send(t, p, number, try, bytes), c.links.expected(t, p, bytes)
 	factor := float64(actual.Duration) / float64(expected)
 	return network.Transfer{Duration: engine.FromSeconds(c.each * factor), Lost: actual.Lost}
 }
 
-func (c *scaled) expectedDown(int, float64) engine.Time { return engine.FromSeconds(c.each) }
+func (c *scaled) expected(int, phase, float64) engine.Time { return engine.FromSeconds(c.each) }
 
-func (c *scaled) expectedUp(int, float64) engine.Time { return engine.FromSeconds(c.each) }
+func (c *scaled) latency(int, phase, float64) float64 { return 0 }
 
 // authorUnit is one unit of the authors' drivers in seconds: the paper gives
 // its estimated times in milliseconds.
@@ -107,9 +81,3 @@ type authors struct {
 }
 
 func (c *authors) compute(int, float64) engine.Time { return c.length }
-
-// SetComputeTime sets the length of every computation in seconds, under the cost model
-// Authors.
-func (c *Clients) SetComputeTime(seconds float64) {
-	c.cost.(*authors).length = engine.FromSeconds(seconds)
-}

@@ -26,6 +26,24 @@
 // [Clients.Run], [Clients.RunUntil] and [Clients.Step] advance the clock. The order
 // of events depends on nothing but the setup and the calls.
 //
+// # Parts
+//
+// [System] describes what is simulated, and [Setup] what the server does with it. A
+// [Clients] is made of parts, each with its own state, file and tests:
+//
+//   - population: the state of each client, reached through one accessor; message sizes
+//   - hardware: processors, links and the cost model: what work and messages usually take
+//   - processors: how long a client computes, at a speed that changes
+//   - radios: what a radio draws, and how long it takes to wake
+//   - energy: what clients draw from their batteries, and when these are checked
+//   - sharedLinks: transfers that share links, or whose rates change
+//   - hubs: groups of attempts behind hubs
+//   - recorder: entries of the journal
+//   - clock: virtual time, the kinds of events and the timers
+//
+// Clients itself has the attempts: it moves each client from phase to phase, and reacts to
+// what the parts find. Parts do not call it, but for hubs, which start attempts.
+//
 // # Limits
 //
 // The package must not know rounds, protocols, selection or learning. It imports

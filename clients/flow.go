@@ -3,51 +3,58 @@ package clients
 import (
 	"fedsim/engine"
 	"fedsim/internal/flows"
+	"fedsim/network"
 )
 
-// traffic is the transfers of clients whose links are shared, or change as time
+// sharedLinks is the transfers of clients whose links are shared, or change as time
 // passes. A transfer is a delay, the latency, and then a flow: its rate is the
-// device's own, which jitter divides for each transfer, or its fair share of the links.
-type traffic struct {
-	down, up direction
-	moving   []moving // by device
+// client's own, which jitter divides for each transfer, or its fair share of the links.
+type sharedLinks struct {
+	config     *network.Config
+	links      links
+	bandwidth  network.Bandwidth // nil: clients have the usual rates
+	roundTrips int               // see Setup.RoundTrips
+	clock      *engine.Engine
+	down, up   direction
+	moving     []moving // by client
 }
 
 // direction is the transfers in one direction.
 type direction struct {
 	share *flows.FairShare
-	tree  flows.Tree    // its usual capacities
+	tree  flows.Tree    // the usual capacities of its links
 	kind  engine.Kind   // of the event at which something ends
-	event engine.Handle // the next one of these
-	at    engine.Time   // its instant; Never: there is none
-	stale bool          // it may have to be at another instant
+	event engine.Handle // the next event of this kind
+	at    engine.Time   // the instant of event; Never: there is none
+	stale bool          // event may have to be at another instant
 }
 
-// moving is the transfer that a device has under way.
+// moving is the transfer that a client has under way.
 type moving struct {
-	bytes  float64       // of the whole message
+	bytes  float64       // the size of the whole message
 	jitter float64       // divides the link's rate
 	change engine.Handle // when the link's rate changes
 }
 
-// newTraffic returns the traffic of clients; nil when nothing is shared and no rate
+// newSharedLinks returns the shared links of clients; nil when nothing is shared and no rate
 // changes, so that the length of a transfer is known when it begins.
-func (c *Clients) newTraffic() *traffic {
-	if !c.setup.flows() {
+func newSharedLinks(s *Setup, of links, clock *engine.Engine) *sharedLinks {
+	if !s.flows() {
 		return nil
 	}
-	n := len(c.devices)
-	down, up := c.setup.Network.Trees(n)
-	return &traffic{
-		down:   direction{share: flows.New(n, down), tree: down, kind: EventDownlinkFlow, at: engine.Never},
-		up:     direction{share: flows.New(n, up), tree: up, kind: EventUplinkFlow, at: engine.Never},
-		moving: make([]moving, n),
+	down, up := s.Network.Trees(s.Clients)
+	way := func(tree flows.Tree, kind engine.Kind) direction {
+		return direction{share: flows.New(s.Clients, tree), tree: tree, kind: kind, at: engine.Never}
+	}
+	return &sharedLinks{
+		config: &s.Network, links: of, bandwidth: s.Bandwidth, roundTrips: s.RoundTrips, clock: clock,
+		down: way(down, EventDownlinkFlow), up: way(up, EventUplinkFlow), moving: make([]moving, s.Clients),
 	}
 }
 
 // setCapacity sets the capacity of the shared links, and schedules its next change.
-func (c *Clients) setCapacity() {
-	cfg, now := &c.setup.Network, c.clock.Now()
+func (l *sharedLinks) setCapacity() {
+	cfg, now := l.config, l.clock.Now()
 	const day = engine.Time(24 * 3600 * 1e9)
 	hour := func(h float64) engine.Time { return now - now%day + engine.FromSeconds(h*3600) }
 	share, next := 1.0, hour(cfg.RushFromH)
@@ -57,136 +64,103 @@ func (c *Clients) setCapacity() {
 	case now >= begin:
 		share, next = cfg.RushShare, end
 	}
-	for _, w := range [...]*direction{&c.traffic.down, &c.traffic.up} {
+	for _, w := range [...]*direction{&l.down, &l.up} {
 		w.share.SetServer(now, w.tree.ServerMbps*share)
 		for c, mbps := range w.tree.CellMbps {
 			w.share.SetCell(now, c, mbps*share)
 		}
 		w.stale = true
 	}
-	c.clock.Schedule(next, EventCapacity, engine.Server)
-}
-
-// flowing reports whether the phase is a transfer that is a flow.
-func (c *Clients) flowing(p phase) bool {
-	return c.traffic != nil && (p == downlink || p == uplink)
+	l.clock.Schedule(next, EventCapacity, engine.Server)
 }
 
 // way returns the direction of a phase.
-func (tr *traffic) way(p phase) *direction {
+func (l *sharedLinks) way(p phase) *direction {
 	if p == downlink {
-		return &tr.down
+		return &l.down
 	}
-	return &tr.up
+	return &l.up
 }
 
-// flow begins the rest of the transfer of device t, up to a share of the whole. It
-// returns how long no byte moves once the radio is awake.
-func (c *Clients) flow(t int, share float64) (latency engine.Time) {
-	d, tr := &c.devices[t], c.traffic
-	m, w := &tr.moving[t], tr.way(d.phase)
-	usual, usually := c.links.DownlinkMbps(t), c.links.ExpectedDownlink
-	m.bytes = c.downBytes(t)
-	if d.phase == uplink {
-		usual, usually = c.links.UplinkMbps(t), c.links.ExpectedUplink
-		m.bytes = d.bytesUp
+// begin begins or continues a transfer: its part between two shares of the whole, once the
+// radio is awake. It returns how long no byte moves from then on.
+func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (latency engine.Time) {
+	moving, w := &l.moving[m.client], l.way(m.phase)
+	moving.jitter = 1
+	if expected := l.links.expected(m.client, m.phase, m.bytes); expected > 0 {
+		moving.jitter = float64(m.length) / float64(expected)
 	}
-	m.jitter = 1
-	if expected := usually(t, m.bytes); expected > 0 {
-		m.jitter = float64(d.length()) / float64(expected)
-	}
-	m.bytes = c.links.Scaled(m.bytes)
-	delay := engine.Time(0)
-	if c.over(t) == 0 {
-		rtt := c.links.Profile(t).RTTms
-		delay = engine.FromSeconds(rtt / 2e3 * m.jitter * float64(1+c.setup.RoundTrips))
-		if c.setup.Network.TCPSlowStart {
-			delay = delay.Add(flows.SlowStart(m.bytes, usual, rtt))
+	moving.bytes = l.links.Scaled(m.bytes)
+	if from == 0 {
+		rtt := l.links.Profile(m.client).RTTms
+		latency = engine.FromSeconds(rtt / 2e3 * moving.jitter * float64(1+l.roundTrips))
+		if l.config.TCPSlowStart {
+			latency = latency.Add(flows.SlowStart(moving.bytes, l.links.mbps(m.client, m.phase), rtt))
 		}
 	}
-	c.updateRate(t)
-	d.began = c.clock.Now()
-	w.share.Begin(d.began, t, m.bytes*(share-c.over(t)), delay.Add(c.promotion(t)))
+	l.updateRate(m.client, m.phase)
+	w.share.Begin(l.clock.Now(), m.client, moving.bytes*(to-from), latency.Add(wakes))
 	w.stale = true
-	return delay
+	return latency
 }
 
-// updateRate gives the flow of device t the rate that its link has now, and schedules
+// updateRate gives the flow of a client the rate that its link has now, and schedules
 // the next change.
-func (c *Clients) updateRate(t int) {
-	d, m, now := &c.devices[t], &c.traffic.moving[t], c.clock.Now()
-	mbps, until := c.links.DownlinkMbps(t), engine.Never
-	if d.phase == uplink {
-		mbps = c.links.UplinkMbps(t)
-	}
-	if b := c.setup.Bandwidth; b != nil {
-		if d.phase == downlink {
+func (l *sharedLinks) updateRate(t int, p phase) {
+	now := l.clock.Now()
+	mbps, until := l.links.mbps(t, p), engine.Never
+	if b := l.bandwidth; b != nil {
+		if p == downlink {
 			mbps, until = b.Downlink(t, mbps, now)
 		} else {
 			mbps, until = b.Uplink(t, mbps, now)
 		}
 	}
+	m, w := &l.moving[t], l.way(p)
 	if until != engine.Never {
-		m.change = c.clock.Schedule(until, EventRateChange, t)
+		m.change = l.clock.Schedule(until, EventRateChange, t)
 	}
-	w := c.traffic.way(d.phase)
 	w.share.SetRate(now, t, mbps/m.jitter)
 	w.stale = true
 }
 
-// halt ends the flow of device t, and returns which share of its message it has
-// moved.
-func (c *Clients) halt(t int, complete bool) float64 {
-	d := &c.devices[t]
-	m, w := &c.traffic.moving[t], c.traffic.way(d.phase)
-	c.clock.Cancel(m.change)
-	w.stale = true
-	end, _ := d.end()
-	if complete {
-		return end - c.over(t)
-	}
-	moved := w.share.Remove(c.clock.Now(), t)
-	if m.bytes == 0 {
-		return end - c.over(t)
-	}
-	return min(end-c.over(t), moved/m.bytes)
+// complete ends the flow of a client that has moved all its bytes.
+func (l *sharedLinks) complete(t int, p phase) {
+	l.clock.Cancel(l.moving[t].change)
+	l.way(p).stale = true
 }
 
-// endFlows ends the transfers of one direction that end now.
-func (c *Clients) endFlows(w *direction, arrive func(t int)) {
-	w.at = engine.Never
-	w.stale = true
-	// What ends at the same instant, behind what led to Stop, ends after Run.
-	for before := c.stops; c.stops == before; {
-		t, ok := w.share.TakeEnded(c.clock.Now())
-		if !ok {
-			return
-		}
-		c.leave(t, true)
-		if d := &c.devices[t]; d.drops == d.phase {
-			c.fail(t, DroppedOut)
-		} else {
-			arrive(t)
-		}
+// halt ends the flow of a client early, and returns which share of its message it has
+// moved since begin: at most a share that was left.
+func (l *sharedLinks) halt(t int, p phase, left float64) float64 {
+	l.complete(t, p)
+	moved := l.way(p).share.Remove(l.clock.Now(), t)
+	if bytes := l.moving[t].bytes; bytes != 0 {
+		return min(left, moved/bytes)
 	}
+	return left
+}
+
+// fired returns the direction of an event, at which transfers may end, and forgets the event.
+func (l *sharedLinks) fired(p phase) *direction {
+	w := l.way(p)
+	w.at, w.stale = engine.Never, true
+	return w
 }
 
 // reschedule sets the events at which transfers end, after something has begun, ended
 // or changed.
-func (c *Clients) reschedule() {
-	if c.traffic == nil {
-		return
-	}
-	for _, w := range [...]*direction{&c.traffic.down, &c.traffic.up} {
+func (l *sharedLinks) reschedule() {
+	for _, w := range [...]*direction{&l.down, &l.up} {
 		if !w.stale {
 			continue
 		}
 		w.stale = false
 		if at := w.share.Next(); at != w.at {
-			c.clock.Cancel(w.event)
+			l.clock.Cancel(w.event)
 			w.at = at
 			if at != engine.Never {
-				w.event = c.clock.Schedule(max(at, c.clock.Now()), w.kind, engine.Server)
+				w.event = l.clock.Schedule(max(at, l.clock.Now()), w.kind, engine.Server)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestRushHours(t *testing.T) {
 	}), Listener{})
 	share := func(hour float64) float64 {
 		c.RunUntil(engine.FromSeconds(hour * 3600))
-		up := c.traffic.up.share
+		up := c.flows.up.share
 		up.SetRate(c.Now(), 0, 1)
 		up.Begin(c.Now(), 0, 1e9, 0)
 		up.Next()

@@ -22,15 +22,37 @@ import (
 // if Listener.Repeat says so, when half a round trip later there is no acknowledgement.
 // Listener.Gathered may let a hub ask its clients again before it sends their responses.
 //
-// Events of hub g are those of the device with the number behind the last one's + g.
+// Events of hub g are those of the device with the number behind the last client's + g.
+// A nil *hubs has no hubs.
 type hubs struct {
-	size   int
-	links  *network.Links // between server and hubs
+	between  hubLinks // the links between server and hubs
+	clients  hubClients
+	clock    *engine.Engine
+	listener *Listener
+	record   *recorder
+	traffic  *Traffic
+	downlink *messageSizes
+	model    func(t int) int // see Setup.Model
+	header   float64         // the size of a message without numbers
+
 	each   []hub
-	asked  []int32   // hubs that the open group is for, in order
-	number int       // of the open group
-	place  []place   // by device
+	asked  []int32   // the hubs that the open group is for, in order
+	number int       // the number of the open group
+	place  []place   // by client
 	most   []float64 // scratch of payload, by model; all 0 between two calls
+}
+
+// hubClients is what hubs need of the clients behind them.
+type hubClients interface {
+	Available(t int) bool
+	WhyUnavailable(t int) Reason
+	// Send starts the attempt of a client, which is prepared.
+	Send(t int) (due engine.Time)
+	// Work returns the size of the response of a client.
+	Work(t int) (flops, bytesUp float64)
+	// attemptTime returns how long the prepared attempt of a client takes that begins at an
+	// instant.
+	attemptTime(t int, at engine.Time) engine.Time
 }
 
 // hub is the state of a hub in the open round.
@@ -38,65 +60,59 @@ type hub struct {
 	next     engine.Handle // its transfer ends, or its sender tries again
 	began    engine.Time
 	transfer network.Transfer
-	bytes    float64 // of its message
-	models   float64 // that the server's message carries
-	missing  int32   // answers of its devices that may still come
-	try      int32   // of the transfer, from 0 on
+	bytes    float64 // the size of its message
+	models   float64 // the number of models that the server's message carries
+	missing  int32   // the number of responses of its clients that may still come
+	try      int32   // which try of the transfer it is, from 0 on
 	phase    phase   // downlink, uplink, or idle: it has no message to pass on
 	moving   bool    // the transfer is under way
 }
 
-// place is where the open round stands with a device behind a hub.
+// place is where the open round stands with a client behind a hub.
 type place uint8
 
 const (
-	outside   place = iota // the hub has no business with it, or no more
-	expecting              // the hub is to have the server's message for it
-	asked                  // the hub waits for its answer
-	held                   // the hub has its answer
-	delivered              // the server has
+	outside   place = iota // the hub is not concerned with the client, or not any more
+	expecting              // the hub is to receive the server's message for the client
+	asked                  // the hub waits for the client's response
+	held                   // the hub has the response
+	delivered              // the server has the response
 )
 
-// newHubs returns the hubs of a federation; nil when there are none.
-func (c *Clients) newHubs() *hubs {
-	cfg, n := &c.setup.Network, len(c.devices)
-	if cfg.HubSize == 0 {
+// newHubs returns the hubs of a system; nil when there are none.
+func newHubs(s *Setup, c *Clients) *hubs {
+	if c.behind.size == 0 {
 		return nil
 	}
-	count, models := cfg.Hubs(n), 1
-	for t := range n {
-		models = max(models, c.model(t)+1)
+	h := &hubs{
+		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic,
+		downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
+		each: make([]hub, s.Network.Hubs(s.Clients)), place: make([]place, s.Clients),
 	}
-	return &hubs{
-		size: cfg.HubSize, links: network.NewLinks(*cfg, count, c.setup.Seed), each: make([]hub, count),
-		place: make([]place, n), most: make([]float64, models),
+	if h.model == nil {
+		h.model = func(int) int { return 0 }
 	}
+	models := 1
+	for t := range s.Clients {
+		models = max(models, h.model(t)+1)
+	}
+	h.most = make([]float64, models)
+	return h
 }
 
-// hubRounds returns how often a hub asks its clients before it reports.
-func (c *Clients) hubRounds() int { return max(1, c.setup.HubRounds) }
-
-// model returns which of the models that the server sends is for device t.
-func (c *Clients) model(t int) int {
-	if c.setup.Model == nil {
-		return 0
-	}
-	return c.setup.Model(t)
+// members returns the clients from, ..., to-1 of hub g.
+func (h *hubs) members(g int) (from, to int) {
+	return g * h.between.size, min((g+1)*h.between.size, len(h.place))
 }
 
-// members returns the devices from, ..., to-1 of hub g.
-func (c *Clients) members(g int) (from, to int) {
-	return g * c.hubs.size, min((g+1)*c.hubs.size, len(c.devices))
-}
-
-// payload returns the sum, over the models of those devices of hub g that are at a
+// payload returns the sum, over the models of those clients of hub g that are at a
 // place, of the largest payload of each.
-func (c *Clients) payload(g int, at place, of func(t int) float64) float64 {
-	h, sum := c.hubs, 0.0
-	from, to := c.members(g)
+func (h *hubs) payload(g int, at place, of func(t int) float64) float64 {
+	sum := 0.0
+	from, to := h.members(g)
 	for t := from; t < to; t++ {
 		if h.place[t] == at {
-			most := &h.most[c.model(t)]
+			most := &h.most[h.model(t)]
 			if x := of(t); x > *most {
 				sum += x - *most
 				*most = x
@@ -104,143 +120,121 @@ func (c *Clients) payload(g int, at place, of func(t int) float64) float64 {
 		}
 	}
 	for t := from; t < to; t++ {
-		h.most[c.model(t)] = 0
+		h.most[h.model(t)] = 0
 	}
 	return sum
 }
 
-// values returns how many bytes the numbers in the response of device t take.
-func (c *Clients) values(t int) float64 { return c.devices[t].bytesUp - c.links.Bytes(0) }
+// values returns how many bytes the numbers in the response of a client take.
+func (h *hubs) values(t int) float64 {
+	_, bytesUp := h.clients.Work(t)
+	return bytesUp - h.header
+}
 
 // OpenGroup finds the hubs of clients, in ascending order, whose attempts form a group,
 // and draws the server's messages to them. Clients that are not available are left out,
 // unless all is set: then they may be started when they become available. The clients
 // may be prepared afterwards, and SendGroup sends the group. Number chooses random
 // draws, as in Attempt. Without hubs it does nothing.
-func (c *Clients) OpenGroup(number int, clients []int32, all bool) {
-	if c.hubs == nil {
+func (h *hubs) OpenGroup(number int, clients []int32, all bool) {
+	if h == nil {
 		return
 	}
-	h := c.hubs
 	h.asked, h.number = h.asked[:0], number
 	for _, t := range clients {
-		if !all && !c.Available(int(t)) {
+		if !all && !h.clients.Available(int(t)) {
 			continue
 		}
-		g := t / int32(h.size)
+		g := t / int32(h.between.size)
 		if last := len(h.asked) - 1; last < 0 || h.asked[last] != g {
 			h.asked = append(h.asked, g)
 		}
 		h.each[g].missing++
 		h.place[t] = expecting
 	}
-	header := c.links.Bytes(0)
 	for _, g := range h.asked {
 		hub := &h.each[g]
-		hub.models = c.payload(int(g), expecting, func(int) float64 { return 1 })
-		hub.phase, hub.bytes = downlink, header+float64(hub.models*(c.bytesDown-header))
-		if c.addressed {
-			hub.bytes = header + c.payload(int(g), expecting, func(t int) float64 { return c.downs[t] - header })
+		hub.models = h.payload(int(g), expecting, func(int) float64 { return 1 })
+		hub.phase, hub.bytes = downlink, h.header+float64(hub.models*(h.downlink.same-h.header))
+		if h.downlink.addressed {
+			hub.bytes = h.header + h.payload(int(g), expecting, func(t int) float64 { return h.downlink.of(t) - h.header })
 		}
-		c.drawTransfer(int(g))
+		h.drawTransfer(int(g))
 	}
-}
-
-// SendGroup sends the messages of a group of attempts, which have been prepared, to the
-// clients that are available. It returns when the last response is expected. With hubs
-// the group is that of OpenGroup.
-func (c *Clients) SendGroup(clients []int32) (end engine.Time) {
-	c.Batch(func() {
-		if c.hubs != nil {
-			end = c.sendToHubs()
-			return
-		}
-		for _, t := range clients {
-			if c.Available(int(t)) {
-				end = max(end, c.Send(int(t)))
-			}
-		}
-	})
-	return end
 }
 
 // drawTransfer draws the present try of the transfer of hub g.
-func (c *Clients) drawTransfer(g int) {
-	hub := &c.hubs.each[g]
-	if hub.phase == downlink {
-		hub.transfer = c.hubs.links.Downlink(g, c.hubs.number, int(hub.try), hub.bytes)
-	} else {
-		hub.transfer = c.hubs.links.Uplink(g, c.hubs.number, int(hub.try), hub.bytes)
-	}
+func (h *hubs) drawTransfer(g int) {
+	hub := &h.each[g]
+	hub.transfer = h.between.links.send(g, hub.phase, h.number, int(hub.try), hub.bytes)
 }
 
-// sendToHubs sends the server's messages to the hubs, and returns when the last uplink
+// sendGroup sends the server's messages to the hubs, and returns when the last uplink
 // is over if nothing is lost.
-func (c *Clients) sendToHubs() (end engine.Time) {
-	h := c.hubs
+func (h *hubs) sendGroup() (end engine.Time) {
 	for _, g := range h.asked {
-		hub := &h.each[g]
-		c.beginTransfer(int(g))
-		at, work := c.clock.Now().Add(hub.transfer.Duration), engine.Time(0)
-		from, to := c.members(int(g))
+		h.beginTransfer(int(g))
+		at, work := h.clock.Now().Add(h.each[g].transfer.Duration), engine.Time(0)
+		from, to := h.members(int(g))
 		for t := from; t < to; t++ {
-			if d := &c.devices[t]; h.place[t] == expecting {
-				work = max(work, c.promotionAt(t, at).Add(d.down).Add(c.remaining(t)))
+			if h.place[t] == expecting {
+				work = max(work, h.clients.attemptTime(t, at))
 			}
 		}
-		work = work.Times(c.hubRounds())
-		answers := c.links.Bytes(0) + c.payload(int(g), expecting, c.values)
-		end = max(end, at.Add(work).Add(h.links.Uplink(int(g), c.hubs.number, 0, answers).Duration))
+		responses := h.header + h.payload(int(g), expecting, h.values)
+		up := h.between.links.send(int(g), uplink, h.number, 0, responses).Duration
+		end = max(end, at.Add(work.Times(h.between.rounds)).Add(up))
 	}
 	return end
 }
 
 // beginTransfer begins the transfer of hub g that was drawn.
-func (c *Clients) beginTransfer(g int) {
-	hub := &c.hubs.each[g]
-	hub.moving, hub.began = true, c.clock.Now()
-	hub.next = c.clock.Schedule(hub.began.Add(hub.transfer.Duration), ends[hub.phase], len(c.devices)+g)
+func (h *hubs) beginTransfer(g int) {
+	hub := &h.each[g]
+	hub.moving, hub.began = true, h.clock.Now()
+	hub.next = h.clock.Schedule(hub.began.Add(hub.transfer.Duration), ends[hub.phase], len(h.place)+g)
 }
 
-// hubEvent does what an event does to hub g.
-func (c *Clients) hubEvent(kind engine.Kind, g int) {
-	hub := &c.hubs.each[g]
+// happen does what an event does to hub g.
+func (h *hubs) happen(kind engine.Kind, g int) {
+	hub := &h.each[g]
 	if kind == EventTimer {
-		c.drawTransfer(g)
-		c.beginTransfer(g)
+		h.drawTransfer(g)
+		h.beginTransfer(g)
 		return
 	}
-	c.endTransfer(g, 1)
+	h.endTransfer(g, 1)
 	switch {
 	case hub.transfer.Lost:
-		c.repeat(g)
+		h.repeat(g)
 	case hub.phase == downlink:
-		c.passOn(g)
+		h.passOn(g)
 	default:
-		c.deliver(g)
+		h.deliver(g)
 	}
 }
 
 // endTransfer ends the transfer of hub g, and counts the share of its message that has
 // arrived.
-func (c *Clients) endTransfer(g int, share float64) {
-	hub := &c.hubs.each[g]
+func (h *hubs) endTransfer(g int, share float64) {
+	hub := &h.each[g]
 	hub.moving = false
+	arrived := moved(hub.bytes, share, h.between.links.latency(g, hub.phase, hub.bytes))
 	if hub.phase == downlink {
-		c.traffics.BytesDown += moved(hub.bytes, share, c.hubs.links.DownlinkLatencyShare(g, hub.bytes))
+		h.traffic.BytesDown += arrived
 	} else {
-		c.traffics.BytesUp += moved(hub.bytes, share, c.hubs.links.UplinkLatencyShare(g, hub.bytes))
+		h.traffic.BytesUp += arrived
 	}
 }
 
 // repeat schedules the lost message of hub g again, or gives up the clients that it was
 // for.
-func (c *Clients) repeat(g int) {
-	hub := &c.hubs.each[g]
+func (h *hubs) repeat(g int) {
+	hub := &h.each[g]
 	hub.try++
-	if c.listener.Repeat(g, int(hub.try)) {
-		acknowledgement := engine.FromSeconds(c.hubs.links.Profile(g).RTTms / 2e3)
-		hub.next = c.clock.Schedule(c.clock.Now().Add(acknowledgement), EventTimer, len(c.devices)+g)
+	if h.listener.Repeat(g, int(hub.try)) {
+		acknowledgement := engine.FromSeconds(h.between.links.Profile(g).RTTms / 2e3)
+		hub.next = h.clock.Schedule(h.clock.Now().Add(acknowledgement), EventTimer, len(h.place)+g)
 		return
 	}
 	at := held
@@ -248,145 +242,175 @@ func (c *Clients) repeat(g int) {
 		at = expecting
 	}
 	hub.phase = idle
-	from, to := c.members(g)
+	from, to := h.members(g)
 	for t := from; t < to; t++ {
-		if c.hubs.place[t] == at {
-			c.hubs.place[t] = outside
+		if h.place[t] == at {
+			h.place[t] = outside
 			if at == held {
-				c.noteFailure(t, MessageLost)
+				h.record.failure(t, MessageLost)
 			}
-			c.listener.Unreached(t, MessageLost)
+			h.listener.Unreached(t, MessageLost)
 		}
 	}
 }
 
 // passOn lets hub g, which has the server's message, send it on.
-func (c *Clients) passOn(g int) {
-	c.hubs.each[g].phase = idle
-	from, to := c.members(g)
+func (h *hubs) passOn(g int) {
+	h.each[g].phase = idle
+	from, to := h.members(g)
 	for t := from; t < to; t++ {
-		if c.hubs.place[t] != expecting {
-			continue
+		if h.place[t] == expecting {
+			h.place[t] = asked
+			h.ask(t)
 		}
-		c.hubs.place[t] = asked
-		if c.Available(t) {
-			c.Send(t)
-			continue
-		}
-		c.listener.Unreached(t, c.WhyUnavailable(t))
+	}
+}
+
+// ask starts the attempt of a client, if it is available.
+func (h *hubs) ask(t int) {
+	if h.clients.Available(t) {
+		h.clients.Send(t)
+	} else {
+		h.listener.Unreached(t, h.clients.WhyUnavailable(t))
 	}
 }
 
 // Awaits reports whether the hub of a client has not passed the server's message on to
 // it yet. Without hubs it never does.
-func (c *Clients) Awaits(t int) bool { return c.hubs != nil && c.hubs.place[t] == expecting }
+func (h *hubs) Awaits(t int) bool { return h != nil && h.place[t] == expecting }
 
 // Held reports whether the response of a client has come as far as its hub.
-func (c *Clients) Held(t int) bool { return c.hubs != nil && c.hubs.place[t] == held }
+func (h *hubs) Held(t int) bool { return h != nil && h.place[t] == held }
 
 // StopWaiting lets the hub of a client of the group, if there is one, wait for its
 // response no longer. It reports whether the hub has waited.
-func (c *Clients) StopWaiting(t int) bool {
-	if c.hubs == nil || c.hubs.place[t] != asked {
+func (h *hubs) StopWaiting(t int) bool {
+	if h == nil || h.place[t] != asked {
 		return false
 	}
-	c.hubs.place[t] = outside
-	c.gathered(t)
+	h.place[t] = outside
+	h.gathered(t)
 	return true
 }
 
 // Represent lets the hub of a client report for it, though its last attempt brought no
 // response. It is for Listener.Gathered.
-func (c *Clients) Represent(t int) { c.hubs.place[t] = held }
+func (h *hubs) Represent(t int) { h.place[t] = held }
 
 // RepeatHub lets a hub ask clients of its own again, in ascending order, which have been
 // prepared. It reports when no response of them is missing. It is for Listener.Gathered.
-func (c *Clients) RepeatHub(g int, clients []int32) {
-	from, to := c.members(g)
+func (h *hubs) RepeatHub(g int, clients []int32) {
+	from, to := h.members(g)
 	for t := from; t < to; t++ {
-		c.hubs.place[t] = outside
+		h.place[t] = outside
 	}
 	for _, t := range clients {
-		c.hubs.place[t] = asked
+		h.place[t] = asked
 	}
-	c.hubs.each[g].missing = int32(len(clients))
+	h.each[g].missing = int32(len(clients))
 	for _, t := range clients {
-		if c.Available(int(t)) {
-			c.Send(int(t))
-		} else {
-			c.listener.Unreached(int(t), c.WhyUnavailable(int(t)))
-		}
+		h.ask(int(t))
 	}
 }
 
 // Withdraw takes a client from the group: its hub, if there is one, sends it no message
 // and delivers no response of it. Cancel ends its attempt.
-func (c *Clients) Withdraw(t int) {
-	if c.hubs == nil {
+func (h *hubs) Withdraw(t int) {
+	if h == nil {
 		return
 	}
-	switch at := &c.hubs.place[t]; *at {
+	switch at := &h.place[t]; *at {
 	case expecting, asked:
 		*at = outside
-		c.gathered(t)
+		h.gathered(t)
 	case held:
 		*at = outside
-		c.noteFailure(t, Canceled)
+		h.record.failure(t, Canceled)
 	}
 }
 
-// gathered lets the hub of device t, which it need not wait for any more, send what
+// receive lets the hub of a client have its response.
+func (h *hubs) receive(t int) {
+	h.place[t] = held
+	h.gathered(t)
+}
+
+// gathered lets the hub of a client, which it need not wait for any more, send what
 // it has when that was the last one.
-func (c *Clients) gathered(t int) {
-	g := t / c.hubs.size
-	hub := &c.hubs.each[g]
-	if hub.missing--; hub.missing > 0 || c.listener.Gathered(g) {
+func (h *hubs) gathered(t int) {
+	g := h.between.of(t)
+	hub := &h.each[g]
+	if hub.missing--; hub.missing > 0 || h.listener.Gathered(g) {
 		return
 	}
-	from, to := c.members(g)
-	if slices.Contains(c.hubs.place[from:to], held) {
-		hub.phase, hub.try, hub.bytes = uplink, 0, c.links.Bytes(0)+c.payload(g, held, c.values)
-		c.drawTransfer(g)
-		c.beginTransfer(g)
+	from, to := h.members(g)
+	if slices.Contains(h.place[from:to], held) {
+		hub.phase, hub.try, hub.bytes = uplink, 0, h.header+h.payload(g, held, h.values)
+		h.drawTransfer(g)
+		h.beginTransfer(g)
 	}
 }
 
-// deliver lets the server have the answers of the devices of hub g. What ends the
+// deliver lets the server have the responses of the clients of hub g. What ends the
 // round with them is behind them all: they come in one message.
-func (c *Clients) deliver(g int) {
-	c.hubs.each[g].phase = idle
-	from, to := c.members(g)
+func (h *hubs) deliver(g int) {
+	h.each[g].phase = idle
+	from, to := h.members(g)
 	for t := from; t < to; t++ {
-		if c.hubs.place[t] == held {
-			c.hubs.place[t] = delivered
+		if h.place[t] == held {
+			h.place[t] = delivered
 		}
 	}
 	for t := from; t < to; t++ {
-		if c.hubs.place[t] == delivered {
-			c.listener.Responded(t)
+		if h.place[t] == delivered {
+			h.listener.Responded(t)
 		}
 	}
 }
 
 // CloseGroup ends what hubs do for the group. Responses that they still hold never
 // reach the server. Without hubs it does nothing.
-func (c *Clients) CloseGroup() {
-	if c.hubs == nil {
+func (h *hubs) CloseGroup() {
+	if h == nil {
 		return
 	}
-	for _, g := range c.hubs.asked {
-		h := &c.hubs.each[g]
-		c.clock.Cancel(h.next)
-		if h.moving {
-			c.endTransfer(int(g), float64(c.clock.Now()-h.began)/float64(max(1, h.transfer.Duration)))
+	for _, g := range h.asked {
+		at := &h.each[g]
+		h.clock.Cancel(at.next)
+		if at.moving {
+			h.endTransfer(int(g), float64(h.clock.Now()-at.began)/float64(max(1, at.transfer.Duration)))
 		}
-		*h = hub{}
-		from, to := c.members(int(g))
+		*at = hub{}
+		from, to := h.members(int(g))
 		for t := from; t < to; t++ {
-			if c.hubs.place[t] == held {
-				c.noteFailure(t, Canceled)
+			if h.place[t] == held {
+				h.record.failure(t, Canceled)
 			}
-			c.hubs.place[t] = outside
+			h.place[t] = outside
 		}
 	}
+}
+
+// transfers returns how long the hub's part of the downlink of a client takes when it begins
+// now, and how long that of its uplink usually does; 0 without hubs.
+func (h *hubs) transfers(t int, bytesUp float64) (down, up engine.Time) {
+	if h == nil {
+		return 0, 0
+	}
+	g := h.between.of(t)
+	hub := &h.each[g]
+	return hub.transfer.Duration, h.between.links.expected(g, uplink, h.header+float64(hub.models*(bytesUp-h.header)))
+}
+
+// HubState is the activity of a hub, Idle, Downlink or Uplink, and whether its message
+// is lost.
+type HubState struct {
+	Activity Activity
+	Lost     bool
+}
+
+// Hub returns the present state of a hub.
+func (h *hubs) Hub(g int) HubState {
+	hub := &h.each[g]
+	return HubState{Activity: hub.phase.activity(), Lost: hub.transfer.Lost}
 }

@@ -1,8 +1,11 @@
 package clients
 
-import "fedsim/engine"
+import (
+	"fedsim/devices"
+	"fedsim/engine"
+)
 
-// Journal hears of clients, in the order of virtual time. It changes nothing.
+// Journal receives what clients do, in the order of virtual time. It changes nothing.
 type Journal interface{ Note(Entry) }
 
 // Entry is an entry of the journal.
@@ -32,6 +35,14 @@ const (
 	Level
 )
 
+// recorder writes what clients do to a journal. Nothing is written where the journal is nil.
+type recorder struct {
+	journal Journal
+	clock   *engine.Engine
+	levels  *devices.Batteries
+	spans   []span // by client; nil: there is no journal
+}
+
 // span is the present activity of a client, its start, and the start of its next entry.
 type span struct {
 	activity    Activity
@@ -39,73 +50,87 @@ type span struct {
 	began, from engine.Time
 }
 
-// note makes an entry of a device at this instant.
-func (c *Clients) note(k EntryKind, t int, why Reason, amount float64) {
-	if c.spans != nil { // there is a journal
-		c.noteNow(Entry{Kind: k, Client: int32(t), Why: why, Amount: amount})
+func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine) recorder {
+	r := recorder{journal: s.Journal, levels: batteries, clock: clock}
+	if s.Journal != nil {
+		r.spans = make([]span, s.Clients)
+	}
+	return r
+}
+
+// written reports whether there is a journal.
+func (r *recorder) written() bool { return r.journal != nil }
+
+// note makes an entry of a client at this instant.
+func (r *recorder) note(k EntryKind, t int, why Reason, amount float64) {
+	if r.written() {
+		now := r.clock.Now()
+		r.journal.Note(Entry{Kind: k, Client: int32(t), Why: why, Amount: amount, Began: now, From: now, To: now})
 	}
 }
 
-func (c *Clients) noteNow(e Entry) {
-	now := c.clock.Now()
-	e.Began, e.From, e.To = now, now, now
-	c.setup.Journal.Note(e)
-}
+// failure notes that an attempt of a client has failed.
+func (r *recorder) failure(t int, why Reason) { r.note(Failure, t, why, 0) }
 
-// noteActivity begins a span of device t when its activity has changed.
-func (c *Clients) noteActivity(t int) {
-	if c.spans != nil {
-		c.beginSpan(t)
+// activity begins a span of a client when its activity has changed.
+func (r *recorder) activity(t int, of *client) {
+	if r.written() {
+		r.begin(t, of.activity())
 	}
 }
 
-func (c *Clients) beginSpan(t int) {
-	s, a, now := &c.spans[t], c.devices[t].activity(), c.clock.Now()
+func (r *recorder) begin(t int, a Activity) {
+	s, now := &r.spans[t], r.clock.Now()
 	if s.open && s.activity == a {
 		return
 	}
-	c.endSpan(t, 0)
+	r.end(t, 0)
 	*s = span{activity: a, open: true, began: now, from: now}
 }
 
-// endSpan ends the span of device t, if there is one.
-func (c *Clients) endSpan(t int, amount float64) {
-	if c.spans != nil && c.spans[t].open {
-		c.noteSpan(t, Entry{Amount: amount})
-		c.spans[t].open = false
+// end ends the span of a client, if there is one.
+func (r *recorder) end(t int, amount float64) {
+	if s := &r.spans[t]; s.open {
+		r.noteSpan(t, Entry{Amount: amount})
+		s.open = false
 	}
 }
 
-func (c *Clients) noteSpan(t int, e Entry) {
-	s := &c.spans[t]
-	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(t), s.activity, s.began, s.from, c.clock.Now()
-	c.setup.Journal.Note(e)
+func (r *recorder) noteSpan(t int, e Entry) {
+	s := &r.spans[t]
+	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(t), s.activity, s.began, s.from, r.clock.Now()
+	r.journal.Note(e)
 }
 
-// noteWork ends a span of work of device t, which moved its first byte or computed from
-// an instant on.
-func (c *Clients) noteWork(t int, began engine.Time, amount float64) {
-	c.spans[t].began = min(began, c.clock.Now())
-	c.endSpan(t, amount)
-	c.NoteLevel(t)
+// start notes that a client is sent the message of an attempt.
+func (r *recorder) start(t int) {
+	if r.written() {
+		r.end(t, 0)
+		r.note(Start, t, 0, 0)
+	}
 }
 
-// CutSpans notes the spans of all clients up to now. Their activities continue.
-func (c *Clients) CutSpans() {
-	for t := range c.spans {
-		if s := &c.spans[t]; s.open {
-			c.noteSpan(t, Entry{Cut: true})
-			s.from = c.clock.Now()
+// endWork ends a span of work of a client, which moved its first byte or computed from an
+// instant on.
+func (r *recorder) endWork(t int, began engine.Time, amount float64) {
+	r.spans[t].began = min(began, r.clock.Now())
+	r.end(t, amount)
+}
+
+// NoteLevel notes the level of a client's battery in the journal, if it has one.
+func (r *recorder) NoteLevel(t int) {
+	if r.written() && !r.levels.OnMains(t) {
+		r.note(Level, t, 0, r.levels.Level(t, r.clock.Now()))
+	}
+}
+
+// CutSpans notes the spans of all clients up to now in the journal. Their activities
+// continue.
+func (r *recorder) CutSpans() {
+	for t := range r.spans {
+		if s := &r.spans[t]; s.open {
+			r.noteSpan(t, Entry{Cut: true})
+			s.from = r.clock.Now()
 		}
 	}
 }
-
-// NoteLevel notes the level of a client's battery, if it has one.
-func (c *Clients) NoteLevel(t int) {
-	if c.setup.Journal != nil && !c.batteries.OnMains(t) {
-		c.note(Level, t, 0, c.batteries.Level(t, c.clock.Now()))
-	}
-}
-
-// noteFailure notes that an attempt of device t has failed.
-func (c *Clients) noteFailure(t int, why Reason) { c.note(Failure, t, why, 0) }

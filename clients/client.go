@@ -1,0 +1,183 @@
+package clients
+
+import "fedsim/engine"
+
+// phase is what a client is doing for the server.
+type phase uint8
+
+const (
+	idle     phase = iota // nothing
+	downlink              // it receives the server's message
+	compute               // it works
+	uplink                // it sends its response
+	failed                // nothing: its attempt has failed, and it was not released
+	depleted              // nothing: its battery is empty
+
+	// anywhere, as the phase in which an attempt drops, stands for the whole attempt
+	// until the lengths of its phases are known.
+	anywhere
+)
+
+// flags are conditions of a client, one bit each.
+type flags uint8
+
+const (
+	unavailable  flags = 1 << iota // it is unavailable by its trace, model or outage
+	refuses                        // its battery is too low for new work
+	paused                         // its phase continues when it is available again
+	downlinkLost                   // the message of its attempt is lost
+	uplinkLost                     // the response of its attempt is lost
+	onHold                         // it has its message, and waits for Proceed
+)
+
+// client is the state of a client, flat and without pointers: there may be millions.
+type client struct {
+	began             engine.Time // since when it has computed or moved bytes without interruption; later while its radio wakes or its transfer's latency passes
+	down, compute, up engine.Time // the lengths of the attempt's phases without interruption
+	cut               float64     // the share of the phase drops at which the client drops
+	flops             float64     // the attempt's work
+	bytesUp           float64     // the size of its response
+	next              uint32      // the counter of the event that ends its phase, or of its timer
+	number            int32       // the number of the attempt, and which try it is, for random draws
+	try               int32
+	phase             phase
+	drops             phase // the phase in which this attempt drops; failed: at once, idle: it does not
+	step              uint8 // the frequency step of its processor
+	flags             flags
+}
+
+// is reports whether one of some flags is set.
+func (d *client) is(f flags) bool { return d.flags&f != 0 }
+
+// set sets or clears a flag.
+func (d *client) set(f flags, to bool) {
+	d.flags &^= f
+	if to {
+		d.flags |= f
+	}
+}
+
+// available reports whether the client can be started, unless it is at work.
+func (d *client) available() bool { return d.phase != depleted && !d.is(unavailable|refuses) }
+
+// working reports whether the client is in a phase of work that goes on.
+func (d *client) working() bool {
+	return !d.is(paused|onHold) && (d.phase == downlink || d.phase == compute || d.phase == uplink)
+}
+
+// length returns how long the client's phase takes without interruption.
+func (d *client) length() engine.Time {
+	switch d.phase {
+	case downlink:
+		return d.down
+	case compute:
+		return d.compute
+	default:
+		return d.up
+	}
+}
+
+// end returns at which share the phase ends, and with which event.
+func (d *client) end() (share float64, kind engine.Kind) {
+	if d.drops == d.phase {
+		return d.cut, EventDrop
+	}
+	return 1, ends[d.phase]
+}
+
+// placeDrop finds the phase in which a drop at a share of the whole attempt happens.
+func (d *client) placeDrop() {
+	at := d.cut * float64(d.down+d.compute+d.up)
+	for _, p := range [...]struct {
+		phase  phase
+		length engine.Time
+	}{{downlink, d.down}, {compute, d.compute}, {uplink, d.up}} {
+		if length := float64(p.length); at < length || p.phase == uplink {
+			d.drops, d.cut = p.phase, 0
+			if length > 0 {
+				d.cut = min(at/length, 1)
+			}
+			return
+		}
+		at -= float64(p.length)
+	}
+}
+
+// Reason is why an attempt brings no response.
+type Reason uint8
+
+const (
+	DroppedOut        Reason = iota + 1 // the client dropped (faults)
+	MessageLost                         // a message was lost on its link, or on that of its hub
+	BecameUnavailable                   // it became unavailable
+	BatteryDepleted                     // its battery became empty
+	Canceled                            // it was canceled
+	NoTime                              // Listener.Downloaded found no time to compute
+	BatteryLow                          // its battery is too low for new work
+)
+
+// String returns the reason in words.
+func (r Reason) String() string {
+	return [...]string{
+		"", "dropped", "message lost", "unavailable", "battery depleted", "out of time", "no time to work", "battery low",
+	}[r]
+}
+
+// Activity is the activity of a client.
+type Activity uint8
+
+const (
+	Idle Activity = iota
+	Downlink
+	Compute
+	Uplink
+	Unavailable
+	Depleted
+)
+
+// String returns the activity in a word.
+func (a Activity) String() string {
+	return [...]string{"idle", "downlink", "compute", "uplink", "unavailable", "depleted"}[a]
+}
+
+// activity returns the client's present activity.
+func (d *client) activity() Activity {
+	switch {
+	case d.phase == depleted:
+		return Depleted
+	case d.is(unavailable):
+		return Unavailable
+	default:
+		return d.phase.activity()
+	}
+}
+
+// activity returns the activity of a phase of work, and Idle for others.
+func (p phase) activity() Activity {
+	switch p {
+	case downlink:
+		return Downlink
+	case compute:
+		return Compute
+	case uplink:
+		return Uplink
+	default:
+		return Idle
+	}
+}
+
+// State is the present state of a client.
+type State struct {
+	Activity  Activity
+	Available bool // it can be started, unless it is at work
+	Failed    bool // its last attempt has failed, and it was not released
+	Paused    bool // its attempt continues when it is available again
+	Refuses   bool // its battery is too low for new work
+
+	DownlinkLost, UplinkLost bool // the transfer of the present attempt, or the last one, fails
+
+	// Of the present attempt, or the last one.
+	Number, Try               int         // for random draws
+	Downlink, Compute, Uplink engine.Time // lengths without interruption
+	FLOPs, BytesUp            float64
+}

@@ -1,0 +1,208 @@
+package clients
+
+import (
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// energy is what clients draw from their batteries, and the events that check them: each
+// battery is looked at no later than it is empty, than it is low enough to refuse work, and
+// than it ceases to be.
+type energy struct {
+	batteries  *devices.Batteries
+	radios     radios
+	population *population
+	hardware   *hardware
+	clock      *engine.Engine
+	refusing   bool // clients with a low battery take no new work
+	foretold   bool // powerChange knows the power of clients after the latency of their transfers: without radio states and flows the instant is known
+}
+
+func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardware, clock *engine.Engine) energy {
+	d := &s.Devices
+	e := energy{batteries: batteries, radios: newRadios(s, h), population: p, hardware: h, clock: clock,
+		refusing: d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse}
+	if e.foretold = !e.radios.stateful() && !h.shared; e.foretold {
+		batteries.SetNextPower(e.powerChange)
+	}
+	return e
+}
+
+// Batteries returns the batteries, to read.
+func (e *energy) Batteries() *devices.Batteries { return e.batteries }
+
+// Power returns the power of a client in watts during an activity. While it moves bytes,
+// the radio adds to the idle power.
+func (e *energy) Power(t int, a Activity) float64 {
+	switch a {
+	case Downlink:
+		return e.moving(e.population.message(t, downlink))
+	case Compute:
+		return e.computing(t)
+	case Uplink:
+		return e.moving(e.population.message(t, uplink))
+	case Depleted:
+		return 0
+	default:
+		return e.idle(t)
+	}
+}
+
+// idle returns what a client draws while it does nothing, in watts.
+func (e *energy) idle(t int) float64 { return e.hardware.fleet.IdlePower(t) }
+
+// computing returns what a client draws while it computes.
+func (e *energy) computing(t int) float64 {
+	return e.hardware.fleet.ComputePower(t, int(e.population.at(t).step))
+}
+
+// moving returns what a client draws while the bytes of a message move.
+func (e *energy) moving(m message) float64 {
+	return e.radios.moving(m, m.length-e.hardware.latency(m))
+}
+
+// powerChange returns when a client moves the first byte of its present transfer, and its
+// power from then on. Without a transfer both are 0.
+func (e *energy) powerChange(t int) (at engine.Time, watts float64) {
+	d := e.population.at(t)
+	if d.phase == compute || !d.working() {
+		return 0, 0
+	}
+	return d.began, e.radios.moving(e.population.message(t, d.phase), 0)
+}
+
+// draw sets the power that a client, which transfers nothing, draws from now on, the
+// tail of its radio aside.
+func (e *energy) draw(t int, watts float64) {
+	now := e.clock.Now()
+	if e.radios.stateful() {
+		e.batteries.SetPowerSequence(t, now, e.radios.tail(t, now, watts))
+	} else {
+		e.batteries.SetPower(t, now, watts)
+	}
+	e.scheduleCheck(t)
+}
+
+// transfer sets the power of a client for a transfer that begins or continues now, with the
+// rest of its latency.
+func (e *energy) transfer(m message, latency engine.Time) {
+	t, now := m.client, e.clock.Now()
+	switch {
+	case !e.foretold:
+		e.batteries.SetPowerSequence(t, now, e.radios.transfer(t, now, latency, e.moving(m)))
+	case latency == 0:
+		e.batteries.SetPower(t, now, e.radios.moving(m, 0))
+	default:
+		e.batteries.SetPower(t, now, e.radios.connected(t))
+	}
+	e.scheduleCheck(t)
+}
+
+// pay lets a client pay for the bytes that it has moved in a stretch of a transfer,
+// at its end.
+func (e *energy) pay(t int, down, up float64) {
+	if joules := e.radios.energy(t, down, up); joules > 0 {
+		e.batteries.Spend(t, e.clock.Now(), joules)
+	}
+}
+
+// exchange charges a client for a short message and its response beside its attempts.
+func (e *energy) exchange(t int, bytesDown, bytesUp float64) {
+	h := e.hardware
+	radio := h.links.Radio(t)
+	joules := float64(radio.Active(h.links.DownlinkMbps(t), 0)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
+		float64(radio.Active(0, h.links.UplinkMbps(t))*h.ExpectedUplink(t, bytesUp).Seconds())
+	e.batteries.Spend(t, e.clock.Now(), joules)
+	e.scheduleCheck(t)
+}
+
+// attempt returns the energy in joules of an attempt without interruption that begins with
+// the radio asleep, and how much the rounding of times to nanoseconds may hide.
+func (e *energy) attempt(down, up message, work engine.Time) (joules, rounding float64) {
+	t := down.client
+	before, behind := e.hardware.latency(down), e.hardware.latency(up)
+	connected, receiving, working, sending := e.radios.connected(t), e.moving(down), e.computing(t), e.moving(up)
+	joules = float64(connected*(before+behind).Seconds()) + float64(receiving*(down.length-before).Seconds()) +
+		float64(working*work.Seconds()) + float64(sending*(up.length-behind).Seconds()) +
+		e.radios.between(t, work) + e.radios.energy(t, down.bytes, up.bytes)
+	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
+	return joules, float64(4e-9 * (receiving + working + sending))
+}
+
+// scheduleCheck schedules a check of the battery of a client, whose load has changed. A
+// check that is pending and too early is renewed when it comes, so that most changes of
+// power schedule nothing.
+func (e *energy) scheduleCheck(t int) {
+	if at, ok := e.nextCheck(t); ok {
+		if pending, ok := e.clock.Timer(t); !ok || at < pending {
+			e.clock.SetTimer(at, EventBatteryCheck, t)
+		}
+	}
+}
+
+// nextCheck returns when the battery of a client must be checked: no later than it is
+// empty, or than the client begins or ceases to refuse work.
+func (e *energy) nextCheck(t int) (at engine.Time, ok bool) {
+	at, ok = e.batteries.EmptyAt(t)
+	if e.refusing {
+		if low, changes := e.batteries.LowChangeAt(t); changes {
+			return low, true
+		}
+	}
+	return at, ok
+}
+
+// empty reports whether the battery of a client that is not depleted is empty now. If not,
+// it schedules the next check.
+func (e *energy) empty(t int) bool {
+	if at, ok := e.batteries.EmptyAt(t); ok && at <= e.clock.Now() {
+		return true
+	}
+	if at, ok := e.nextCheck(t); ok {
+		e.clock.SetTimer(at, EventBatteryCheck, t)
+	}
+	return false
+}
+
+// deplete marks a client, whose battery is empty, as depleted, and schedules when it has
+// enough charge again.
+func (e *energy) deplete(t int) {
+	e.batteries.Deplete(t, e.clock.Now())
+	e.scheduleRecharge(t)
+}
+
+// scheduleRecharge schedules when a depleted client has enough charge, if it ever has.
+func (e *energy) scheduleRecharge(t int) {
+	if at, charged := e.batteries.RestoreAt(t); charged {
+		e.clock.Schedule(at, EventRecharged, t)
+	}
+}
+
+// restore brings a depleted client up if its battery is full enough now, with a radio that
+// sleeps. Otherwise its charger has been unplugged meanwhile, and the client waits on.
+func (e *energy) restore(t int) bool {
+	now := e.clock.Now()
+	e.batteries.Account(t, now)
+	if at, _ := e.batteries.RestoreAt(t); at > now {
+		e.scheduleRecharge(t)
+		return false
+	}
+	e.batteries.Restore(t, now)
+	e.radios.sleep(t)
+	return true
+}
+
+// low reports whether the battery of a client is too low for new work.
+func (e *energy) low(t int) bool { return e.refusing && e.batteries.Low(t, e.clock.Now()) }
+
+// step returns the frequency step of a client's processor for work that begins now.
+func (e *energy) step(t int) int {
+	fleet, now := e.hardware.fleet, e.clock.Now()
+	if step, ok := fleet.FixedStep(t); ok {
+		return step
+	}
+	if e.batteries.Depleted(t) {
+		return 0 // it begins nothing
+	}
+	return fleet.Step(t, e.batteries.Level(t, now), e.batteries.Low(t, now))
+}

@@ -1,0 +1,177 @@
+package clients
+
+import (
+	"fedsim/devices"
+	"fedsim/devices/fleets"
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// hardware is the processors and links of a run, and the cost model. It knows how long work
+// and messages usually take, and nothing of what happens.
+type hardware struct {
+	fleet      *devices.Processors
+	classes    *fleets.Fleet // nil: there are no classes
+	links      links         // of the clients; with hubs those between hub and client
+	cost       cost
+	behind     hubLinks // its links are nil without hubs
+	noMessages bool
+	shared     bool // transfers share links or have rates that change
+}
+
+// hubLinks are the links between the server and its hubs.
+type hubLinks struct {
+	links  links
+	size   int // the number of clients of a hub
+	rounds int // how often a hub asks its clients before it reports
+}
+
+// of returns the hub of a client.
+func (h *hubLinks) of(t int) int { return t / h.size }
+
+// newHardware makes processors, links and batteries.
+func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
+	n := s.Clients
+	if s.Fleet != nil {
+		machines, mix := s.Fleet.Assemble(n, s.Rows, s.Seed)
+		h.fleet, h.links = devices.NewMixedProcessors(s.Devices, machines), links{network.NewMixedLinks(s.Network, mix, s.Seed)}
+		batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
+	} else {
+		h.fleet, h.links = devices.NewProcessors(s.Devices, n, s.Seed), links{network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)}
+		if s.Charging != nil {
+			batteries = devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
+		} else {
+			batteries = devices.NewBatteries(s.Devices, n, s.Seed)
+		}
+	}
+	h.links.AddRoundTrips(s.RoundTrips)
+	h.powerRadios()
+	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.flows(), newCost(s, h.fleet, h.links)
+	h.behind.rounds = max(1, s.HubRounds)
+	if size := s.Network.HubSize; size > 0 {
+		h.behind.links, h.behind.size = links{network.NewLinks(s.Network, s.Network.Hubs(n), s.Seed)}, size
+	}
+	return h, batteries
+}
+
+// powerRadios gives radios the active power that the devices know, if they do: from a power
+// profile, which is that of all devices.
+func (h *hardware) powerRadios() {
+	device, active := h.fleet.Profile(0), 0.0
+	switch h.links.Profile(0).Radio {
+	case network.WiFi:
+		active = device.WiFiW
+	case network.Cellular:
+		active = device.CellularW
+	}
+	if active > 0 {
+		h.links.SetActivePower(active)
+	}
+}
+
+// Fleet returns the processors, to read.
+func (h *hardware) Fleet() *devices.Processors { return h.fleet }
+
+// Links returns the links, to read. With hubs they are those between hub and client.
+func (h *hardware) Links() *network.Links { return h.links.Links }
+
+// Class returns the name of a client's class in the fleet; empty without a fleet.
+func (h *hardware) Class(t int) string {
+	if h.classes == nil {
+		return ""
+	}
+	return h.classes.Classes[h.fleet.Class(t)].Name
+}
+
+// MessageBytes returns the size of a message of so many numbers; 0 without messages.
+func (h *hardware) MessageBytes(values int) float64 {
+	if h.noMessages {
+		return 0
+	}
+	return h.links.Bytes(values)
+}
+
+// Sharing reports whether transfers share links or have rates that change: then nobody
+// knows when one ends before it does.
+func (h *hardware) Sharing() bool { return h.shared }
+
+// latency returns how much of a transfer passes before its first byte moves. At least a
+// nanosecond is left for the bytes.
+func (h *hardware) latency(m message) engine.Time {
+	share := h.cost.latency(m.client, m.phase, m.bytes)
+	return max(0, min(engine.Time(share*float64(m.length)), m.length-1))
+}
+
+// movedBetween returns how many bytes of a message move between two shares of its transfer.
+// Of a flow they are shares of the bytes.
+func (h *hardware) movedBetween(m message, from, to float64) float64 {
+	if from == 0 && to >= 1 {
+		return m.bytes
+	}
+	latency := 0.0
+	if !h.shared {
+		latency = h.cost.latency(m.client, m.phase, m.bytes)
+	}
+	return moved(m.bytes, to, latency) - moved(m.bytes, from, latency)
+}
+
+// SetComputeTime sets the length of every computation in seconds, under the cost model
+// Authors.
+func (h *hardware) SetComputeTime(seconds float64) {
+	h.cost.(*authors).length = engine.FromSeconds(seconds)
+}
+
+// UsualCompute returns how long work takes a client at its usual speed: that of its frequency
+// step, or of the fastest one where the step depends on the battery, without traces.
+func (h *hardware) UsualCompute(t int, flops float64) engine.Time {
+	seconds := flops / h.fleet.Rate(t)
+	if step, fixed := h.fleet.FixedStep(t); fixed {
+		seconds *= h.fleet.Slowdown(t, step)
+	}
+	return engine.FromSeconds(seconds)
+}
+
+// ExpectedDownlink returns how long a downlink to a client takes without jitter.
+func (h *hardware) ExpectedDownlink(t int, bytes float64) engine.Time {
+	return h.cost.expected(t, downlink, bytes)
+}
+
+// ExpectedUplink returns how long an uplink from a client takes without jitter.
+func (h *hardware) ExpectedUplink(t int, bytes float64) engine.Time {
+	return h.cost.expected(t, uplink, bytes)
+}
+
+// ExpectedResponse returns how long a response of a client usually takes, without
+// jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it.
+func (h *hardware) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) engine.Time {
+	if h.noMessages {
+		return h.fleet.ComputeTime(t, flops)
+	}
+	length := h.links.ExpectedDownlink(t, bytesDown).Add(h.fleet.ComputeTime(t, flops)).Add(h.ExpectedUplink(t, bytesUp))
+	return length.Times(h.behind.rounds).Add(h.toHub(t, downlink, bytesDown)).Add(h.toHub(t, uplink, bytesUp))
+}
+
+// toHub returns how long a message between the server and the hub of a client usually takes;
+// 0 without hubs.
+func (h *hardware) toHub(t int, p phase, bytes float64) engine.Time {
+	if h.behind.size == 0 {
+		return 0
+	}
+	return h.behind.links.expected(h.behind.of(t), p, bytes)
+}
+
+// UsualTransfers returns how long a message to a client and its response take together at
+// the usual rates, each alone on its links, without jitter, traces and losses, hubs included.
+func (h *hardware) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time {
+	return h.UsualDownlink(t, bytesDown).Add(h.UsualUplink(t, bytesUp))
+}
+
+// UsualDownlink is UsualTransfers of the message alone.
+func (h *hardware) UsualDownlink(t int, bytes float64) engine.Time {
+	return h.ExpectedDownlink(t, bytes).Add(h.toHub(t, downlink, bytes))
+}
+
+// UsualUplink is UsualTransfers of the response alone.
+func (h *hardware) UsualUplink(t int, bytes float64) engine.Time {
+	return h.ExpectedUplink(t, bytes).Add(h.toHub(t, uplink, bytes))
+}

@@ -1,0 +1,113 @@
+package clients
+
+import (
+	"math"
+
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// message is the downlink or the uplink of an attempt.
+type message struct {
+	client int
+	phase  phase // downlink or uplink
+	bytes  float64
+	length engine.Time // of the transfer, without interruption
+}
+
+// moved returns how many bytes have arrived after a share of a transfer whose latency is a
+// share of it too. Latency comes before the bytes, and bytes are whole.
+func moved(bytes, share, latency float64) float64 {
+	switch {
+	case share >= 1:
+		return bytes
+	case share <= latency:
+		return 0
+	default:
+		return math.Floor(float64(bytes*(share-latency)) / (1 - latency))
+	}
+}
+
+// messageSizes are the sizes of the messages that clients download. They are one number
+// until they differ.
+type messageSizes struct {
+	clients   int
+	same      float64   // the size of the messages that are prepared from now on; -1: none was set
+	each      []float64 // by client; nil: they have not differed yet
+	addressed bool      // set, not setAll, determines the next messages
+}
+
+func (s *messageSizes) setAll(bytes float64) {
+	s.addressed = false
+	if bytes == s.same {
+		return
+	}
+	if s.same >= 0 && s.each == nil { // attempts may be under way with the size before
+		s.differ()
+	}
+	s.same = bytes
+}
+
+func (s *messageSizes) set(t int, bytes float64) {
+	if s.each == nil {
+		s.differ()
+	}
+	s.addressed, s.each[t] = true, bytes
+}
+
+// differ lets sizes differ by client.
+func (s *messageSizes) differ() {
+	s.each = make([]float64, s.clients)
+	for t := range s.each {
+		s.each[t] = s.same
+	}
+}
+
+// prepare gives the next message to a client its size.
+func (s *messageSizes) prepare(t int) {
+	if s.each != nil && !s.addressed {
+		s.each[t] = s.same
+	}
+}
+
+// of returns the size of the message to a client.
+func (s *messageSizes) of(t int) float64 {
+	if s.each == nil {
+		return s.same
+	}
+	return s.each[t]
+}
+
+// links are links of clients or of hubs, with the direction of a transfer as an argument.
+type links struct{ *network.Links }
+
+func (l links) mbps(t int, p phase) float64 {
+	if p == downlink {
+		return l.DownlinkMbps(t)
+	}
+	return l.UplinkMbps(t)
+}
+
+// send draws the transfer of a message.
+func (l links) send(t int, p phase, number, try int, bytes float64) network.Transfer {
+	if p == downlink {
+		return l.Downlink(t, number, try, bytes)
+	}
+	return l.Uplink(t, number, try, bytes)
+}
+
+// expected returns how long a transfer takes without jitter.
+func (l links) expected(t int, p phase, bytes float64) engine.Time {
+	if p == downlink {
+		return l.ExpectedDownlink(t, bytes)
+	}
+	return l.ExpectedUplink(t, bytes)
+}
+
+// latency returns the share of a transfer that passes before its first byte moves.
+func (l links) latency(t int, p phase, bytes float64) float64 {
+	if p == downlink {
+		return l.DownlinkLatencyShare(t, bytes)
+	}
+	return l.UplinkLatencyShare(t, bytes)
+}

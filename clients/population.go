@@ -1,0 +1,162 @@
+package clients
+
+import "fedsim/engine"
+
+// population holds the state of all clients. All others reach the state of a client
+// through at, so that a population may come to hold it only for clients that are asked.
+type population struct {
+	each  []client
+	sizes messageSizes
+	due   []engine.Time // by client, when the response to its attempt is expected; nil unless Setup.Due
+	done  []float64     // by client, the share of its phase that was over when it last began to work on it; nil: always 0, since clients are always available
+}
+
+func newPopulation(s *Setup) population {
+	n := s.Clients
+	p := population{each: make([]client, n), sizes: messageSizes{same: -1, clients: n}}
+	if s.Due {
+		p.due = make([]engine.Time, n)
+	}
+	if s.Availability != nil {
+		p.done = make([]float64, n)
+	}
+	return p
+}
+
+// at returns the state of a client.
+func (p *population) at(t int) *client { return &p.each[t] }
+
+// Len returns how many clients there are.
+func (p *population) Len() int { return len(p.each) }
+
+// over returns the share of a client's phase that was over when the client began or
+// continued it.
+func (p *population) over(t int) float64 {
+	if p.done == nil {
+		return 0
+	}
+	return p.done[t]
+}
+
+// setOver sets what over returns.
+func (p *population) setOver(t int, share float64) {
+	if p.done != nil {
+		p.done[t] = share
+	}
+}
+
+// message returns the downlink or the uplink of the present attempt of a client.
+func (p *population) message(t int, of phase) message {
+	d := p.at(t)
+	if of == downlink {
+		return message{client: t, phase: downlink, bytes: p.sizes.of(t), length: d.down}
+	}
+	return message{client: t, phase: uplink, bytes: d.bytesUp, length: d.up}
+}
+
+// work returns the computation of the present attempt of a client.
+func (p *population) work(t int) work {
+	d := p.at(t)
+	return work{client: t, flops: d.flops, step: int(d.step)}
+}
+
+// State returns the present state of a client.
+func (p *population) State(t int) State {
+	d := p.at(t)
+	return State{
+		Activity: d.activity(), Available: d.available(),
+		Failed: d.phase == failed, Paused: d.is(paused), Refuses: d.is(refuses),
+		DownlinkLost: d.is(downlinkLost), UplinkLost: d.is(uplinkLost),
+		Number: int(d.number), Try: int(d.try),
+		Downlink: d.down, Compute: d.compute, Uplink: d.up, FLOPs: d.flops, BytesUp: d.bytesUp,
+	}
+}
+
+// Available reports whether a client can be started, unless it is at work.
+func (p *population) Available(t int) bool { return p.at(t).available() }
+
+// Idle reports whether a client is available and not at work. One whose attempt has
+// failed is not idle before Release.
+func (p *population) Idle(t int) bool {
+	d := p.at(t)
+	return d.available() && d.phase == idle
+}
+
+// Failed reports whether the last attempt of a client has failed, and the client was
+// not released.
+func (p *population) Failed(t int) bool { return p.at(t).phase == failed }
+
+// AtWork reports whether a client is at an attempt: it works, is paused, or was held.
+func (p *population) AtWork(t int) bool {
+	d := p.at(t)
+	return d.working() || d.is(paused|onHold)
+}
+
+// Paused reports whether the attempt of a client continues when it is available again.
+func (p *population) Paused(t int) bool { return p.at(t).is(paused) }
+
+// WhyUnavailable returns why a client is not available.
+func (p *population) WhyUnavailable(t int) Reason {
+	switch d := p.at(t); {
+	case d.phase == depleted:
+		return BatteryDepleted
+	case d.is(unavailable):
+		return BecameUnavailable
+	default:
+		return BatteryLow
+	}
+}
+
+// Number returns the number of a client's last attempt.
+func (p *population) Number(t int) int { return int(p.at(t).number) }
+
+// Try returns which try a client's last attempt was, from 0 on.
+func (p *population) Try(t int) int { return int(p.at(t).try) }
+
+// SetNumber sets the number of the last attempt of a client that was never started.
+func (p *population) SetNumber(t, number int) { p.at(t).number = int32(number) }
+
+// Due returns when the response to the last attempt is expected, or was. Setup.Due
+// must be set.
+func (p *population) Due(t int) engine.Time { return p.due[t] }
+
+// SetWork sets the work of an attempt, and the size of its response, until the client
+// begins to compute. PrepareUplink must follow. It may be called for several clients at
+// once.
+func (p *population) SetWork(t int, flops, bytesUp float64) {
+	d := p.at(t)
+	d.flops, d.bytesUp = flops, bytesUp
+}
+
+// Work returns what SetWork has set.
+func (p *population) Work(t int) (flops, bytesUp float64) {
+	d := p.at(t)
+	return d.flops, d.bytesUp
+}
+
+// DropsAnywhere reports whether the prepared attempt drops at a share of all its work,
+// so that its phase depends on SetWork.
+func (p *population) DropsAnywhere(t int) bool { return p.at(t).drops == anywhere }
+
+// DropsAtOnce reports whether the prepared attempt drops before it begins.
+func (p *population) DropsAtOnce(t int) bool { return p.at(t).drops == failed }
+
+// Hold lets a client wait with its message until Proceed. It is for
+// Listener.Downloaded, which then calls Stop. Nothing may happen before Proceed or
+// Cancel.
+func (p *population) Hold(t int) { p.at(t).set(onHold, true) }
+
+// Release lets a client whose attempt has failed be idle again.
+func (p *population) Release(t int) {
+	if d := p.at(t); d.phase == failed {
+		d.phase = idle
+	}
+}
+
+// SetBytesDown sets the size of the messages of the attempts that are prepared from
+// now on.
+func (p *population) SetBytesDown(bytes float64) { p.sizes.setAll(bytes) }
+
+// SetBytesDownOf sets the size of the message of the attempt of a client that is prepared
+// next. Sizes are those of the clients from then on, until SetBytesDown.
+func (p *population) SetBytesDownOf(t int, bytes float64) { p.sizes.set(t, bytes) }

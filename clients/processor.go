@@ -1,0 +1,148 @@
+package clients
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// processors knows how long clients compute: by the cost model, the frequency step, and a
+// speed that may change while a client computes.
+type processors struct {
+	population *population
+	hardware   *hardware
+	clock      *engine.Engine
+	speed      devices.Speed // nil: always the usual one
+	leastFLOPs float64       // a computation takes at least the time of so many FLOPs
+	slower     []float64     // by client, how many times slower than usual it is; nil: none is
+	giveUp     func() bool   // asked in loops over a speed that may not end; nil: never
+}
+
+// work is a computation of a client.
+type work struct {
+	client int
+	flops  float64
+	step   int // the frequency step of the processor
+}
+
+func newProcessors(s *Setup, p *population, h *hardware, clock *engine.Engine) processors {
+	return processors{population: p, hardware: h, clock: clock, speed: s.Speed, leastFLOPs: s.LeastFLOPs, giveUp: s.GiveUp}
+}
+
+// SetSlower makes the processor of a client so many times slower than usual from its next
+// attempt on.
+func (p *processors) SetSlower(t int, times float64) {
+	if p.slower == nil {
+		if times == 1 {
+			return
+		}
+		p.slower = slices.Repeat([]float64{1}, p.population.Len())
+	}
+	p.slower[t] = times
+}
+
+// PresentCompute returns how long work takes a client at the speed that it has now.
+func (p *processors) PresentCompute(t int, flops float64) engine.Time {
+	return engine.FromSeconds(flops / p.hardware.fleet.Rate(t) * p.slowdown(t))
+}
+
+// slowdown returns how many times as long a client computes now as at its fastest step and
+// its usual speed.
+func (p *processors) slowdown(t int) float64 {
+	factor, _ := p.factor(t, p.clock.Now())
+	return p.hardware.fleet.Slowdown(t, int(p.population.at(t).step)) / factor
+}
+
+// computeTime returns how long a client takes for its work when it begins now and nothing
+// interrupts it.
+func (p *processors) computeTime(t int) engine.Time {
+	return p.computeLength(p.population.work(t), p.clock.Now(), 1)
+}
+
+// factor returns the speed of a client at an instant as a multiple of its usual one, and
+// until when it holds.
+func (p *processors) factor(t int, at engine.Time) (factor float64, until engine.Time) {
+	if p.speed == nil {
+		return 1, engine.Never
+	}
+	return p.speed.Speed(t, at)
+}
+
+// computeLength returns how long a client takes for a share of some work that begins at an
+// instant when nothing interrupts it.
+func (p *processors) computeLength(w work, at engine.Time, share float64) engine.Time {
+	factor, until := p.factor(w.client, at)
+	length := p.whole(w, factor)
+	if share != 1 {
+		length = engine.Time(math.Round(share * float64(length)))
+	}
+	if at.Add(length) <= until {
+		return length
+	}
+	return p.computeEnd(w, at, share) - at
+}
+
+// whole returns how long all of some work takes at one speed.
+func (p *processors) whole(w work, factor float64) engine.Time {
+	flops := w.flops
+	if p.slower != nil {
+		flops *= p.slower[w.client]
+	}
+	fastest := p.hardware.cost.compute(w.client, max(flops, p.leastFLOPs))
+	slower := p.hardware.fleet.Slowdown(w.client, w.step) / factor
+	if slower == 1 || fastest == 0 || fastest == engine.Never {
+		return fastest
+	}
+	return engine.FromSeconds(math.Ceil(float64(fastest)*slower) / 1e9)
+}
+
+// computeEnd returns when a share of some work that begins at an instant is done, while the speed
+// changes.
+func (p *processors) computeEnd(w work, at engine.Time, share float64) engine.Time {
+	left := share * float64(p.whole(w, 1)) // at the usual speed, ns
+	rounded := math.Round
+	if share == 1 {
+		rounded = math.Ceil
+	}
+	for steps := 1; ; steps++ {
+		factor, until := p.factor(w.client, at)
+		if left <= 0 {
+			return at
+		}
+		if p.interrupted(steps) {
+			return engine.Never
+		}
+		if span := rounded(left / factor); span <= float64(until-at) && span < 1<<63 {
+			return at.Add(engine.Time(span))
+		}
+		if until == engine.Never {
+			return engine.Never
+		}
+		left -= float64(float64(until-at) * factor)
+		at = until
+	}
+}
+
+// computedShare returns which share of some work a client does between two instants.
+func (p *processors) computedShare(w work, from, to engine.Time) float64 {
+	if factor, until := p.factor(w.client, from); to <= until {
+		return float64(to-from) / float64(p.whole(w, factor))
+	}
+	done := 0.0
+	for at, steps := from, 1; at < to && !p.interrupted(steps); steps++ {
+		factor, until := p.factor(w.client, at)
+		until = min(until, to)
+		done += float64(float64(until-at) * factor)
+		at = until
+	}
+	return done / float64(p.whole(w, 1))
+}
+
+// interrupted reports whether a loop over virtual time that has taken so many steps is
+// to be ended.
+func (p *processors) interrupted(steps int) bool {
+	const between = 1 << 20
+	return steps%between == 0 && p.giveUp != nil && p.giveUp()
+}
