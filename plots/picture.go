@@ -179,8 +179,7 @@ func (f *Picture) WritePNG(w io.Writer) error { return f.writePNG(w, dpi) }
 func (f *Picture) writePNG(w io.Writer, resolution int) error {
 	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(resolution))
 	f.draw(c)
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	return e.Encode(w, c.Image())
+	return png.Encode(w, c.Image())
 }
 
 // WriteSVG writes the figure as SVG. It names the font without embedding it; Arial, the
