@@ -210,15 +210,21 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 // Extensions are those of the files of a figure.
 var Extensions = []string{".png", ".svg"}
 
+// Writer returns the function that writes the figure in the format of an extension.
+func (f *Picture) Writer(extension string) func(io.Writer) error {
+	if extension == Extensions[0] {
+		return f.WritePNG
+	}
+	return f.WriteSVG
+}
+
 // save writes file.png and file.svg to dir.
-func (f *Picture) save(dir, file string) ([]string, error) {
-	var names []string
-	for i, write := range []func(io.Writer) error{f.WritePNG, f.WriteSVG} {
-		name := file + Extensions[i]
-		if err := atomicfile.WriteIn(dir, name, write); err != nil {
+func (f *Picture) save(dir, file string) (names []string, err error) {
+	for _, extension := range Extensions {
+		if err := atomicfile.WriteIn(dir, file+extension, f.Writer(extension)); err != nil {
 			return names, err
 		}
-		names = append(names, name)
+		names = append(names, file+extension)
 	}
 	return names, nil
 }

@@ -1,6 +1,7 @@
 package fleets
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -99,17 +100,7 @@ func scores(rows []int32, seed uint64) []float64 {
 		sorted[t] = row{n, int32(t), s.Uint64()}
 	}
 	slices.SortFunc(sorted, func(a, b row) int {
-		switch {
-		case a.n != b.n:
-			return int(a.n) - int(b.n)
-		case a.chance != b.chance:
-			if a.chance < b.chance {
-				return -1
-			}
-			return 1
-		default:
-			return int(a.device) - int(b.device)
-		}
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.chance, b.chance), cmp.Compare(a.device, b.device))
 	})
 	out := make([]float64, len(rows))
 	for i, r := range sorted {

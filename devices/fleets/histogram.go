@@ -10,20 +10,9 @@ import (
 
 // Histogram is the distribution of a quantity over the devices of a fleet.
 type Histogram struct {
-	Quantity string      // with its unit
-	Edges    []float64   // of the bins, ascending; bin i is [Edges[i], Edges[i+1])
-	Classes  [][]float64 // by class and bin: share of all devices
-}
-
-// All returns the share of all devices in each bin.
-func (h *Histogram) All() []float64 {
-	all := make([]float64, len(h.Edges)-1)
-	for _, shares := range h.Classes {
-		for i, share := range shares {
-			all[i] += share
-		}
-	}
-	return all
+	Quantity string    // with its unit
+	Edges    []float64 // of the bins, ascending; bin i is [Edges[i], Edges[i+1])
+	Shares   []float64 // by bin: share of all devices
 }
 
 // measured is a quantity of all devices.
@@ -46,9 +35,9 @@ func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 // Histograms returns the histograms of the speed and both rates of n devices of a valid
 // fleet. n must be at least 1.
 func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
-	quantities, class := f.measure(n, seed)
+	quantities, _ := f.measure(n, seed)
 	for _, q := range quantities {
-		h := Histogram{Quantity: q.quantity, Classes: make([][]float64, len(f.Classes))}
+		h := Histogram{Quantity: q.quantity}
 		low, high := math.Inf(1), 0.0
 		for t := range n {
 			low, high = min(low, q.of(t)), max(high, q.of(t))
@@ -58,18 +47,12 @@ func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
 		for i := range bins + 1 {
 			h.Edges = append(h.Edges, edge(first+i))
 		}
-		counts := make([][]int, len(f.Classes))
-		for k := range counts {
-			counts[k] = make([]int, bins)
-		}
+		counts := make([]int, bins)
 		for t := range n {
-			counts[class[t]][bin(q.of(t))-first]++
+			counts[bin(q.of(t))-first]++
 		}
-		for k := range counts {
-			h.Classes[k] = make([]float64, bins)
-			for i, c := range counts[k] {
-				h.Classes[k][i] = float64(c) / float64(n)
-			}
+		for _, c := range counts {
+			h.Shares = append(h.Shares, float64(c)/float64(n))
 		}
 		all = append(all, h)
 	}

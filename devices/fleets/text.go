@@ -2,17 +2,17 @@ package fleets
 
 import (
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"fedsim/internal/columns"
 )
 
-// WriteText describes n devices of a valid fleet: a table of the classes, and
-// histograms. n must be at least 1.
-func (f *Fleet) WriteText(w io.Writer, n int, seed uint64) error {
+// Text describes n devices of a valid fleet: a table of the classes, and histograms. n must be at
+// least 1.
+func (f *Fleet) Text(n int, seed uint64) string {
 	var b strings.Builder
 	if f.Description != "" {
 		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(f.Description, columns.Width, 0))
@@ -22,8 +22,7 @@ func (f *Fleet) WriteText(w io.Writer, n int, seed uint64) error {
 	for _, h := range f.Histograms(n, seed) {
 		h.write(&b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
@@ -56,15 +55,12 @@ func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
 	table.Write(b, columns.Width)
 }
 
-// write writes the bars of all devices.
+// write writes a bar for each bin.
 func (h *Histogram) write(b *strings.Builder) {
 	const widest = 48
-	all, most := h.All(), 0.0
-	for _, share := range all {
-		most = max(most, share)
-	}
+	most := slices.Max(h.Shares)
 	fmt.Fprintf(b, "\n%s\n", h.Quantity)
-	for i, share := range all {
+	for i, share := range h.Shares {
 		bar := strings.Repeat("#", int(math.Ceil(widest*share/most)))
 		line := fmt.Sprintf("  %8.4g to %-8.4g %5.1f %%  %s", h.Edges[i], h.Edges[i+1], 100*share, bar)
 		fmt.Fprintln(b, strings.TrimRight(line, " "))

@@ -2,7 +2,6 @@ package traces
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -154,8 +153,8 @@ func (u *summary) stats(k Kind) KindStats {
 	return s
 }
 
-// WriteText writes the statistics as a text.
-func (s *Stats) WriteText(w io.Writer) error {
+// Text returns the statistics as a text.
+func (s *Stats) Text() string {
 	var b strings.Builder
 	var names, texts []string
 	row := func(name, format string, arguments ...any) {
@@ -185,8 +184,7 @@ func (s *Stats) WriteText(w io.Writer) error {
 	for _, k := range s.Kinds {
 		k.histogram(&b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // histogram writes the mean of each hour of the day, with a bar.

@@ -70,8 +70,10 @@ to accuracy.`,
 	root.Flags().Bool("version", false, "print the versions of fedsim and Go, and the platform")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns.Width)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, args, err) })
-	root.AddCommand(newRun(append([]string{root.Name()}, args...)), newEngine(append([]string{root.Name()}, args...)), newPlan(append([]string{root.Name()}, args...)), newWork(), newMerge(), newTune(), newTheory(append([]string{root.Name()}, args...)), newPlot(), newCompare(), newExplain(), newReport(), newStatus(), newServe(), newSubmit(), newResults(), newInit(), newScenarios(), newData(), newTrace(), newFleet(), newAlgorithms(), newLearner(), newCompletion(), newMan(), newVersion())
-	asGroup(root)
+	line := append([]string{root.Name()}, args...)
+	asGroup(root, newRun(line), newEngine(line), newPlan(line), newWork(), newMerge(), newTune(), newTheory(line), newPlot(),
+		newCompare(), newExplain(), newReport(), newStatus(), newServe(), newSubmit(), newResults(), newInit(), newScenarios(),
+		newData(), newTrace(), newFleet(), newAlgorithms(), newLearner(), newCompletion(), newMan(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	completeNothingAfter(root)

@@ -21,15 +21,12 @@ import (
 )
 
 func newData() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "data",
 		Short: "Describe, generate and export federated data sets",
 		Example: `  fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv`,
-	}
-	cmd.AddCommand(newDataDescribe(), newDataGenerate(), newDataExport())
-	asGroup(cmd)
-	return cmd
+	}, newDataDescribe(), newDataGenerate(), newDataExport())
 }
 
 func newDataDescribe() *cobra.Command {

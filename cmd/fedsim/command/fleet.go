@@ -9,13 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/devices/fleets"
-	"fedsim/internal/atomicfile"
 	"fedsim/internal/columns"
 	"fedsim/plots"
 )
 
 func newFleet() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "fleet",
 		Short: "List and describe fleets of heterogeneous devices",
 		Long: `List and describe fleets. A fleet consists of classes of devices; each class has a
@@ -25,10 +24,7 @@ describes the file format.`,
   fedsim fleet describe phones-2017
   fedsim fleet show phones-2017 > mine.toml
   fedsim fleet describe mine.toml --devices 100 --figure mine.png`,
-	}
-	cmd.AddCommand(newFleetList(), newFleetShow(), newFleetDescribe())
-	asGroup(cmd)
-	return cmd
+	}, newFleetList(), newFleetShow(), newFleetDescribe())
 }
 
 func newFleetList() *cobra.Command {
@@ -87,43 +83,28 @@ with the same seed, unless the fleet correlates their speed with their data.`,
 			if devices < 1 || devices > maxDescribed {
 				return usagef("--devices=%d: must be in [1, %d]", devices, maxDescribed)
 			}
-			write, err := pictureWriter(figure)
-			if err != nil {
+			if _, err := pictureFiles("figure", figure); err != nil {
 				return err
 			}
 			f, err := fleets.Open(args[0])
 			if err != nil {
 				return err
 			}
-			if err := f.WriteText(cmd.OutOrStdout(), devices, seed); err != nil || figure == "" {
+			if _, err := io.WriteString(cmd.OutOrStdout(), f.Text(devices, seed)); err != nil || figure == "" {
 				return err
 			}
 			picture, err := plots.DrawChart(fleetChart(args[0], f, devices, seed))
 			if err != nil {
 				return err
 			}
-			return atomicfile.Write(figure, func(w io.Writer) error { return write(picture, w) })
+			_, err = savePicture(picture, "figure", figure)
+			return err
 		},
 	}
 	cmd.Flags().IntVar(&devices, "devices", devices, "number of devices")
 	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run")
-	cmd.Flags().StringVar(&figure, "figure", "", "file for a figure of the distributions by class, .png or .svg (default none)")
+	cmd.Flags().StringVar(&figure, "figure", "", "draw the distributions by class: a file ending in .png or .svg, or both formats without extension")
 	return cmd
-}
-
-// pictureWriter returns the function that writes a picture in the format of a file name.
-func pictureWriter(name string) (func(*plots.Picture, io.Writer) error, error) {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case "":
-		if name == "" {
-			return nil, nil
-		}
-	case ".png":
-		return (*plots.Picture).WritePNG, nil
-	case ".svg":
-		return (*plots.Picture).WriteSVG, nil
-	}
-	return nil, usagef("--figure=%s: must end in .png or .svg", name)
 }
 
 // fleetChart returns the distributions of the devices of a fleet: for each class, the

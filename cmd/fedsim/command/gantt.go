@@ -2,10 +2,10 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fedsim/clients"
 	"fedsim/engine"
@@ -15,28 +15,17 @@ import (
 	"fedsim/plots"
 )
 
-// pictureFormats are the file formats of a figure, by extension.
-var pictureFormats = []struct {
-	extension string
-	write     func(*plots.Picture, io.Writer) error
-}{{".png", (*plots.Picture).WritePNG}, {".svg", (*plots.Picture).WriteSVG}}
-
-// pictureFiles returns the files for a flag, indexed as pictureFormats: one file, or one
-// for each format if the name has no extension.
+// pictureFiles returns the files for a flag: one file, or one for each format if the name has no
+// extension.
 func pictureFiles(flag, name string) (paths []string, err error) {
-	paths = make([]string, len(pictureFormats))
-	extension := filepath.Ext(name)
-	for i, f := range pictureFormats {
-		switch extension {
-		case f.extension:
-			paths[i] = name
-			return paths, nil
-		case "":
-			paths[i] = name + f.extension
-		}
-	}
-	if extension != "" {
+	switch extension := filepath.Ext(name); {
+	case slices.Contains(plots.Extensions, strings.ToLower(extension)):
+		return []string{name}, nil
+	case extension != "":
 		return nil, usagef("--%s=%s: must end in .png or .svg, or have no extension for both", flag, name)
+	}
+	for _, extension := range plots.Extensions {
+		paths = append(paths, name+extension)
 	}
 	return paths, nil
 }
@@ -44,19 +33,13 @@ func pictureFiles(flag, name string) (paths []string, err error) {
 // savePicture writes a figure to the files for a flag and returns their names.
 func savePicture(picture *plots.Picture, flag, name string) (saved []string, err error) {
 	paths, err := pictureFiles(flag, name)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range pictureFormats {
-		if paths[i] == "" {
-			continue
-		}
-		if err := atomicfile.Write(paths[i], func(w io.Writer) error { return f.write(picture, w) }); err != nil {
+	for _, path := range paths {
+		if err := atomicfile.Write(path, picture.Writer(strings.ToLower(filepath.Ext(path)))); err != nil {
 			return saved, err
 		}
-		saved = append(saved, paths[i])
+		saved = append(saved, path)
 	}
-	return saved, nil
+	return saved, err
 }
 
 // saveGantt draws a timeline to the files for --gantt and returns their names.

@@ -17,15 +17,12 @@ import (
 )
 
 func newLearner() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "learner",
 		Short: "Check learners in other processes",
 		Example: `  fedsim learner check python3 learner.py
   fedsim learner check --clients 20 -- python3 learner.py`,
-	}
-	cmd.AddCommand(newLearnerCheck())
-	asGroup(cmd)
-	return cmd
+	}, newLearnerCheck())
 }
 
 // learnerCheckFlags are the flags of fedsim learner check.

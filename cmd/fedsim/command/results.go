@@ -19,15 +19,12 @@ import (
 )
 
 func newResults() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "results",
 		Short: "Show and export the contents of a run directory",
 		Example: `  fedsim results show runs/quickstart
   fedsim results export runs/quickstart --format json --table runs -o runs.json`,
-	}
-	cmd.AddCommand(newResultsShow(), newResultsExport())
-	asGroup(cmd)
-	return cmd
+	}, newResultsShow(), newResultsExport())
 }
 
 func newResultsShow() *cobra.Command {

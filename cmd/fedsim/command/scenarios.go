@@ -17,17 +17,14 @@ import (
 )
 
 func newScenarios() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "scenarios",
 		Short: "List, show, check and describe scenarios",
 		Example: `  fedsim scenarios list
   fedsim scenarios show quickstart > mine.toml
   fedsim scenarios validate mine.toml
   fedsim scenarios schema > fedsim.schema.json`,
-	}
-	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosValidate(), newScenariosSchema())
-	asGroup(cmd)
-	return cmd
+	}, newScenariosList(), newScenariosShow(), newScenariosValidate(), newScenariosSchema())
 }
 
 func newScenariosList() *cobra.Command {

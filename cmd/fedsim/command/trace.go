@@ -15,7 +15,7 @@ import (
 )
 
 func newTrace() *cobra.Command {
-	cmd := &cobra.Command{
+	return asGroup(&cobra.Command{
 		Use:   "trace",
 		Short: "Summarize, convert and generate device traces",
 		Long: `Summarize, convert and generate device traces. A trace records when devices are
@@ -24,10 +24,7 @@ docs/traces.md describes the file format.`,
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv
   fedsim trace convert client_behave_trace -o fedscale.csv`,
-	}
-	cmd.AddCommand(newTraceStats(), newTraceConvert(), newTraceSynthesize())
-	asGroup(cmd)
-	return cmd
+	}, newTraceStats(), newTraceConvert(), newTraceSynthesize())
 }
 
 // traceFormats describes the input of the commands that read traces.
@@ -149,7 +146,7 @@ each hour of the day.
 			if err != nil {
 				return skipped.explain(args[0], err)
 			}
-			if err := stats.WriteText(cmd.OutOrStdout()); err != nil {
+			if _, err := io.WriteString(cmd.OutOrStdout(), stats.Text()); err != nil {
 				return err
 			}
 			return skipped.report(cmd.ErrOrStderr())

@@ -121,7 +121,8 @@ func settingFor(cmd *cobra.Command, name, value string, near bool) string {
 }
 
 // asGroup makes cmd a command that only has subcommands. Alone it prints its help.
-func asGroup(cmd *cobra.Command) {
+func asGroup(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subcommands...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
@@ -133,6 +134,7 @@ func asGroup(cmd *cobra.Command) {
 		return usagef("%s; see %s --help", text, cmd.CommandPath())
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
 }
 
 // below returns the subcommands with a name in the groups below cmd, as "group name".
