@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
@@ -87,61 +88,85 @@ func (s *runCheckpoint) resume(setup *federation.Setup, rows results.Rows) error
 	return setup.Resume.Err()
 }
 
-// tuningSavers save the tuning of a job: its trials so far, and all of them when it has ended.
-// One goroutine uses them at a time.
-type tuningSavers struct {
-	part   *checkpoint.Saver // nil: no checkpoints
-	whole  *checkpoint.Saver // nil: the tuning is not shared
-	made   bool              // whole was there
-	source *checkpoint.Saver // of the restored trials
+// stepSaver saves the state of work that grows step by step, as that of a tuning or of a data set of a
+// table: what there is so far, and all of it for other calls when it is complete.
+type stepSaver struct {
+	state func(*state.Coder)
+	part  *checkpoint.Saver // nil: no checkpoints
+	whole *checkpoint.Saver // nil: no other call needs it
+	from  *checkpoint.Saver // that the state was restored from; nil: none
+
+	mu     sync.Mutex
+	grew   bool  // since the last save
+	failed error // of the first save that failed
 }
 
-// restoreTuning restores the trials of a job, all or those from before an interruption.
-func (r *runner) restoreTuning(j *job) error {
-	s := &j.savers
-	*s = tuningSavers{part: r.saver("trials of " + j.Key())}
-	if whole, shared := r.stateSaver(tuningName(j.Job)); shared {
+// newStepSaver restores the state of a name, complete or from before an interruption.
+func (r *runner) newStepSaver(name string, state func(*state.Coder)) (*stepSaver, error) {
+	s := &stepSaver{state: state, part: r.saver(name)}
+	if whole, shared := r.stateSaver(name); shared {
 		s.whole = whole
 	}
-	for _, s.source = range []*checkpoint.Saver{s.whole, s.part} {
-		c, err := s.source.Restore()
+	for _, from := range []*checkpoint.Saver{s.whole, s.part} {
+		c, err := from.Restore()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if c == nil {
 			continue
 		}
-		if j.state(c); c.Err() != nil {
-			return s.source.Reject(c.Err())
+		s.from = from
+		if state(c); c.Err() != nil {
+			return nil, from.Reject(c.Err())
 		}
-		s.made = s.source == s.whole
-		return nil
+		break
+	}
+	return s, nil
+}
+
+// complete reports whether the complete state was restored.
+func (s *stepSaver) complete() bool { return s != nil && s.from != nil && s.from == s.whole }
+
+// step saves what there is after a step, if it is time.
+func (s *stepSaver) step() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grew = true; s.part.Due() {
+		s.save()
+	}
+	return s.failed
+}
+
+// flush saves what there is, unless it is saved.
+func (s *stepSaver) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.part != nil && s.grew {
+		s.save()
+	}
+	return s.failed
+}
+
+// save saves what there is, unless an earlier save failed. The caller holds the lock.
+func (s *stepSaver) save() {
+	if s.grew = false; s.failed == nil {
+		s.failed = s.part.Save(s.state)
+	}
+}
+
+// end saves what an interrupted computation has, or all of it for other calls.
+func (s *stepSaver) end() error {
+	switch {
+	case s.part.Stopping():
+		return s.flush()
+	case s.whole != nil && !s.complete() && !s.whole.Stopping():
+		return s.whole.Save(s.state)
 	}
 	return nil
 }
 
-// tuningName is the name of the state of a job whose tuning has ended.
-func tuningName(j *scenario.Job) string { return "tuning " + j.Key() }
-
-// add appends the result of the next candidate, and saves all so far if it is time.
-func (j *job) add(x Trial) error {
-	j.Trials = append(j.Trials, x)
-	if !j.savers.part.Due() {
-		return nil
-	}
-	return j.savers.part.Save(j.state)
-}
-
-// saveTrials saves the trials when the tuning has ended, or was interrupted.
-func (j *job) saveTrials() error {
-	switch s := &j.savers; {
-	case s.part.Stopping() && len(j.Trials) > 0:
-		return s.part.Save(j.state)
-	case s.whole != nil && !s.whole.Stopping() && !s.made:
-		return s.whole.Save(j.state)
-	}
-	return nil
-}
+// tuningName is the name of the state of the tuning of a job.
+func tuningName(j *scenario.Job) string { return "trials of " + j.Key() }
 
 // state encodes or decodes the trials of a job.
 func (j *job) state(c *state.Coder) {

@@ -185,7 +185,7 @@ func (r *runner) ready(jobs []job) {
 	seen := map[problemKey]bool{}
 	for i := range jobs {
 		j := &jobs[i]
-		if j.allDone || j.savers.made {
+		if j.allDone || j.saved.complete() {
 			continue
 		}
 		seeds, tuned := j.places, len(j.Candidates) > 1

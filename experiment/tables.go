@@ -1,20 +1,29 @@
 package experiment
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/crossval"
+	"fedsim/internal/parallel"
+	"fedsim/internal/state"
+	"fedsim/mtl"
 )
+
+// SetName names a data set of a table of prediction errors, and its state.
+func SetName(table, label string) string { return fmt.Sprintf("table %s, data set %q", table, label) }
 
 // tableItems returns the items of a table: its data sets.
 func tableItems(t *scenario.PredictionTable) (items []Item) {
 	for i := range t.Sets {
 		set := &t.Sets[i]
 		items = append(items, Item{
-			Kind: KindTable, Of: []string{t.Name, set.Label}, States: []string{crossval.StateName(t.Name, set.Label)}, Cost: setCost(t, set),
+			Kind: KindTable, Of: []string{t.Name, set.Label}, States: []string{SetName(t.Name, set.Label)}, Cost: setCost(t, set),
 		})
 	}
 	return items
@@ -30,23 +39,109 @@ func setCost(t *scenario.PredictionTable, set *scenario.PredictionSet) Cost {
 	return fitsCost(*of, len(t.Models)*t.Shuffles*(t.Folds*len(t.Lambdas)+t.OmegaUpdates))
 }
 
-// makeSet computes a data set of a table.
-func (r *runner) makeSet(s *scenario.Scenario, of []string) error {
-	i := slices.IndexFunc(s.Tables, func(t scenario.PredictionTable) bool { return len(of) == 2 && t.Name == of[0] })
-	if i < 0 {
-		return config.Problem{Key: "item", Value: fmt.Sprint(of), Want: "must be a table of the scenario and one of its data sets"}
-	}
-	table, ok := s.Tables[i].Only(of[1])
-	if !ok {
-		return config.Problem{Key: "item", Value: of[1], Want: "must be a data set of table " + of[0]}
-	}
-	_, err := table.Run(r.ctx, s.Settings.Problem, crossval.Options{
-		Workers: r.options.Workers, Folder: r.options.DataFolder, Checkpoint: r.options.Checkpoints, Shared: r.shared(),
-		Progress: func(p crossval.Progress) {
-			if r.options.Progress != nil {
-				r.options.Progress(Progress{Done: p.Done, Total: p.Total, Share: float64(p.Done) / float64(p.Total), Run: p.Set + ", " + p.Model, Phase: PhaseTables})
+// Tables makes tables of prediction errors, in their order, for a problem with other values of lambda.
+// made receives each. It looks for the data files of all tables before it reads any. When ctx ends, the
+// error wraps that of ctx.
+func Tables(ctx context.Context, tables []scenario.PredictionTable, problem mtl.Config, o Options, made func(*crossval.Result) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, o, mostRecorded)
+	defer r.endLearners()
+	return r.tables(tables, problem, made)
+}
+
+func (r *runner) tables(tables []scenario.PredictionTable, problem mtl.Config, made func(*crossval.Result) error) error {
+	var sources []crossval.Source
+	for i := range tables {
+		t := &tables[i]
+		for k := range t.Sets {
+			from, err := t.Sets[k].Locate(r.options.DataFolder)
+			if err != nil {
+				return err
 			}
-		},
+			sources = append(sources, from)
+		}
+		r.total += len(t.Sets) * len(t.Models) * t.Shuffles * (t.Folds + 1)
+	}
+	for i := range tables {
+		t := &tables[i]
+		result := &crossval.Result{Name: t.Name, Config: t.Config}
+		for k := range t.Sets {
+			column, err := r.column(t, &t.Sets[k], sources[k], problem)
+			if err != nil {
+				return fmt.Errorf("%s: %w", SetName(t.Name, t.Sets[k].Label), err)
+			}
+			result.Columns = append(result.Columns, column)
+		}
+		sources = sources[len(t.Sets):]
+		if err := made(result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeSet makes a data set of a table, which stores its state.
+func (r *runner) makeSet(s *scenario.Scenario, of []string) error {
+	for _, t := range s.Tables {
+		i := slices.IndexFunc(t.Sets, func(set scenario.PredictionSet) bool { return slices.Equal(of, []string{t.Name, set.Label}) })
+		if i >= 0 {
+			t.Sets = t.Sets[i : i+1]
+			return r.tables([]scenario.PredictionTable{t}, s.Settings.Problem, func(*crossval.Result) error { return nil })
+		}
+	}
+	return config.Problem{Key: "item", Value: fmt.Sprint(of), Want: "must be a table of the scenario and one of its data sets"}
+}
+
+// column makes the column of a data set in a table: the folds of all shuffles, then the tests.
+func (r *runner) column(t *scenario.PredictionTable, set *scenario.PredictionSet, from crossval.Source, problem mtl.Config) (column crossval.Column, err error) {
+	trial, err := parallel.Await(r.ctx, func() (*crossval.Trial, error) { return crossval.NewTrial(t, set, from, problem, r.pool) })
+	if err != nil {
+		return column, err
+	}
+	saved, err := r.newStepSaver(SetName(t.Name, set.Label), func(c *state.Coder) {
+		trial.State(c)
+		sameRows(c, trial.Rows())
 	})
-	return err
+	if err != nil {
+		return column, err
+	}
+	for part := range trial.Parts() {
+		r.add(0, trial.Trained(part))
+	}
+	train := func(part int) error {
+		return trial.Train(r.ctx, part, func(model string) error {
+			r.report(set.Label+", "+model, PhaseTables, math.NaN(), 1, 1)
+			return saved.step()
+		})
+	}
+	err = r.each(0, trial.Folds(), train)
+	if err == nil {
+		err = r.each(trial.Folds(), trial.Parts(), train)
+	}
+	if err == nil {
+		err = saved.flush()
+	}
+	if err = cmp.Or(saved.end(), err); err != nil {
+		return column, err
+	}
+	return trial.Column(), nil
+}
+
+// each works on first, ..., end-1 in parallel until one fails, and returns the error of the lowest.
+func (r *runner) each(first, end int, work func(i int) error) error {
+	failed := make([]error, end-first)
+	r.pool.For(len(failed), func(i, _ int) {
+		if failed[i] = context.Cause(r.ctx); failed[i] == nil {
+			if failed[i] = work(first + i); failed[i] != nil && r.ctx.Err() == nil {
+				r.cancel(failed[i])
+			}
+		}
+	})
+	for _, err := range failed {
+		if err != nil && !Interrupted(err) {
+			return err
+		}
+	}
+	return context.Cause(r.ctx)
 }

@@ -93,7 +93,7 @@ type job struct {
 	*scenario.Job
 	Grid
 	places  []int        // of its runs to make, as indices into Seeds
-	savers  tuningSavers // of its trials
+	saved   *stepSaver   // its trials; nil: not restored yet
 	under   int          // seeds of a trial, the first ones
 	refit   bool         // winners train on validation rows, too
 	extend  int          // most values added to an option on each side
@@ -143,7 +143,8 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 func (r *runner) choose(jobs []job) {
 	for i := range jobs {
 		if j := &jobs[i]; len(j.Candidates) > 1 && !j.allDone {
-			if err := r.restoreTuning(j); err != nil {
+			var err error
+			if j.saved, err = r.newStepSaver(tuningName(j.Job), j.state); err != nil {
 				r.cancel(err)
 				return
 			}
@@ -162,7 +163,7 @@ func (r *runner) choose(jobs []job) {
 			return
 		}
 		r.tune(j)
-		if err := j.saveTrials(); err != nil {
+		if err := j.saved.end(); err != nil {
 			r.cancel(err)
 		}
 	})
@@ -204,7 +205,7 @@ func (r *runner) tune(j *job) {
 		}
 	}
 	if len(s.tried) < len(j.Trials) {
-		r.cancel(j.savers.source.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
+		r.cancel(j.saved.from.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
 	}
 	j.winner, j.Edges = *s.winner(), s.edges()
 }
@@ -218,7 +219,8 @@ func (r *runner) try(s *search, run scenario.Run) bool {
 	} else {
 		trial, err := r.measure(j, run, s.best)
 		if err == nil && r.ctx.Err() == nil {
-			err = j.add(trial)
+			j.Trials = append(j.Trials, trial)
+			err = j.saved.step()
 		}
 		if err != nil {
 			r.cancel(err)

@@ -115,7 +115,7 @@ func (d *Directory) Run(ctx context.Context) error {
 // Options returns the options of computations whose runs the directory records.
 func (d *Directory) Options() experiment.Options {
 	o := d.options.Compute
-	o.Recorder = d.Writer
+	o.Recorder, o.DataFolder = d.Writer, d.options.DataFolder
 	if d.options.Every > 0 && !d.options.Whole {
 		o.Checkpoints = checkpoint.Policy{Store: d.Writer, Every: d.options.Every, Clock: o.Clock}
 	}
@@ -130,28 +130,15 @@ func (d *Directory) MakeTables(ctx context.Context) error {
 			return err
 		}
 	}
-	how := crossval.Options{Workers: o.Workers, Folder: d.options.DataFolder, Checkpoint: o.Checkpoints}
-	if o.Shared != nil {
-		how.Shared = checkpoint.Policy{Store: o.Shared, Clock: o.Clock}
-	}
-	if o.Progress != nil {
-		how.Progress = func(x crossval.Progress) {
-			o.Progress(experiment.Progress{Done: x.Done, Total: x.Total, Share: float64(x.Done) / float64(x.Total), Run: x.Set + ", " + x.Model, Phase: experiment.PhaseTables})
-		}
-	}
-	for i := range d.Scenario.Tables {
-		r, err := d.Scenario.Tables[i].Run(ctx, d.Scenario.Settings.Problem, how)
-		if err != nil {
-			return err
-		}
-		for _, file := range r.Files() {
+	return experiment.Tables(ctx, d.Scenario.Tables, d.Scenario.Settings.Problem, o, func(t *Table) error {
+		for _, file := range t.Files() {
 			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
 				return err
 			}
 		}
-		d.Tables = append(d.Tables, r)
-	}
-	return nil
+		d.Tables = append(d.Tables, t)
+		return nil
+	})
 }
 
 // Complete draws the figures and completes the directory. Its State is complete, or incomplete

@@ -5,5 +5,6 @@
 //
 // The package owns the models, the choice of lambda, the mean over shuffles, the search
 // for data files, and the output of a table. All models are solved centrally. The
-// package must not know of time, devices, links or rounds, nor of the scenario format.
+// package must not know of time, devices, links or rounds, nor of the scenario format, nor who makes the
+// parts of a table and when they are saved.
 package crossval

@@ -2,9 +2,11 @@ package crossval
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 	"fedsim/mtl"
 )
 
@@ -23,9 +25,32 @@ func tiny() Table {
 
 func run(t *testing.T, table Table, problem mtl.Config, workers int) *Result {
 	t.Helper()
-	r, err := table.Run(context.Background(), problem, Options{Workers: workers})
-	if err != nil {
-		t.Fatal(err)
+	r := &Result{Name: table.Name, Config: table.Config}
+	for i := range table.Sets {
+		from, err := table.Sets[i].Locate("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, err := NewTrial(&table, &table.Sets[i], from, problem, parallel.NewPool(workers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trainAll(t.Context(), trial, workers); err != nil {
+			t.Fatal(err)
+		}
+		r.Columns = append(r.Columns, trial.Column())
 	}
 	return r
+}
+
+// trainAll trains all parts of a trial on some workers.
+func trainAll(ctx context.Context, trial *Trial, workers int) error {
+	failed := make([]error, trial.Parts())
+	train := func(part int) {
+		failed[part] = trial.Train(ctx, part, func(string) error { return nil })
+	}
+	pool := parallel.NewPool(workers)
+	pool.For(trial.Folds(), func(i, _ int) { train(i) })
+	pool.For(trial.Parts()-trial.Folds(), func(i, _ int) { train(trial.Folds() + i) })
+	return errors.Join(failed...)
 }

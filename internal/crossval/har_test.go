@@ -22,15 +22,14 @@ func TestErrorsOnHAR(t *testing.T) {
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Bias, cfg.Seed = data.SourceHAR, "har.zip", true, 2
 	set := Set{Label: "Human Activity", Data: cfg}
-	if _, err := set.Locate(folder); err != nil {
+	from, err := set.Locate(folder)
+	if err != nil {
 		t.Skipf("no har.zip in %s: set FEDSIM_DATA to the folder that holds it", folder)
 	}
 	table := Table{Name: "table1", Config: Defaults(), Sets: []Set{set}}
 	table.Shuffles, table.Folds, table.Lambdas = 1, 2, []float64{1e-3, 1e-4}
-	r, err := table.Run(t.Context(), mtl.Defaults(), Options{Folder: folder})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table.Sets[0].Data = from.Config
+	r := run(t, table, mtl.Defaults(), 0)
 	t.Log(r.Columns[0].Models)
 	for i, bounds := range [][2]float64{{1.9, 3.0}, {0, 1.34}, {0, 0.46}} {
 		m := r.Columns[0].Models[i]

@@ -1,10 +1,9 @@
 package crossval
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -235,18 +234,13 @@ func TestFoldsDoNotUseTestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	choose := func(set *data.Set) []Shuffle {
-		r := &runner{table: &table.Config, problem: mtl.Defaults(), pool: parallel.NewPool(2)}
-		tr, err := newTrial(t.Context(), r, "", Source{Config: cfg}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chosen, err := tr.run()
-		if err != nil {
+		trial := newTrial(&table.Config, Set{}, Source{Config: cfg}, mtl.Defaults(), set, parallel.NewPool(2))
+		if err := trainAll(t.Context(), trial, 2); err != nil {
 			t.Fatal(err)
 		}
 		var first []Shuffle // of each model
-		for _, shuffles := range chosen {
-			first = append(first, shuffles[0])
+		for _, m := range trial.Column().Models {
+			first = append(first, m.Shuffles[0])
 		}
 		return first
 	}
@@ -315,42 +309,18 @@ func TestRealTargets(t *testing.T) {
 	}
 }
 
-func TestProgressCountsEveryPath(t *testing.T) {
-	table := tiny()
-	table.Shuffles = 2
-	last := Progress{}
-	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 2, Progress: func(p Progress) {
-		if p.Done != last.Done+1 {
-			t.Errorf("progress goes from %d to %d", last.Done, p.Done)
-		}
-		last = p
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// 3 models, each on 3 folds and on all training rows of 2 shuffles.
-	if last.Done != 24 || last.Total != 24 {
-		t.Errorf("ended at %d of %d, want 24 of 24", last.Done, last.Total)
-	}
-}
-
-func TestRunEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	table := tiny()
-	_, err := table.Run(ctx, mtl.Defaults(), Options{Workers: 2, Progress: func(Progress) { cancel() }})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
-	}
-}
-
 // The error for a fold with a single class names the fold.
-func TestRunNamesWhatFailed(t *testing.T) {
+func TestTrainNamesWhatFailed(t *testing.T) {
 	table := tiny()
 	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
 	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
-	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 1})
-	const want = `table tiny, data set "tiny": shuffle 0, fold 2, model "global": data set`
-	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+	trial, err := NewTrial(&table, &table.Sets[0], Source{Config: table.Sets[0].Data}, mtl.Defaults(), parallel.NewPool(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = trial.Train(t.Context(), 2, nil)
+	const want = `shuffle 0, fold 2, model "global": data set`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want it to start with %s", err, want)
 	}
 }

@@ -2,223 +2,234 @@ package crossval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"fedsim/data"
-	"fedsim/internal/checkpoint"
+	"fedsim/internal/parallel"
+	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
-// trial computes the errors on one data set: for each shuffle, choose lambda by
-// cross-validation, train with it on all training rows, and test. A shuffle has one part
-// for each fold and one for the test. Each model has a path on each part.
-type trial struct {
-	*runner
-	ctx    context.Context
-	cancel context.CancelFunc
-	cfg    data.Config
-	set    *data.Set
-	label  string
-	source string // origin of the rows
+// Trial computes the errors of all models of a table on one data set: for each shuffle, it chooses lambda
+// by cross-validation, trains with it on all training rows, and tests. Its parts are the folds of all
+// shuffles, then a test for each shuffle. Tests need all folds. The caller makes the parts, in parallel if
+// it likes.
+type Trial struct {
+	table   *Config
+	problem mtl.Config
+	set     Set
+	from    Source
+	rows    *data.Set
+	pool    *parallel.Pool
 
-	checkpoint *checkpoint.Saver // nil: none
-	whole      *checkpoint.Saver // of the complete state; nil: it is not shared, or was restored
-	from       *checkpoint.Saver // that the state was restored from; nil: none
-	digest     uint64            // of set; 0 without a checkpoint
-
-	mu      sync.Mutex    // guards the fields below
-	paths   [][]pathState // by part and model
-	unsaved bool          // paths has grown since the last checkpoint
-	saveErr error         // of the first checkpoint that failed
+	mu     sync.Mutex       // guards errors
+	errors [][][]taskErrors // by part and model: of a fold for each lambda, the largest first; of a test for the chosen one; nil: not trained
 }
 
-// newTrial prepares a trial and restores its checkpoint. A trial runs once and ends with
-// ctx.
-func newTrial(ctx context.Context, r *runner, label string, from Source, set *data.Set) (*trial, error) {
-	name := StateName(r.name, label)
-	t := &trial{
-		runner: r, cfg: from.Config, set: set, label: label, source: from.Text,
-		checkpoint: r.checkpoint.Saver(ctx, name), whole: r.shared.Saver(ctx, name),
-		paths: make([][]pathState, r.table.Shuffles*(r.table.Folds+1)),
+// NewTrial loads the rows of a data set of a table. All models share the loss, the loss scaling and the
+// regularizer of the problem, but not its lambda.
+func NewTrial(t *Table, set *Set, from Source, problem mtl.Config, pool *parallel.Pool) (*Trial, error) {
+	rows, err := data.Load(from.Config)
+	if err != nil {
+		return nil, err
 	}
-	for part := range t.paths {
-		t.paths[part] = make([]pathState, len(r.table.Models))
-	}
-	t.ctx, t.cancel = context.WithCancel(ctx)
-	return t, t.restore()
+	return newTrial(&t.Config, *set, from, problem, rows, pool), nil
 }
 
-// run returns all shuffles of each model. It saves a checkpoint when ctx ends.
-func (t *trial) run() ([][]Shuffle, error) {
-	defer t.cancel()
-	shuffles, err := t.validate()
-	if err == nil {
-		err = t.test(shuffles)
+func newTrial(table *Config, set Set, from Source, problem mtl.Config, rows *data.Set, pool *parallel.Pool) *Trial {
+	t := &Trial{table: table, problem: problem, set: set, from: from, rows: rows, pool: pool}
+	t.errors = make([][][]taskErrors, t.Parts())
+	for part := range t.errors {
+		t.errors[part] = make([][]taskErrors, len(table.Models))
 	}
-	if err == nil || t.ctx.Err() != nil {
-		t.saveRest()
+	return t
+}
+
+// Rows returns the rows of the data set.
+func (t *Trial) Rows() *data.Set { return t.rows }
+
+// Folds returns the number of folds of all shuffles, the first parts.
+func (t *Trial) Folds() int { return t.table.Shuffles * t.table.Folds }
+
+// Parts returns the number of parts.
+func (t *Trial) Parts() int { return t.Folds() + t.table.Shuffles }
+
+// Trained returns the number of models that are trained on a part.
+func (t *Trial) Trained(part int) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for m := range t.errors[part] {
+		if t.errors[part][m] != nil {
+			n++
+		}
 	}
-	if err == nil && t.saveErr == nil && t.whole != nil {
-		t.saveErr = t.whole.Save(t.state)
+	return n
+}
+
+// Train trains and tests the models that are not trained on a part, and calls trained after each. An
+// error of trained ends it. If ctx ends first, Train returns its error.
+func (t *Trial) Train(ctx context.Context, part int, trained func(model string) error) error {
+	shuffle := t.shuffle(part)
+	about := fmt.Sprintf("shuffle %d", shuffle)
+	if part < t.Folds() {
+		about += fmt.Sprintf(", fold %d", part%t.table.Folds)
 	}
-	if t.saveErr != nil {
-		return nil, t.saveErr
+	if t.Trained(part) == len(t.table.Models) {
+		return nil
 	}
-	return shuffles, err
+	split, err := t.divide(part)
+	if err != nil {
+		return fmt.Errorf("%s, %w", about, err)
+	}
+	for m, model := range t.table.Models {
+		if t.errors[part][m] != nil {
+			continue
+		}
+		counts, err := t.solve(ctx, part, m, split)
+		if err != nil {
+			return fmt.Errorf("%s, model %q: %w", about, model, err)
+		}
+		t.mu.Lock()
+		t.errors[part][m] = counts
+		t.mu.Unlock()
+		if err := trained(model); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shuffle returns the shuffle of a part.
+func (t *Trial) shuffle(part int) int {
+	if part < t.Folds() {
+		return part / t.table.Folds
+	}
+	return part - t.Folds()
 }
 
 // seed returns the seed of a shuffle.
-func (t *trial) seed(shuffle int) uint64 { return t.cfg.SplitSeed() + uint64(shuffle) }
+func (t *Trial) seed(shuffle int) uint64 { return t.from.Config.SplitSeed() + uint64(shuffle) }
 
 // lambdas returns the candidates, the largest first.
-func (t *trial) lambdas() []float64 {
+func (t *Trial) lambdas() []float64 {
 	descending := slices.Clone(t.table.Lambdas)
 	slices.Sort(descending)
 	slices.Reverse(descending)
 	return descending
 }
 
-// validate chooses lambda for each model and shuffle: the one with the lowest error on
-// the held-out rows of all folds together. Each fold is prepared once for all models.
-func (t *trial) validate() ([][]Shuffle, error) {
-	shuffles, folds, lambdas := t.table.Shuffles, t.table.Folds, t.lambdas()
-	err := t.each(shuffles*folds, func(i int) error { return t.fold(i/folds, i%folds, lambdas) })
+// divide returns the training and test rows of a part. A fold never uses the shuffle's test rows, not
+// even to scale features.
+func (t *Trial) divide(part int) (*data.Split, error) {
+	seed := t.seed(t.shuffle(part))
+	split, err := t.from.Config.Divide(t.rows, seed)
+	if err == nil && part < t.Folds() {
+		split, err = data.Fold(split.Train, t.table.Folds, part%t.table.Folds, seed)
+	}
 	if err != nil {
 		return nil, err
 	}
-	chosen := make([][]Shuffle, len(t.table.Models))
-	for m := range chosen {
-		for s := range shuffles {
-			shuffle := Shuffle{Seed: t.seed(s), Lambdas: lambdas}
-			best := 0
-			for l := range lambdas {
-				sum := newTaskErrors(len(t.set.Tasks))
-				for fold := range folds {
-					sum.add(t.paths[t.part(s, fold)][m].errors[l])
-				}
-				shuffle.Validation = append(shuffle.Validation, sum.error(t.set.Real))
-				if shuffle.Validation[l] < shuffle.Validation[best] {
-					best = l
-				}
-			}
-			shuffle.Lambda = lambdas[best]
-			chosen[m] = append(chosen[m], shuffle)
-		}
-	}
-	return chosen, nil
+	return split, t.from.Config.Transform(split)
 }
 
-// part returns the index of the part of a fold. The test of a shuffle follows its folds.
-func (t *trial) part(shuffle, fold int) int { return shuffle*(t.table.Folds+1) + fold }
-
-// fold trains each model with each lambda on all folds of a shuffle's training rows but
-// one, and tests it on that fold. It never uses the shuffle's test rows, not even to scale
-// features.
-func (t *trial) fold(shuffle, fold int, lambdas []float64) error {
-	each := make([][]float64, len(t.table.Models))
-	for m := range each {
-		each[m] = lambdas
+// solve trains a model on a part, with each lambda of a fold, or with the chosen one. Its warm starts come
+// from the larger lambdas. It returns the errors on the test rows.
+func (t *Trial) solve(ctx context.Context, part, model int, split *data.Split) (all []taskErrors, err error) {
+	lambdas, gap := t.lambdas(), t.table.FoldGap
+	if part >= t.Folds() {
+		chosen := t.choose(t.shuffle(part), model).Lambda
+		lambdas, gap = lambdas[:slices.Index(lambdas, chosen)+1], t.table.Gap
 	}
-	err := t.train(t.part(shuffle, fold), t.table.FoldGap, each, func() (*data.Split, error) {
-		split, err := t.cfg.Divide(t.set, t.seed(shuffle))
+	p := newPath(t.table, t.table.Models[model], gap, t.problem, split.Train, t.pool)
+	for l, lambda := range lambdas {
+		w, err := p.solve(ctx, lambda)
 		if err != nil {
 			return nil, err
 		}
-		return data.Fold(split.Train, t.table.Folds, fold, t.seed(shuffle))
-	})
-	if err != nil {
-		return fmt.Errorf("shuffle %d, fold %d, %w", shuffle, fold, err)
-	}
-	return nil
-}
-
-// test trains each model of each shuffle on all its training rows with the chosen lambda,
-// and sets Error from the test rows.
-func (t *trial) test(chosen [][]Shuffle) error {
-	return t.each(t.table.Shuffles, func(s int) error {
-		// Warm starts come from the larger lambdas, as in the cross-validation.
-		lambdas := make([][]float64, len(chosen))
-		for m := range lambdas {
-			all := chosen[m][s].Lambdas
-			lambdas[m] = all[:slices.Index(all, chosen[m][s].Lambda)+1]
-		}
-		part := t.part(s, t.table.Folds)
-		err := t.train(part, t.table.Gap, lambdas, func() (*data.Split, error) { return t.cfg.Divide(t.set, t.seed(s)) })
-		if err != nil {
-			return fmt.Errorf("shuffle %d, %w", s, err)
-		}
-		for m := range lambdas {
-			chosen[m][s].Error = t.paths[part][m].errors[len(lambdas[m])-1].error(t.set.Real)
-		}
-		return nil
-	})
-}
-
-// train solves each model on a part for its lambdas, in turn. It divides the rows only
-// when the checkpoint does not hold all results.
-func (t *trial) train(part int, gap float64, lambdas [][]float64, divide func() (*data.Split, error)) error {
-	var split *data.Split
-	for m, model := range t.table.Models {
-		x := &t.paths[part][m]
-		if len(x.errors) == len(lambdas[m]) {
-			t.skip()
+		if part >= t.Folds() && l < len(lambdas)-1 {
 			continue
 		}
-		if split == nil {
-			var err error
-			if split, err = divide(); err != nil {
-				return err
-			}
-			if err = t.cfg.Transform(split); err != nil {
-				return err
-			}
-		}
-		if err := t.solve(x, newPath(t.table, model, gap, t.problem, split.Train, t.pool), split.Test, lambdas[m]); err != nil {
-			return fmt.Errorf("model %q: %w", model, err)
-		}
-		t.advance(t.label, model)
+		counts := newTaskErrors(len(split.Test.Tasks))
+		counts.count(split.Test, w)
+		all = append(all, counts)
 	}
-	return nil
+	return all, nil
 }
 
-// solve solves a model for each lambda that its state does not have yet, and records its
-// errors on the test rows.
-func (t *trial) solve(x *pathState, p *path, test *data.Set, lambdas []float64) error {
-	if done := len(x.errors); done > 0 {
-		if done > len(lambdas) || !x.next.fits(p.train) {
-			return t.from.Reject(errMismatch)
+// choose chooses lambda for a model and a shuffle: the one with the lowest error on the held-out rows of
+// all folds together.
+func (t *Trial) choose(shuffle, model int) Shuffle {
+	s := Shuffle{Seed: t.seed(shuffle), Lambdas: t.lambdas()}
+	best := 0
+	for l := range s.Lambdas {
+		sum := newTaskErrors(len(t.rows.Tasks))
+		for fold := range t.table.Folds {
+			sum.add(t.errors[shuffle*t.table.Folds+fold][model][l])
 		}
-		p.next = x.next
+		s.Validation = append(s.Validation, sum.error(t.rows.Real))
+		if s.Validation[l] < s.Validation[best] {
+			best = l
+		}
 	}
-	for l := len(x.errors); l < len(lambdas); l++ {
-		w, err := p.solve(t.ctx, lambdas[l])
-		if err != nil {
-			return err
-		}
-		errors := newTaskErrors(len(test.Tasks))
-		errors.count(test, w)
-		if l == len(lambdas)-1 {
-			p.next = warmStart{}
-		}
-		t.record(x, errors, p.next)
-	}
-	return nil
+	s.Lambda = s.Lambdas[best]
+	return s
 }
 
-// each runs work for 0, ..., n-1 on the workers and returns the error with the lowest
-// index.
-func (t *trial) each(n int, work func(i int) error) error {
-	failed := make([]error, n)
-	t.pool.For(n, func(i, _ int) {
-		if failed[i] = t.ctx.Err(); failed[i] == nil {
-			failed[i] = work(i)
+// Column returns the column of the table. All parts must be trained.
+func (t *Trial) Column() Column {
+	column := Column{
+		Label: t.set.Label, Source: t.from.Text, Generated: t.from.Generated || t.rows.Generated,
+		Tasks: len(t.rows.Tasks), Real: t.rows.Real,
+	}
+	for m, model := range t.table.Models {
+		var shuffles []Shuffle
+		for s := range t.table.Shuffles {
+			chosen := t.choose(s, m)
+			chosen.Error = t.errors[t.Folds()+s][m][0].error(t.rows.Real)
+			shuffles = append(shuffles, chosen)
 		}
-	})
-	for _, err := range failed {
-		if err != nil {
-			return err
+		column.Models = append(column.Models, summarize(model, shuffles, t.set.Paper))
+	}
+	return column
+}
+
+// errMismatch says that a state does not match the table.
+var errMismatch = errors.New("it belongs to another table")
+
+// State encodes or decodes the shape of the table and the origin of the rows, which must be the same, and
+// the errors of the parts so far.
+func (t *Trial) State(c *state.Coder) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	shape := []int{t.table.Shuffles, t.table.Folds, len(t.table.Models), len(t.table.Lambdas)}
+	coded := slices.Clone(shape)
+	if c.Ints(coded); !slices.Equal(coded, shape) {
+		c.Fail(errMismatch)
+	}
+	source := t.from.Text
+	if c.String(&source); source != t.from.Text {
+		c.Fail(fmt.Errorf("its rows are from %q, those of the table from %q", source, t.from.Text))
+	}
+	for part := range t.errors {
+		want := 1
+		if part < t.Folds() {
+			want = len(t.table.Lambdas)
+		}
+		for m := range t.errors[part] {
+			n := c.Count(len(t.errors[part][m]))
+			if n != 0 && n != want {
+				c.Fail(errMismatch)
+			}
+			for l := 0; l < n && c.Err() == nil; l++ {
+				if c.Reads() {
+					t.errors[part][m] = append(t.errors[part][m], newTaskErrors(len(t.rows.Tasks)))
+				}
+				c.Float64s(t.errors[part][m][l].sum)
+				c.Ints(t.errors[part][m][l].rows)
+			}
 		}
 	}
-	return nil
 }

@@ -190,7 +190,7 @@ func (m *merging) absentOf(g *plan.Item, has func(run string) bool) (absent []st
 		}
 	}
 	if g.Kind == experiment.KindTable && slices.Contains(m.lacking, g) {
-		absent = append(absent, crossval.StateName(g.Of[0], g.Of[1]))
+		absent = append(absent, experiment.SetName(g.Of[0], g.Of[1]))
 	}
 	return absent
 }
@@ -232,7 +232,7 @@ func (m *merging) tables(cmd *cobra.Command, d *into.Directory) error {
 // wholeTables returns the tables without those of which a data set is absent.
 func (m *merging) wholeTables(absent []string) []crossval.Table {
 	return slices.DeleteFunc(slices.Clone(m.Scenario.Tables), func(t crossval.Table) bool {
-		return slices.ContainsFunc(t.Sets, func(s crossval.Set) bool { return slices.Contains(absent, crossval.StateName(t.Name, s.Label)) })
+		return slices.ContainsFunc(t.Sets, func(s crossval.Set) bool { return slices.Contains(absent, experiment.SetName(t.Name, s.Label)) })
 	})
 }
 
@@ -277,7 +277,7 @@ func (m *merging) missing() error {
 // nameOf names a group by its first run, or its table.
 func (m *merging) nameOf(g *plan.Item) string {
 	if g.Kind == experiment.KindTable {
-		return crossval.StateName(g.Of[0], g.Of[1])
+		return experiment.SetName(g.Of[0], g.Of[1])
 	}
 	name := g.Of[0]
 	if more := len(g.Of) - 1; more > 0 {

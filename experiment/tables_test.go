@@ -1,4 +1,4 @@
-package crossval
+package experiment
 
 import (
 	"context"
@@ -13,27 +13,49 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
-	"fedsim/internal/checkpoint"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/crossval"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/mtl"
 )
 
 // twoSets returns a table of two data sets, one of them with real targets, and a problem for
-// both.
-func twoSets() (Table, mtl.Config) {
-	table := tiny()
-	table.Shuffles, table.OmegaUpdates = 2, 3
-	other := table.Sets[0]
-	other.Label, other.Data.Synthetic.Noise, other.Data.Target = "real", -1, data.TargetReal
-	table.Sets = append(table.Sets, other)
+// both. It takes milliseconds: 5 related tasks with 6 features and a few rows each.
+func twoSets() (crossval.Table, mtl.Config) {
+	cfg := data.Defaults()
+	cfg.Bias, cfg.Standardize = true, true
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
+	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
+	cfg.Synthetic.Noise = 0.05
+	table := crossval.Table{Name: "tiny", Config: crossval.Defaults(), Sets: []crossval.Set{{Label: "tiny", Data: cfg}, {Label: "real", Data: cfg}}}
+	table.Shuffles, table.Folds, table.Lambdas, table.OmegaUpdates = 2, 3, []float64{1e-3, 1e-2, 0.1, 1}, 3
+	table.Sets[1].Data.Synthetic.Noise, table.Sets[1].Data.Target = -1, data.TargetReal
 	problem := mtl.Defaults()
 	problem.Loss = mtl.LossSquared
 	return table, problem
 }
 
-// clock returns a clock that calls read each time it is read: once for each lambda of each
-// path, and at the start of each data set.
+// makeTable makes a table.
+func makeTable(ctx context.Context, table crossval.Table, problem mtl.Config, o Options) (made *crossval.Result, err error) {
+	err = Tables(ctx, []crossval.Table{table}, problem, o, func(t *crossval.Result) error {
+		made = t
+		return nil
+	})
+	return made, err
+}
+
+func mustMakeTable(t *testing.T, table crossval.Table, problem mtl.Config) *crossval.Result {
+	t.Helper()
+	made, err := makeTable(t.Context(), table, problem, Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// clock returns a clock that calls read each time it is read: once for each fit, and at
+// the start of each data set.
 func clock(read func()) func() time.Time {
 	now := time.Unix(0, 0)
 	return func() time.Time {
@@ -42,7 +64,7 @@ func clock(read func()) func() time.Time {
 	}
 }
 
-func sameResult(t interface{ Fatalf(string, ...any) }, want, got *Result) {
+func sameResult(t interface{ Fatalf(string, ...any) }, want, got *crossval.Result) {
 	if d := cmp.Diff(want, got, cmpopts.EquateNaNs()); d != "" {
 		t.Fatalf("the table differs (-want +got):\n%s", d)
 	}
@@ -53,7 +75,7 @@ func sameResult(t interface{ Fatalf(string, ...any) }, want, got *Result) {
 func TestInterruptedTablesAreTheSame(t *testing.T) {
 	table, problem := twoSets()
 	table.Lambdas = table.Lambdas[1:3]
-	want := run(t, table, problem, 2)
+	want := mustMakeTable(t, table, problem)
 	rapid.Check(t, func(rt *rapid.T) {
 		every := time.Duration(0)
 		if rapid.Bool().Draw(rt, "seldom") {
@@ -71,9 +93,9 @@ func TestInterruptedTablesAreTheSame(t *testing.T) {
 					cancel()
 				}
 			})
-			got, err := table.Run(ctx, problem, Options{
-				Workers:    rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
-				Checkpoint: checkpoint.Policy{Store: store, Every: every, Clock: reading},
+			got, err := makeTable(ctx, table, problem, Options{
+				Workers:     rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
+				Checkpoints: CheckpointPolicy{Store: store, Every: every, Clock: reading},
 			})
 			cancel()
 			if err == nil {
@@ -91,7 +113,7 @@ func TestInterruptedTablesAreTheSame(t *testing.T) {
 // result and does no work twice.
 func TestKilledTablesResume(t *testing.T) {
 	table, problem := twoSets()
-	want := run(t, table, problem, 2)
+	want := mustMakeTable(t, table, problem)
 	type saved struct {
 		name    string
 		content []byte
@@ -102,7 +124,7 @@ func TestKilledTablesResume(t *testing.T) {
 			n++
 			all = append(all, saved{name, content})
 		}
-		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}})
+		got, err := makeTable(t.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: a, Clock: time.Now}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +132,7 @@ func TestKilledTablesResume(t *testing.T) {
 		return n
 	}
 	total := steps(&checkpointtest.Store{})
-	// 2 sets of 2 shuffles, 3 models: 4 lambdas on each of 3 folds, 1 to 4 in the test.
-	if total < 2*2*3*(4*3+1) || total > 2*2*3*(4*3+4) {
+	if total != 2*2*3*(3+1) { // 2 sets of 2 shuffles, 3 models: on each of 3 folds, and in the test
 		t.Fatalf("%d checkpoints", total)
 	}
 	made := all[:total:total]
@@ -134,10 +155,10 @@ func TestInvalidCheckpointsAreRejected(t *testing.T) {
 	table, problem := twoSets()
 	table.Sets = table.Sets[:1]
 	half := halfway(t, table, problem)
-	resume := func(table Table, name string, content []byte) error {
+	resume := func(table crossval.Table, name string, content []byte) error {
 		a := &checkpointtest.Store{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Store: a, Every: time.Hour, Clock: time.Now}})
+		_, err := makeTable(t.Context(), table, problem, Options{Workers: 2, Checkpoints: CheckpointPolicy{Store: a, Every: time.Hour, Clock: time.Now}})
 		return err
 	}
 	const name = `table tiny, data set "tiny"`
@@ -161,32 +182,32 @@ func TestInvalidCheckpointsAreRejected(t *testing.T) {
 	}
 
 	other := table
-	other.Sets = append([]Set(nil), table.Sets...)
+	other.Sets = append([]crossval.Set(nil), table.Sets...)
 	other.Sets[0].Data.Synthetic.Noise = 0.1
-	rejected("other rows", resume(other, name, content), `the rows of "generated" have changed`)
+	rejected("other rows", resume(other, name, content), errOtherRows.Error())
 	other.Sets[0].Data.Preset = "human-activity"
 	rejected("another source", resume(other, name, content), `its rows are from "generated", those of the table from "generated, with the sizes of human-activity"`)
 	fewer := table
 	fewer.Lambdas = fewer.Lambdas[:2]
-	rejected("fewer lambdas", resume(fewer, name, content), "it has 4 lambdas for a model, the table has 2")
+	rejected("fewer lambdas", resume(fewer, name, content), "it belongs to another table")
 	other = table
 	other.Shuffles, other.Folds = 1, 7 // as many parts
-	rejected("other folds", resume(other, name, content), errMismatch.Error())
+	rejected("other folds", resume(other, name, content), "it belongs to another table")
 }
 
 // halfway returns the checkpoints of a table that is interrupted halfway.
-func halfway(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
+func halfway(t *testing.T, table crossval.Table, problem mtl.Config) map[string][]byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a := &checkpointtest.Store{}
 	n := 0
 	a.Saved = func(string, []byte) {
-		if n++; n == 30 { // of 78 to 96
+		if n++; n == 10 { // of 24
 			cancel()
 		}
 	}
-	_, err := table.Run(ctx, problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}})
+	_, err := makeTable(ctx, table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: a, Clock: time.Now}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
 	}
@@ -198,7 +219,7 @@ func halfway(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 func TestFailedCheckpointEndsTheTable(t *testing.T) {
 	table, problem := twoSets()
 	steps := 0
-	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{
+	_, err := makeTable(t.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{
 		Store: &checkpointtest.Store{Fails: "real"}, Clock: clock(func() { steps++ }),
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) || !strings.Contains(err.Error(), `data set "real"`) {
@@ -206,7 +227,7 @@ func TestFailedCheckpointEndsTheTable(t *testing.T) {
 	}
 	first := steps
 	steps = 0
-	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: &checkpointtest.Store{}, Clock: clock(func() { steps++ })}}); err != nil {
+	if _, err = makeTable(t.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: &checkpointtest.Store{}, Clock: clock(func() { steps++ })}}); err != nil {
 		t.Fatal(err)
 	}
 	if first > steps/2+10 {
@@ -214,7 +235,7 @@ func TestFailedCheckpointEndsTheTable(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = table.Run(ctx, problem, Options{Workers: 1, Progress: func(Progress) { cancel() }, Checkpoint: checkpoint.Policy{
+	_, err = makeTable(ctx, table, problem, Options{Workers: 1, Progress: func(Progress) { cancel() }, Checkpoints: CheckpointPolicy{
 		Store: &checkpointtest.Store{Fails: "tiny"}, Every: time.Hour, Clock: time.Now,
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
@@ -231,7 +252,7 @@ func TestProgressStartsAtTheCheckpoint(t *testing.T) {
 		a.Put(name, content)
 	}
 	first, last := Progress{}, Progress{}
-	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}, Progress: func(p Progress) {
+	_, err := makeTable(t.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: a, Clock: time.Now}, Progress: func(p Progress) {
 		if first.Done == 0 {
 			first = p
 		}
@@ -240,9 +261,8 @@ func TestProgressStartsAtTheCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 30 steps are 7 paths of 4 lambdas and half of the next path.
-	if first.Done != 8 || last.Done != 24 || last.Total != 24 {
-		t.Errorf("from %d to %d of %d paths, want 8 to 24 of 24", first.Done, last.Done, last.Total)
+	if first.Done != 11 || last.Done != 24 || last.Total != 24 {
+		t.Errorf("from %d to %d of %d fits, want 11 to 24 of 24", first.Done, last.Done, last.Total)
 	}
 }
 
@@ -257,7 +277,7 @@ func FuzzCheckpoint(f *testing.F) {
 			f.Add(whole)
 		}
 	}}
-	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}}); err != nil {
+	if _, err := makeTable(f.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: a, Clock: time.Now}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
@@ -265,7 +285,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		a := &checkpointtest.Store{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Every: time.Hour, Clock: time.Now}})
+		_, err := makeTable(t.Context(), table, problem, Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: a, Every: time.Hour, Clock: time.Now}})
 		if err != nil && !errors.Is(err, checkpointtest.ErrRejected) {
 			t.Error(err)
 		}
@@ -275,27 +295,25 @@ func FuzzCheckpoint(f *testing.F) {
 // Data sets that were computed one by one and shared make the same table, without further work.
 func TestSharedDataSetsMakeTheTable(t *testing.T) {
 	table, problem := twoSets()
-	want := run(t, table, problem, 2)
+	want := mustMakeTable(t, table, problem)
 	store := &checkpointtest.Store{}
-	shared := checkpoint.Policy{Store: store, Clock: time.Now}
+	of := &scenario.Scenario{Tables: []crossval.Table{table}}
+	of.Settings.Problem = problem
 	for i, set := range table.Sets {
-		only, ok := table.Only(set.Label)
-		if !ok {
-			t.Fatal(set.Label)
-		}
 		parts := &checkpointtest.Store{}
-		if _, err := only.Run(t.Context(), problem, Options{Workers: 2, Shared: shared, Checkpoint: checkpoint.Policy{Store: parts, Clock: time.Now}}); err != nil {
+		o := Options{Workers: 2, Clock: time.Now, Shared: store, Checkpoints: CheckpointPolicy{Store: parts, Clock: time.Now}}
+		if err := Do(t.Context(), of, KindTable, []string{table.Name, set.Label}, o); err != nil {
 			t.Fatal(err)
 		}
-		if name := StateName(table.Name, set.Label); len(store.All()) != i+1 || store.All()[name] == nil || parts.All()[name] == nil {
+		if name := SetName(table.Name, set.Label); len(store.All()) != i+1 || store.All()[name] == nil || parts.All()[name] == nil {
 			t.Errorf("%d complete sets, none is %s", len(store.All()), name)
 		}
 	}
-	if _, ok := table.Only("none"); ok {
-		t.Error("there is a set that the table does not have")
+	if err := Do(t.Context(), of, KindTable, []string{table.Name, "none"}, Options{}); err == nil || !strings.Contains(err.Error(), "must be a table") {
+		t.Errorf("a set that the table does not have: %v", err)
 	}
 	store.Saved = func(name string, _ []byte) { t.Errorf("%s is stored again", name) }
-	got, err := table.Run(t.Context(), problem, Options{Workers: 2, Shared: shared, Progress: func(p Progress) { t.Errorf("computed again: %+v", p) }})
+	got, err := makeTable(t.Context(), table, problem, Options{Workers: 2, Clock: time.Now, Shared: store, Progress: func(p Progress) { t.Errorf("computed again: %+v", p) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +322,47 @@ func TestSharedDataSetsMakeTheTable(t *testing.T) {
 	for name, content := range store.All() {
 		store.Put(name, content[:len(content)/2])
 	}
-	if _, err := table.Run(t.Context(), problem, Options{Workers: 2, Shared: shared}); !errors.Is(err, checkpointtest.ErrRejected) {
+	if _, err := makeTable(t.Context(), table, problem, Options{Workers: 2, Clock: time.Now, Shared: store}); !errors.Is(err, checkpointtest.ErrRejected) {
 		t.Errorf("of a complete state that is cut off: %v", err)
+	}
+}
+
+// Progress counts a fit for each data set, model, shuffle, and fold or test.
+func TestProgressOfTablesCountsFits(t *testing.T) {
+	table, problem := twoSets()
+	last := Progress{}
+	_, err := makeTable(t.Context(), table, problem, Options{Workers: 2, Progress: func(p Progress) {
+		if p.Done != last.Done+1 || p.Phase != PhaseTables {
+			t.Errorf("progress goes from %d to %d, %s", last.Done, p.Done, p.Phase)
+		}
+		last = p
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Done != 48 || last.Total != 48 || last.Share != 1 {
+		t.Errorf("ended at %d of %d, share %g, want 48 of 48", last.Done, last.Total, last.Share)
+	}
+}
+
+func TestTablesEndWithTheirContext(t *testing.T) {
+	table, problem := twoSets()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := makeTable(ctx, table, problem, Options{Workers: 2, Progress: func(Progress) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
+// The error of a table names the data set.
+func TestTablesNameWhatFailed(t *testing.T) {
+	table, problem := twoSets()
+	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
+	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
+	problem.Loss = mtl.LossHinge
+	_, err := makeTable(t.Context(), table, problem, Options{Workers: 1})
+	const want = `table tiny, data set "tiny": shuffle 0, fold 2, model "global": data set`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want it to start with %s", err, want)
 	}
 }
