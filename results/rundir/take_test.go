@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/state"
 	"fedsim/results"
 )
 
@@ -188,8 +190,8 @@ func TestTakeRefuses(t *testing.T) {
 	}
 }
 
-// A copy of a directory under way is resumed as the original would be, which goes on.
-func TestCopiesOfUnfinishedRunsAreResumed(t *testing.T) {
+// A directory that was taken over, also from a writer under way, is resumed as the original would be.
+func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	one := create(t, filepath.Join(t.TempDir(), "one"), false)
 	addFull(t, one, every(0, 1)...)
@@ -225,60 +227,126 @@ func TestCopiesOfUnfinishedRunsAreResumed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(torn, stageDir, progressFile), text[:len(text)-9], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for from, runs := range map[string]int{w.Dir(): 5, torn: 4} {
-		to := filepath.Join(t.TempDir(), "deep", "copy")
-		if err := CopyUnfinished(from, to); err != nil {
+	alive := filepath.Join(t.TempDir(), "alive")
+	if err := TakeOver(w.Dir(), alive); err != nil {
+		t.Fatal(err)
+	}
+	if err := TakeOver(w.Dir(), torn+"2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("again: %v", err)
+	}
+	for from, runs := range map[string]int{alive: 5, torn: 4} {
+		to := filepath.Join(filepath.Dir(from), "next")
+		if err := TakeOver(from, to); err != nil {
 			t.Fatal(err)
-		}
-		if err := CopyUnfinished(from, to); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("over another one: %v", err)
 		}
 		left, err := OpenCheckpoint(to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		about := resumable()
-		copied, err := left.Resume(about, placesOf(fullRuns()))
+		taken, err := left.Resume(resumable(), placesOf(fullRuns()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(copied.Runs()) != runs {
-			t.Errorf("%d runs, want %d", len(copied.Runs()), runs)
+		if len(taken.Runs()) != runs {
+			t.Errorf("%d runs, want %d", len(taken.Runs()), runs)
 		}
-		if b, err := copied.Load("half"); string(b) != "halfway" || err != nil {
+		if b, err := taken.Load("half"); string(b) != "halfway" || err != nil {
 			t.Errorf("%q, %v", b, err)
 		}
-		if b, err := os.ReadFile(copied.Path("half", 1)); string(b) != "of a program" {
+		if b, err := os.ReadFile(taken.Path("half", 1)); string(b) != "of a program" {
 			t.Errorf("%q, %v", b, err)
 		}
 		had := map[string]bool{}
-		for _, r := range copied.Runs() {
+		for _, r := range taken.Runs() {
 			had[r.ID] = true
 		}
 		for i, r := range fullRuns() {
 			if !had[r.ID] {
-				addFull(t, copied, i)
+				addFull(t, taken, i)
 			}
 		}
-		finish(t, copied, Complete)
+		finish(t, taken, Complete)
 		if d := cmp.Diff(want, tree(t, to)); d != "" {
 			t.Error(d)
 		}
+		if names, err := os.ReadDir(filepath.Dir(from)); err != nil || len(names) != 1 {
+			t.Errorf("%v is left, %v", names, err)
+		}
 	}
-	// The original goes on, untouched by its copies.
+}
+
+// A writer that is alive, though its directory was taken over, goes on in files that nobody reads.
+func TestTakeOverOfALivingWriter(t *testing.T) {
+	t.Parallel()
+	one := create(t, filepath.Join(t.TempDir(), "one"), false)
+	addFull(t, one, every(0, 1)...)
+	finish(t, one, Complete)
+
+	root := t.TempDir()
+	slow, err := Create(filepath.Join(root, "slow"), false, resumable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addFull(t, slow, 0, 1)
+	const place = 3 // a run with rows by device
+	run := fullRuns()[place]
+	rounds := deviceRows(&run, 4)
+	begun := begin(t, slow, place, run)
+	var saved bytes.Buffer
+	code := state.Writing(&saved)
+	if err := begun.Devices(rounds[0]); err != nil {
+		t.Fatal(err)
+	}
+	if begun.State(code); code.Err() != nil {
+		t.Fatal(code.Err())
+	}
+	if err := slow.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+
+	next := filepath.Join(root, "next")
+	if err := TakeOver(slow.Dir(), next); err != nil {
+		t.Fatal(err)
+	}
+	w, err := resume(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	continued := begin(t, w, place, run)
+	code = state.Reading(&saved)
+	if continued.State(code); code.Err() != nil {
+		t.Fatal(code.Err())
+	}
+	for _, rows := range rounds[1:] {
+		if err := continued.Devices(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	continued.store.sync()
+	if err := begun.Devices(rounds[2]); err != nil { // other rows than those that follow
+		t.Fatal(err)
+	}
+	begun.store.sync()
+	wrong := run
+	wrong.EventHash++
+	if err := begun.End(wrong); err != nil {
+		t.Fatal(err)
+	}
+	_ = errors.Join(slow.Checkpoint(), slow.Suspend()) // the directory is gone
+	if err := continued.End(run); err != nil {
+		t.Fatal(err)
+	}
 	for i := range fullRuns() {
-		switch i {
-		case 0, 3, 4, 5, 40:
-		default:
+		if i > 1 && i != place {
 			addFull(t, w, i)
 		}
 	}
 	finish(t, w, Complete)
-	if d := cmp.Diff(want, tree(t, w.Dir())); d != "" {
+	if d := cmp.Diff(tree(t, one.Dir()), tree(t, next)); d != "" {
 		t.Error(d)
 	}
-	if err := CopyUnfinished(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "copy")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+	if _, err := StatStage(slow.Dir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the slow writer has a log: %v", err)
 	}
 }
 

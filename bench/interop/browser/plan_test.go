@@ -2,6 +2,7 @@ package browser
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,16 @@ import (
 func TestServedPageFollowsPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plan")
 	runFedsim(t, "plan", "quickstart", "-o", dir, "--group-time", "0s", "--set", "run.rounds=5")
-	runFedsim(t, "work", dir, "--part", "1/3")
+	runFedsim(t, "work", dir)
+	done, err := filepath.Glob(filepath.Join(dir, "done", "*"))
+	if err != nil || len(done) != 6 {
+		t.Fatalf("%d groups are done, %v", len(done), err)
+	}
+	for _, group := range done[2:] {
+		if err := errors.Join(os.RemoveAll(group), os.Remove(filepath.Join(dir, "ended", filepath.Base(group)+".json"))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var state struct {
 		Items []struct{ ID, Kind, State string }
 	}
@@ -31,10 +41,10 @@ func TestServedPageFollowsPlan(t *testing.T) {
 	if len(waiting) < 3 {
 		t.Fatalf("%d groups wait: the test needs 3", len(waiting))
 	}
-	claim, failure := filepath.Join(dir, "claims", waiting[0]+".json"), filepath.Join(dir, "failed", waiting[1]+".json")
+	claim, failure := filepath.Join(dir, "claims", waiting[0]+".json"), filepath.Join(dir, "ended", waiting[1]+".json")
 	for file, text := range map[string]string{
-		claim:   `{"worker": "node7-1", "host": "node7", "process": {"pid": 4242}, "every_s": 1000, "share": 0.42, "took_s": 95}`,
-		failure: `{"reason": "write rounds.csv: no space left on device", "host": "node8", "time": "2026-01-01T00:00:00Z"}`,
+		claim:   `{"worker": "node7-1", "host": "node7", "process": {"pid": 4242}, "share": 0.42, "took_s": 95}`,
+		failure: `{"worker": "node8-1", "failure": "write rounds.csv: no space left on device", "host": "node8"}`,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -265,7 +265,7 @@ func (p *planned) done() map[string]string {
 		if !e.IsDir() {
 			continue
 		}
-		claim, err := os.ReadFile(filepath.Join(p.dir, "done", e.Name()+".json"))
+		claim, err := os.ReadFile(filepath.Join(p.dir, "ended", e.Name()+".json"))
 		if err == nil { // it is written after the folder
 			done[e.Name()] = string(claim)
 		}

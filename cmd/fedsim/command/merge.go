@@ -117,8 +117,10 @@ func (f *mergeFlags) complete(cmd *cobra.Command, dir string, m *merging, exists
 // merging is a plan directory and its unfinished groups.
 type merging struct {
 	*work.Dir
-	path    string
-	lacking []*plan.Item // groups that are not done
+	path     string
+	places   func(id string) (int, bool)
+	lacking  []*plan.Item // groups that are not done
+	finished []string     // the directories of groups that are done
 }
 
 // open reads a plan directory.
@@ -127,53 +129,52 @@ func (f *mergeFlags) open(dir string) (*merging, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merging{Dir: d, path: dir}
-	for _, g := range d.Plan.Groups() {
-		done, err := m.Done(g)
-		if err != nil {
+	m := &merging{Dir: d, path: dir, places: experiment.Places(d.Scenario.Experiments)}
+	for _, it := range d.Plan.Groups() {
+		done, err := m.Done(it)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !done {
-			m.lacking = append(m.lacking, g)
+		case !done:
+			m.lacking = append(m.lacking, it)
+		case it.Kind == experiment.KindRuns:
+			m.finished = append(m.finished, m.DoneDir(it.ID))
 		}
 	}
 	return m, nil
 }
 
-// take adds the finished runs to the run directory. It records absent runs of unfinished groups,
-// and refuses groups that are done without some of their runs.
+// take adds the finished runs to the run directory. It records what unfinished groups lack, and
+// refuses groups that are done without some of their runs.
 func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
-	places := experiment.Places(m.Scenario.Experiments)
-	var done []string
-	for _, g := range m.Plan.Groups() {
-		if g.Kind == experiment.KindRuns && !slices.Contains(m.lacking, g) {
-			done = append(done, m.DoneDir(g.ID))
-		}
-	}
-	if err := w.Take(cmd.Context(), places, done...); err != nil {
+	if err := w.Take(cmd.Context(), m.places, m.finished...); err != nil {
 		return err
 	}
-	for _, g := range m.lacking {
-		if err := m.takeUnfinished(cmd, w, g, places); err != nil {
+	for _, it := range m.lacking {
+		if err := m.takeUnfinished(cmd, w, it); err != nil {
 			return err
 		}
 	}
 	had := map[int]bool{}
 	for _, r := range w.Runs() {
-		at, _ := places(r.ID)
+		at, _ := m.places(r.ID)
 		had[at] = true
 	}
 	var absent []string
-	for _, g := range m.Plan.Groups() {
-		lacks := m.absentOf(g, func(id string) bool {
-			at, ok := places(id)
+	for _, it := range m.Plan.Groups() {
+		lacks := slices.DeleteFunc(slices.Clone(it.Runs()), func(id string) bool {
+			at, ok := m.places(id)
 			return ok && had[at]
 		})
-		if len(lacks) > 0 && !slices.Contains(m.lacking, g) {
-			return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s",
-				m.DoneDir(g.ID), lacks[0], m.DoneDir(g.ID), m.path)
+		if dir := m.DoneDir(it.ID); len(lacks) > 0 && slices.Contains(m.finished, dir) {
+			return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s", dir, lacks[0], dir, m.path)
 		}
 		absent = append(absent, lacks...)
+	}
+	for _, it := range m.lacking {
+		if it.Kind == experiment.KindTable {
+			absent = append(absent, nameOf(it))
+		}
 	}
 	if len(absent) > 0 && len(w.Runs()) == 0 && len(m.wholeTables(absent)) == 0 {
 		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.path, m.path)
@@ -182,43 +183,27 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	return nil
 }
 
-// absentOf returns the runs or the data set of a table that a group lacks.
-func (m *merging) absentOf(g *plan.Item, has func(run string) bool) (absent []string) {
-	for _, id := range g.Runs() {
-		if !has(id) {
-			absent = append(absent, id)
-		}
-	}
-	if g.Kind == experiment.KindTable && slices.Contains(m.lacking, g) {
-		absent = append(absent, experiment.SetName(g.Of[0], g.Of[1]))
-	}
-	return absent
-}
-
 // takeUnfinished adds the finished runs of the attempts at a group. The worker may finish the
 // group meanwhile.
-func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, g *plan.Item, places func(string) (int, bool)) error {
-	attempts, err := os.ReadDir(m.AttemptsDir(g.ID))
+func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, it *plan.Item) error {
+	attempts, err := os.ReadDir(m.AttemptsDir(it.ID))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	dirs := []string{m.DoneDir(it.ID)}
 	for _, a := range attempts {
-		dir := filepath.Join(m.AttemptsDir(g.ID), a.Name())
-		if !a.IsDir() {
-			continue
+		dirs = append([]string{filepath.Join(m.AttemptsDir(it.ID), a.Name())}, dirs...)
+	}
+	for _, dir := range dirs {
+		if _, err := rundir.StatStage(dir); err != nil {
+			continue // it has not begun, or was moved
 		}
-		if info, err := rundir.Stat(dir); err != nil || info.Status == rundir.Absent {
-			continue // it has not begun, or was renamed
-		}
-		err := w.Take(cmd.Context(), places, dir)
+		err := w.Take(cmd.Context(), m.places, dir)
 		if _, gone := os.Stat(dir); err != nil && !errors.Is(gone, os.ErrNotExist) {
 			return err
 		}
 	}
-	if done, err := m.Done(g); !done || err != nil || g.Kind != experiment.KindRuns {
-		return err
-	}
-	return w.Take(cmd.Context(), places, m.DoneDir(g.ID))
+	return nil
 }
 
 // tables makes the tables of which all data sets are there.
@@ -243,19 +228,14 @@ func (m *merging) missing() error {
 	if err != nil {
 		return err
 	}
-	items := map[string]*work.Item{}
-	for i := range state.Items {
-		items[state.Items[i].ID] = &state.Items[i]
-	}
 	var texts []string
 	runs, sets := 0, 0
-	for i, g := range m.lacking {
-		runs += len(g.Runs())
-		if g.Kind == experiment.KindTable {
+	for i, it := range m.lacking {
+		if runs += len(it.Runs()); it.Kind == experiment.KindTable {
 			sets++
 		}
 		if i < named {
-			texts = append(texts, m.nameOf(g)+" ("+why(items, g)+")")
+			texts = append(texts, nameOf(it)+" ("+stateReason(state, it)+")")
 		}
 	}
 	more := ""
@@ -275,29 +255,32 @@ func (m *merging) missing() error {
 }
 
 // nameOf names a group by its first run, or its table.
-func (m *merging) nameOf(g *plan.Item) string {
-	if g.Kind == experiment.KindTable {
-		return experiment.SetName(g.Of[0], g.Of[1])
+func nameOf(it *plan.Item) string {
+	if it.Kind == experiment.KindTable {
+		return experiment.SetName(it.Of[0], it.Of[1])
 	}
-	name := g.Of[0]
-	if more := len(g.Of) - 1; more > 0 {
+	name := it.Of[0]
+	if more := len(it.Of) - 1; more > 0 {
 		name += fmt.Sprintf(" and %d more of its group", more)
 	}
 	return name
 }
 
-// why says why a group is not done.
-func why(items map[string]*work.Item, g *plan.Item) string {
-	for _, id := range append([]string{g.ID}, g.Needs...) {
-		if item := items[id]; item.Condition == work.Failed {
+// stateReason says why a group is not done.
+func stateReason(s *work.State, it *plan.Item) string {
+	text := ""
+	for i := range s.Items {
+		switch item := &s.Items[i]; {
+		case item.ID != it.ID && !slices.Contains(it.Needs, item.ID):
+		case item.Condition == work.Failed:
 			return "failed: " + item.Reason
+		case item.ID == it.ID && item.Condition == work.Running:
+			text = "running on " + item.Host
+		case item.ID == it.ID:
+			text = string(item.Condition)
 		}
 	}
-	item := items[g.ID]
-	if item.Condition == work.Running {
-		return "running on " + item.Host
-	}
-	return string(item.Condition)
+	return text
 }
 
 // absentText names the first absent run of a partial merge, and counts the rest.

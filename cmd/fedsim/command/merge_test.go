@@ -3,11 +3,12 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,17 +21,32 @@ import (
 
 var allMerged = flag.Bool("all-merged", false, "run TestShippedScenariosMerge")
 
-// workOn does a plan with n workers at a time, each a part, but those of the parts left out.
-func workOn(t *testing.T, dir string, n int, leftOut ...int) {
+func init() {
+	programs["undo"] = func() {
+		n, err := strconv.Atoi(os.Args[2])
+		if err := errors.Join(err, undo(os.Args[1], n)); err != nil {
+			fail(err)
+		}
+	}
+}
+
+// undo removes groups of a plan that are done: undo DIR NUMBER.
+func undo(dir string, n int) error {
+	done, err := filepath.Glob(filepath.Join(dir, "done", "*"))
+	for i := 0; i < n && err == nil; i++ {
+		err = errors.Join(os.RemoveAll(done[i]), os.Remove(filepath.Join(dir, "ended", filepath.Base(done[i])+".json")))
+	}
+	return err
+}
+
+// workOn does a plan with n workers at a time.
+func workOn(t *testing.T, dir string, n int) {
 	t.Helper()
 	var workers sync.WaitGroup
-	for i := 1; i <= n; i++ {
-		if slices.Contains(leftOut, i) {
-			continue
-		}
+	for range n {
 		workers.Go(func() {
-			if status, out, errors := mainOf("work", dir, "--part", fmt.Sprintf("%d/%d", i, n), "--workers", "1", "--allow-external"); status != 0 {
-				t.Errorf("part %d of %d: exit status %d\n%s%s", i, n, status, out, errors)
+			if status, out, errors := mainOf("work", dir, "--workers", "1", "--allow-external"); status != 0 {
+				t.Errorf("a worker of %d: exit status %d\n%s%s", n, status, out, errors)
 			}
 		})
 	}
@@ -189,8 +205,8 @@ func TestMergedRunsEqualOneRun(t *testing.T) {
 	sameMerged(t, runOnce(t, write("learned", learned)), 2)
 }
 
-// All shipped scenarios, cut short, are merged to the bytes of one run; one of them of 1, 2, 7
-// and 100 parts.
+// All shipped scenarios, cut short, are merged to the bytes of one run; one of them by 1, 2, 7
+// and 100 workers.
 func TestShippedScenariosMerge(t *testing.T) {
 	if !*allMerged {
 		t.Skip("takes minutes: run it with -all-merged")
@@ -251,25 +267,25 @@ func sameMerged(t *testing.T, one *finishedRun, n int, more ...string) {
 	merged := filepath.Join(t.TempDir(), "run")
 	status, out, errors := mainOf(append([]string{"merge", dir, "--out", merged}, more...)...)
 	if status != one.status {
-		t.Fatalf("%d parts: exit status %d, of the run %d: %s", n, status, one.status, errors)
+		t.Fatalf("%d workers: exit status %d, of the run %d: %s", n, status, one.status, errors)
 	}
 	if d := cmp.Diff(one.out, strings.ReplaceAll(out, merged, one.dir)); d != "" {
-		t.Errorf("%d parts: the summary differs: %s", n, d)
+		t.Errorf("%d workers: the summary differs: %s", n, d)
 	}
 	got := withoutClock(t, merged)
 	for file := range one.files {
 		if file != "manifest.json" && one.files[file] != got[file] {
-			t.Errorf("%d parts: %s differs", n, file)
+			t.Errorf("%d workers: %s differs", n, file)
 		}
 	}
 	if d := cmp.Diff(one.files["manifest.json"], got["manifest.json"]); d != "" || len(got) != len(one.files) {
-		t.Errorf("%d parts: %d files, want %d: %s", n, len(got), len(one.files), d)
+		t.Errorf("%d workers: %d files, want %d: %s", n, len(got), len(one.files), d)
 	}
 	m, err := rundir.ReadManifest(merged)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(m.Command[1:], line) {
-		t.Errorf("%d parts: command %q, want %q", n, m.Command, line)
+		t.Errorf("%d workers: command %q, want %q", n, m.Command, line)
 	}
 }

@@ -29,7 +29,10 @@ func lackingOne(t *testing.T) (dir string, p *plan.Plan, out string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workOn(t, dir, len(p.Groups()), 1)
+	workOn(t, dir, 2)
+	if err := undo(dir, 1); err != nil {
+		t.Fatal(err)
+	}
 	p.Items = slices.DeleteFunc(p.Items, func(it plan.Item) bool { return it.IsNeed() })
 	at := slices.IndexFunc(p.Items, func(g plan.Item) bool {
 		_, err := os.Stat(filepath.Join(dir, "done", g.ID))
@@ -44,7 +47,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir, p, out := lackingOne(t)
 	first := p.Groups()[0]
-	claim, failure := filepath.Join(dir, "claims", first.ID+".json"), filepath.Join(dir, "failed", first.ID+".json")
+	claim, failure := filepath.Join(dir, "claims", first.ID+".json"), filepath.Join(dir, "ended", first.ID+".json")
 	refused := func(words ...string) {
 		t.Helper()
 		status, text, errors := mainOf("merge", dir, "--out", out)
@@ -72,7 +75,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	if err := os.Remove(claim); err != nil {
 		t.Fatal(err)
 	}
-	write(failure, `{"reason": "learner x: exit status 9", "host": "node7"}`)
+	write(failure, `{"worker": "w", "failure": "learner x: exit status 9", "host": "node7"}`)
 	refused("(failed: learner x: exit status 9)")
 
 	// A group that is done without its run, and one of another plan.

@@ -34,11 +34,11 @@ func failWaiting() {
 		if item.Condition != work.Waiting {
 			continue
 		}
-		note, err := json.Marshal(work.Failure{Reason: "the disk is full", Host: "node8", Time: time.Now()})
+		note, err := json.Marshal(work.Claim{Worker: "w", Failure: "the disk is full", Host: "node8"})
 		if err != nil {
 			fail(err)
 		}
-		if err := os.WriteFile(filepath.Join(os.Args[2], "failed", item.ID+".json"), note, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(os.Args[2], "ended", item.ID+".json"), note, 0o666); err != nil {
 			fail(err)
 		}
 	}

@@ -156,9 +156,9 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 	if err != nil {
 		return err
 	}
-	of.missing = submit.Look(d.Plan, state, f.tasks)
+	of.missing = submit.Look(d.Plan, state)
 	if of.missing.Groups == 0 {
-		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(len(d.Plan.Groups()), "group"), quote.Shell(dir)))
+		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(state.Groups.Total, "group"), quote.Shell(dir)))
 	}
 	if err := f.programs.allow(cmd, d.Scenario); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (f *submitFlags) job(of *submission, p *plan.Plan, programs bool) (*submit.
 		}
 	}
 	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: of.dir, Here: here, Data: folder, AllowExternal: programs}
-	of.missing.Fit(j)
+	of.missing.Fit(j, f.tasks)
 	j.Command = []string{binary, "work", of.dir, "--workers", strconv.Itoa(f.cores)}
 	if programs {
 		j.Command = append(j.Command, "--allow-external")
@@ -267,7 +267,7 @@ func forget(cmd *cobra.Command, of *submission, d *work.Dir) error {
 
 // send submits a job to a scheduler.
 func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, d *work.Dir, j *submit.Job) error {
-	j.Command = append(j.Command, "--part", j.Parts)
+	j.Command = append(j.Command, "--no-wait")
 	j.Place(engine)
 	text, command, err := engine.Render(j)
 	if _, ok := errors.AsType[*submit.OptionError](err); ok || err != nil && f.template != "" {

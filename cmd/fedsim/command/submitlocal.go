@@ -22,7 +22,7 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission, d *work.Dir, j *
 	if n == 0 {
 		n = max(runtime.GOMAXPROCS(0)/f.cores, 1)
 	}
-	n = min(n, len(d.Plan.Items)) // the others have nothing to do
+	n = min(n, of.missing.Groups) // the others have nothing to do
 	if f.print {
 		line := quote.Shell(j.Command...)
 		for range n {
@@ -88,7 +88,7 @@ func attend(cmd *cobra.Command, p *progress, of *submission, n int, ended <-chan
 			if err != nil {
 				continue // workers write at the same time; the last look counts
 			}
-			share := doneShare(state)
+			share := state.Share()
 			if before < 0 {
 				before = share
 			}
@@ -101,24 +101,4 @@ func attend(cmd *cobra.Command, p *progress, of *submission, n int, ended <-chan
 func (of *submission) failed() bool {
 	state, err := of.view.State()
 	return err == nil && state.Groups.Failed+state.Needs.Failed > 0
-}
-
-// doneShare returns the share of the work of a plan that is done.
-func doneShare(s *work.State) float64 {
-	var done, all float64
-	for i := range s.Items {
-		item := &s.Items[i]
-		size := 1.0
-		if e := float64(item.EstimateS); e > 0 {
-			size = e
-		}
-		all += size
-		switch share := float64(item.Progress); {
-		case item.Condition == work.Done:
-			done += size
-		case item.Condition == work.Running && share > 0:
-			done += float64(size * share)
-		}
-	}
-	return done / all
 }

@@ -21,9 +21,9 @@ type workFlags struct {
 	computeFlags // workers and allowExternal
 	resumeFlags  // checkpoint
 	outputFlags  // quiet
-	part         string
 	maxTime      time.Duration
 	retry        bool
+	noWait       bool
 }
 
 func newWork() *cobra.Command {
@@ -36,26 +36,24 @@ all others have failed. Any number of workers on any number of machines may work
 in the same directory, and each may end at any time: a worker continues the
 checkpoints of those that have ended.
 
-With --part i/n the worker does the groups of one of n equal parts only, waiting
-for those that others do. In an array of Slurm tasks each task does a part by
-itself. With a list, --part 3,7,9/12, the task's index in its array picks one:
-SLURM_ARRAY_TASK_ID, HQ_TASK_ID or JOB_COMPLETION_INDEX.
+A worker waits while others do what is left, in case they end. With --no-wait it
+does not: a scheduler that starts a lost task again needs no other to wait.
 
 An interrupt or SIGTERM ends each run after its current round, saves a checkpoint
 and exits with status 75: start the worker again to continue. Status 1 means that
 a group has failed, and the others are done. A group with --max-time that takes
 longer is checkpointed and counts as failed; a longer time continues it.`,
 		Example: `  fedsim work plans/lte
-  fedsim work plans/lte --part 2/4
+  fedsim work plans/lte --no-wait
   fedsim work plans/lte --max-time 2h --retry`,
 		Args:              takes(1, 1, "the directory of a plan"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.work(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.part, "part", "", "do part i of n of the groups, as in 2/4; or a list for an array of tasks, as in 3,7,9/12")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "most time for a group, as in 90s or 2h; 0: no limit (default: that of the plan)")
 	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
+	flags.BoolVar(&f.noWait, "no-wait", false, "end when other workers do all that is left")
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
 	f.addAllow(cmd)
 	f.addCheckpoint(cmd)
@@ -70,10 +68,6 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	}
 	if f.maxTime < 0 {
 		return usagef("--max-time=%s: must not be negative; 0: no limit", f.maxTime)
-	}
-	part, err := work.ParsePart(f.part, os.Getenv)
-	if err != nil {
-		return usageError{err}
 	}
 	d, err := work.Open(dir, readVersion().String())
 	if err != nil {
@@ -107,7 +101,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	}
 	waitsForRounds(cmd.Context())
 	err = d.Work(cmd.Context(), work.Options{
-		Part: part, MaxTime: f.maxTime, Retry: f.retry, By: by, About: about, DataFolder: o.DataFolder, Note: note,
+		MaxTime: f.maxTime, Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
 		Run:   compute,
 		Stale: staleAfter,
 	})
@@ -117,7 +111,11 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f.text(cmd), "%s of %s: done\n", part, dir)
+	text := "done"
+	if f.noWait {
+		text = "nothing is left that no other worker does"
+	}
+	_, err = fmt.Fprintf(f.text(cmd), "%s: %s\n", dir, text)
 	return err
 }
 

@@ -14,8 +14,7 @@ type Job struct {
 	Name      string   // of the scenario: lower-case letters, digits and hyphens
 	Version   string   // of fedsim
 	Number    int      // of the submission, from 1
-	Parts     string   // the parts with missing groups, for --part: "3,7,9/12"
-	Tasks     int      // how many parts these are
+	Tasks     int      // the number of tasks
 	Minutes   int      // the time limit of a task
 	MemoryMiB int      // of a task
 	Cores     int      // of a task

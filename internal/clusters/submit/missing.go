@@ -2,25 +2,22 @@ package submit
 
 import (
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 )
 
-// Missing holds the groups of a plan that are not done, in parts of about equal time.
+// Missing describes the groups of a plan that are not done.
 type Missing struct {
-	Groups  int      // that are not done
-	Running int      // of these, that a worker is at
-	Failed  []string // IDs of the groups and prerequisites that failed
-	Parts   []int    // the parts with missing groups, from 1
-	Of      int      // number of parts
-	TimeS   float64  // estimate for one core, with prerequisites, in seconds
+	Groups  int      // the number of groups that are not done
+	Running int      // the number of these that a worker does
+	Failed  []string // IDs of the items that failed
+	TimeS   float64  // the estimate for one core, with prerequisites, in seconds
 
-	longestS float64 // estimate of the longest of the parts with all missing prerequisites
-	bytes    float64 // most memory of a group or a prerequisite
+	longestS float64 // the estimate of the longest group
+	needsS   float64 // the estimate of all missing prerequisites
+	bytes    float64 // the most memory of an item
 }
 
 // The sizes of tasks. An engine interrupts a worker whose time is over, and a worker
@@ -34,66 +31,43 @@ const (
 	memoryMargin = 256 // MiB
 )
 
-// Look finds the missing groups of a plan, which is divided into a number of parts; 0: so that
-// a part takes at most about five minutes.
-func Look(p *plan.Plan, s *work.State, parts int) *Missing {
-	state := map[string]work.Condition{}
+// Look finds the missing groups of a plan.
+func Look(p *plan.Plan, s *work.State) *Missing {
 	m := &Missing{}
-	for _, item := range s.Items {
-		state[item.ID] = item.Condition
-		if item.Condition == work.Failed {
-			m.Failed = append(m.Failed, item.ID)
+	for i := range p.Items {
+		it, item := &p.Items[i], &s.Items[i]
+		switch item.Condition {
+		case work.Done:
+			continue
+		case work.Failed:
+			m.Failed = append(m.Failed, it.ID)
 		}
-	}
-	total, needs := 0.0, 0.0
-	groups := p.Groups()
-	for _, g := range groups {
-		total += g.TimeS
-	}
-	if m.Of = min(parts, max(len(groups), 1)); parts == 0 { // more parts than groups are empty
-		m.Of = int(min(max(math.Ceil(total/taskTime.Seconds()), 1), float64(len(groups)), mostTasks))
-	}
-	for _, n := range p.Needs() {
-		if state[n.ID] != work.Done {
-			needs += n.TimeS
-			m.bytes = max(m.bytes, n.MemoryBytes)
-		}
-	}
-	load, missing := make([]float64, m.Of), make([]bool, m.Of)
-	for i, part := range work.Parts(p, m.Of) {
-		g := groups[i]
-		if state[g.ID] == work.Done {
+		m.bytes = max(m.bytes, it.MemoryBytes)
+		if it.IsNeed() {
+			m.needsS += it.TimeS
 			continue
 		}
-		m.Groups++
-		if state[g.ID] == work.Running {
+		if m.Groups++; item.Condition == work.Running {
 			m.Running++
 		}
-		load[part] += g.TimeS
-		missing[part] = true
-		m.TimeS += g.TimeS
-		m.bytes = max(m.bytes, g.MemoryBytes)
+		m.TimeS += it.TimeS
+		m.longestS = max(m.longestS, it.TimeS)
 	}
-	if m.Groups > 0 { // nobody needs prerequisites any more
-		m.TimeS += needs
-	}
-	for i := range missing {
-		if missing[i] {
-			m.Parts = append(m.Parts, i+1)
-			m.longestS = max(m.longestS, load[i]+needs)
-		}
+	if m.Groups > 0 { // else nobody needs prerequisites any more
+		m.TimeS += m.needsS
 	}
 	return m
 }
 
-// Fit sets the parts of a job and the limits of its tasks: twice the estimate of the longest
-// part and ten minutes; one and a half times the memory of the largest group and 256 MiB.
-func (m *Missing) Fit(j *Job) {
-	list := make([]string, len(m.Parts))
-	for i, part := range m.Parts {
-		list[i] = strconv.Itoa(part)
+// Fit sets the number of tasks of a job, and their limits. Zero tasks are so many that one takes about
+// five minutes. The time limit is ten minutes and twice the share of a task, with the longest group and
+// all prerequisites; that of memory is 256 MiB and one and a half times the largest item.
+func (m *Missing) Fit(j *Job, tasks int) {
+	if tasks == 0 {
+		tasks = int(min(math.Ceil(m.TimeS/taskTime.Seconds()), mostTasks))
 	}
-	j.Parts, j.Tasks = strings.Join(list, ",")+"/"+strconv.Itoa(m.Of), len(list)
-	j.Minutes = int(math.Ceil(timeMargin.Minutes() + timeFactor*m.longestS/60))
+	j.Tasks = min(max(tasks, 1), m.Groups)
+	share := m.TimeS/float64(j.Tasks) + m.longestS + m.needsS
+	j.Minutes = int(math.Ceil(timeMargin.Minutes() + timeFactor*share/60))
 	j.MemoryMiB = memoryMargin + int(math.Ceil(memoryFactor*m.bytes/(1<<20)))
 }

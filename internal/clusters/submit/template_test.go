@@ -19,9 +19,9 @@ func job(t *testing.T) *Job {
 	}
 	binary := filepath.Join(dir, "fedsim")
 	return &Job{
-		ID: "0123456789abcdef", Name: "lte", Version: "1.2+x y", Number: 2, Parts: "3,7,9/12", Tasks: 3, Minutes: 20, MemoryMiB: 300, Cores: 2,
+		ID: "0123456789abcdef", Name: "lte", Version: "1.2+x y", Number: 2, Tasks: 3, Minutes: 20, MemoryMiB: 300, Cores: 2,
 		Binary: binary, Dir: dir, Here: dir, Data: dir, File: filepath.Join(dir, "2-slurm.sh"),
-		Command: []string{binary, "work", dir, "--part", "3,7,9/12", "--workers", "2"},
+		Command: []string{binary, "work", dir, "--no-wait", "--workers", "2"},
 	}
 }
 

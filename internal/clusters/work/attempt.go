@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/metrics"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,23 +23,39 @@ import (
 
 // Reasons, beside an interruption, to stop an item under way.
 var (
-	errElsewhere = errors.New("another worker has done it")
-	errBudget    = errors.New("over its budget")
+	errTaken  = errors.New("another worker does it or has done it")
+	errBudget = errors.New("over its budget")
 )
 
+// attempt is the work of this worker on an item.
+type attempt struct {
+	*worker
+	*plan.Item
+	lease  *lease
+	cancel context.CancelCauseFunc
+	dir    string  // the run directory of a group
+	before float64 // the seconds of the workers before this one, whose work it continues
+	began  time.Time
+	share  atomic.Uint64 // the bits of the share that is done
+}
+
 // do does an item under its claim and its budget. It returns nil when the item is done.
-func (w *worker) do(ctx context.Context, it *item, h *hold) error {
+func (w *worker) do(ctx context.Context, it *plan.Item, l *lease) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{worker: w, item: it, hold: h, cancel: cancel, dir: filepath.Join(w.AttemptsDir(it.ID), w.By.Worker)}
-	err := input.RequireFolder(w.AttemptsDir(it.ID))
-	if err != nil {
+	folder := w.AttemptsDir(it.ID)
+	if err := input.RequireFolder(folder); err != nil {
 		return err
 	}
-	if it.Kind != experiment.KindRuns {
-		err = a.make(ctx)
-	} else {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	a := &attempt{worker: w, Item: it, lease: l, cancel: cancel, dir: filepath.Join(folder, w.By.Worker)}
+	var err error
+	if it.Kind == experiment.KindRuns {
 		err = a.run(ctx)
+	} else {
+		err = a.make(ctx)
 	}
 	w.limitMemory()
 	if errors.Is(context.Cause(ctx), errBudget) {
@@ -50,110 +64,83 @@ func (w *worker) do(ctx context.Context, it *item, h *hold) error {
 	return err
 }
 
-// attempt is the work of this worker on an item.
-type attempt struct {
-	*worker
-	*item
-	hold   *hold
-	cancel context.CancelCauseFunc
-	dir    string  // a run directory; of a group
-	before float64 // seconds of the attempts that this one continues
-	began  time.Time
-	share  atomic.Uint64 // bits of the share that is done
-}
-
-// options returns the options of the computation of an item.
-func (a *attempt) options() experiment.Options {
-	o := a.Run
-	o.Shared, o.Shares, o.Preparation, o.DataFolder = a.shared, a.shares, a.live, a.DataFolder
-	o.Progress = func(p experiment.Progress) { a.share.Store(math.Float64bits(p.Share)) }
-	return o
-}
-
 // run makes the runs of a group that are not finished, and puts the group into the done ones.
 func (a *attempt) run(ctx context.Context) error {
 	w, err := a.open()
 	if err != nil {
 		return err
 	}
-	o := a.options()
-	if o.Recorder = w; o.Checkpoints.Clock != nil {
-		o.Checkpoints.Store = w
+	err = a.compute(ctx, w, w)
+	taken := !a.isMine()
+	if err == nil || ctx.Err() != nil {
+		err = errors.Join(w.Suspend(), context.Cause(ctx))
+		taken = taken || !a.isMine()
+	} else {
+		err = errors.Join(err, w.Discard())
 	}
-	if a.watch != nil {
-		a.watch(&o)
-	}
-	err = a.watched(func() error { return experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o) })
-	if ctx.Err() != nil {
-		return errors.Join(w.Suspend(), context.Cause(ctx))
+	if taken || errors.Is(err, errTaken) {
+		_ = os.RemoveAll(a.dir) // what was made there since
+		return errTaken
 	}
 	if err != nil {
-		return errors.Join(err, w.Discard())
-	}
-	if err := w.Suspend(); err != nil {
 		return err
 	}
 	if n := len(w.Runs()); n != len(a.Of) {
 		return fmt.Errorf("%d of %d runs are finished", n, len(a.Of))
 	}
-	return a.install()
-}
-
-// install moves the attempt to the done groups, unless the group is there.
-func (a *attempt) install() error {
 	if err := os.Rename(a.dir, a.DoneDir(a.ID)); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncDir(filepath.Join(a.path, doneDir)); err != nil {
-		return err
-	}
-	return writeNote(a.note(doneDir, a.ID), &a.hold.claim)
+	return atomicfile.SyncDir(filepath.Join(a.path, doneDir))
 }
 
-// open starts an attempt at a group: a copy of the newest attempt of a worker with work in it,
-// or a new one. The copied attempt stays: its worker may be alive.
+// isMine reports whether the run directory is there: who takes an attempt over moves it.
+func (a *attempt) isMine() bool {
+	_, err := rundir.StatStage(a.dir)
+	return err == nil
+}
+
+// open starts an attempt at a group: it takes over that of another worker, or makes a new one.
 func (a *attempt) open() (*rundir.Writer, error) {
-	last, dirs := a.attempts()
-	for _, of := range last {
-		w, err := a.resume(dirs[of])
-		switch {
-		case errors.Is(err, rundir.ErrCheckpoint):
-			a.Note(fmt.Sprintf("%s: an attempt is not continued: %v", a.name, err))
-		case w != nil:
-			a.before = of.TookS
-			return w, err
-		case err != nil:
-			return nil, err
+	attempts, err := os.ReadDir(a.AttemptsDir(a.ID))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range attempts {
+		if !e.IsDir() {
+			continue
+		}
+		w, err := a.takeOver(filepath.Join(a.AttemptsDir(a.ID), e.Name()))
+		if errors.Is(err, rundir.ErrCheckpoint) {
+			a.Note(fmt.Sprintf("%s: an attempt is not continued: %v", nameOf(a.Item), err))
+		} else if w != nil || err != nil {
+			return w, errors.Join(err, a.continues())
 		}
 	}
 	return rundir.Create(a.dir, false, a.About)
 }
 
-// attempts returns the last claims of the workers that tried the item, the latest first, and
-// their attempts.
-func (a *attempt) attempts() (last []*Claim, dirs map[*Claim]string) {
-	notes, _ := filepath.Glob(filepath.Join(a.AttemptsDir(a.ID), "*.json")) // no error: the pattern is valid
-	dirs = map[*Claim]string{}
-	for _, path := range notes {
-		if c, err := readClaim(path); err == nil && c != nil {
-			last, dirs[c] = append(last, c), strings.TrimSuffix(path, ".json")
-		}
+// continues counts the time of the workers before this one.
+func (a *attempt) continues() error {
+	last, err := a.Ended(a.ID)
+	if last != nil {
+		a.before = last.TookS
 	}
-	slices.SortFunc(last, func(x, y *Claim) int { return y.written.Compare(x.written) })
-	return last, dirs
+	return err
 }
 
-// resume continues a copy of an attempt. It returns nil if there is no work in it.
-func (a *attempt) resume(from string) (w *rundir.Writer, err error) {
-	if err := rundir.CopyUnfinished(from, a.dir); err != nil {
+// takeOver continues the attempt of a worker that no longer works on it. It returns nil if there is no
+// work in it.
+func (a *attempt) takeOver(from string) (w *rundir.Writer, err error) {
+	if err := rundir.TakeOver(from, a.dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // it was removed
+			err = nil // it was removed, or is none
 		}
 		return nil, err
 	}
 	left, err := rundir.OpenCheckpoint(a.dir)
 	if err == nil && !left.Empty() {
-		w, err = left.Resume(a.About, a.place)
+		w, err = left.Resume(a.About, experiment.Places(a.Scenario.Experiments))
 	}
 	if left != nil {
 		err = errors.Join(err, left.Close())
@@ -164,32 +151,29 @@ func (a *attempt) resume(from string) (w *rundir.Writer, err error) {
 	return w, err
 }
 
-// make makes a prerequisite. All workers share the checkpoints: they have the same content.
+// make makes a prerequisite or a table. All workers share the checkpoints: they have the same content.
 func (a *attempt) make(ctx context.Context) error {
-	dir := a.AttemptsDir(a.ID)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := a.continues(); err != nil {
 		return err
 	}
-	last, _ := a.attempts()
-	for _, of := range last {
-		a.before = max(a.before, of.TookS)
-	}
-	o := a.options()
+	return a.compute(ctx, nil, rundir.NewStates(a.AttemptsDir(a.ID), a.resolved))
+}
+
+// compute computes the item under heartbeats. It cancels the computation when another worker does or
+// has done the item, and when the item is over its budget.
+func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints experiment.CheckpointStore) error {
+	o := a.Run
+	o.Shared, o.Preparation, o.DataFolder = a.shared, a.live, a.DataFolder
+	o.Shares = func(state string) bool { return a.shares[rundir.StateFile(state)] }
+	o.Progress = func(p experiment.Progress) { a.share.Store(math.Float64bits(p.Share)) }
 	if o.Checkpoints.Clock != nil {
-		o.Checkpoints.Store = rundir.NewStates(dir, a.resolved)
+		o.Checkpoints.Store = checkpoints
 	}
-	return a.watched(func() error { return experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o) })
-}
-
-// shares reports whether an item of the plan makes a state: what a single item needs is made in it.
-func (w *worker) shares(state string) bool {
-	file := rundir.StateFile(state)
-	return slices.ContainsFunc(w.Plan.Items, func(it plan.Item) bool { return slices.Contains(it.States, file) })
-}
-
-// watched computes under heartbeats. It cancels the computation when another worker has done the
-// item, and when the item is over its budget.
-func (a *attempt) watched(compute func() error) error {
+	if to != nil {
+		if o.Recorder = to; a.watch != nil {
+			a.watch(&o)
+		}
+	}
 	a.began = a.Run.Clock()
 	if a.MaxTime > 0 {
 		left := a.MaxTime - time.Duration(a.before*float64(time.Second))
@@ -199,7 +183,7 @@ func (a *attempt) watched(compute func() error) error {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		ticker := time.NewTicker(a.Beat)
+		ticker := time.NewTicker(a.Stale / 6)
 		defer ticker.Stop()
 		for {
 			select {
@@ -211,25 +195,29 @@ func (a *attempt) watched(compute func() error) error {
 		}
 	}()
 	a.beat()
-	err := compute()
+	err := experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o)
 	close(stop)
 	<-stopped
-	a.beat()
+	a.measure()
 	return err
 }
 
-// beat writes a heartbeat, and cancels work that another worker has done. Errors cost no more
-// than a duplicate: a claim without heartbeats becomes stale.
+// measure notes the share and the time in the claim.
+func (a *attempt) measure() {
+	a.lease.claim.Share = math.Float64frombits(a.share.Load())
+	a.lease.claim.TookS = a.before + a.Run.Clock().Sub(a.began).Seconds()
+}
+
+// beat writes a heartbeat, and cancels work on a group that another worker does or has done. Errors
+// cost no more than work done twice: a claim without heartbeats expires.
 func (a *attempt) beat() {
-	a.hold.claim.Share = math.Float64frombits(a.share.Load())
-	a.hold.claim.TookS = a.before + a.Run.Clock().Sub(a.began).Seconds()
-	_ = a.hold.beat()
-	_ = writeNote(a.dir+".json", &a.hold.claim)
+	a.measure()
+	mine, _ := a.lease.beat()
 	if a.Kind != experiment.KindRuns {
-		return // it may be this worker who has just made it
+		return // its states appear when this worker stores them
 	}
-	if done, err := a.Dir.Done(a.Item); done && err == nil {
-		a.cancel(errElsewhere)
+	if done, err := a.Done(a.Item); !mine || done && err == nil {
+		a.cancel(errTaken)
 	}
 }
 
@@ -268,14 +256,14 @@ func (s shared) Reject(name string, why error) error {
 	return fmt.Errorf("%s: %w: %w: give every machine the same files", filepath.Join(s.dir, rundir.StateFile(name)), errOtherData, why)
 }
 
-// fail records the failure of an item.
-func (w *worker) fail(it *item, h *hold, why error) error {
-	f := Failure{Reason: quote.Line(why.Error()), Host: w.By.Host, Time: w.Run.Clock()}
-	if errors.Is(why, errBudget) {
-		f.TookS = max(h.claim.TookS, w.MaxTime.Seconds())
-		f.Reason = fmt.Sprintf("over its budget of %s after %s: continue with --max-time", w.MaxTime, time.Duration(f.TookS*1e9).Round(time.Second/10))
+// fail records the failure of an item in its claim.
+func (w *worker) fail(it *plan.Item, l *lease, why error) {
+	l.claim.Failure = quote.Line(why.Error())
+	if l.claim.OverBudget = errors.Is(why, errBudget); l.claim.OverBudget {
+		l.claim.TookS = max(l.claim.TookS, w.MaxTime.Seconds())
+		took := time.Duration(l.claim.TookS * 1e9).Round(time.Second / 10)
+		l.claim.Failure = fmt.Sprintf("over its budget of %s after %s: continue with --max-time", w.MaxTime, took)
 	}
 	w.failed[it.ID] = true
-	w.Note(fmt.Sprintf("%s: failed: %s", it.name, f.Reason))
-	return writeNote(w.note(failedDir, it.ID), &f)
+	w.Note(fmt.Sprintf("%s: failed: %s", nameOf(it), l.claim.Failure))
 }

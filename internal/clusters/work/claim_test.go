@@ -16,7 +16,7 @@ import (
 func newDir(t *testing.T) *Dir {
 	t.Helper()
 	d := &Dir{path: t.TempDir()}
-	for _, folder := range []string{claimsDir, failedDir, doneDir} {
+	for _, folder := range folders {
 		if err := os.Mkdir(filepath.Join(d.path, folder), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -24,29 +24,24 @@ func newDir(t *testing.T) *Dir {
 	return d
 }
 
-// clock returns the clock of the file server for a worker.
-func (d *Dir) clock(worker string) func() (time.Time, error) {
-	return func() (time.Time, error) { return d.Now(worker) }
-}
-
 // another is a worker on another machine: only its heartbeat tells whether it lives.
 func another(name string) Claim { return Claim{Worker: name, Host: "elsewhere"} }
 
-// hold claims and requires success or not.
-func requireHold(t *testing.T, d *Dir, id string, by Claim, want bool) *hold {
+// requireClaim claims and requires success or not.
+func requireClaim(t *testing.T, d *Dir, id string, by Claim, want bool) *lease {
 	t.Helper()
-	h, ok, err := d.hold(id, by, StaleAfter, d.clock(by.Worker))
+	l, ok, err := d.acquire(id, by, StaleAfter, d.clock(by.Worker, time.Now).now)
 	if err != nil || ok != want {
-		t.Fatalf("hold(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
+		t.Fatalf("acquire(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
 	}
-	return h
+	return l
 }
 
 // grow makes the last heartbeat of a claim older.
 func grow(t *testing.T, d *Dir, id string, age time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-age)
-	if err := os.Chtimes(d.note(claimsDir, id), then, then); err != nil {
+	if err := os.Chtimes(d.claimPath(id), then, then); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -69,45 +64,53 @@ func requireWorker(t *testing.T, d *Dir, id, want string) *Claim {
 
 func TestClaim(t *testing.T) {
 	d := newDir(t)
-	a := requireHold(t, d, "1", another("a"), true)
-	requireHold(t, d, "1", another("b"), false)
-	requireHold(t, d, "2", another("b"), true)
+	a := requireClaim(t, d, "1", another("a"), true)
+	requireClaim(t, d, "1", another("b"), false)
+	requireClaim(t, d, "2", another("b"), true)
 	grow(t, d, "1", StaleAfter-5*time.Second)
-	requireHold(t, d, "1", another("b"), false)
-	a.claim.Share = 0.25
-	if err := a.beat(); err != nil {
-		t.Fatal(err)
-	}
-	if c := requireWorker(t, d, "1", "a"); c.Beat != 1 || c.Share != 0.25 || time.Since(c.written) > StaleAfter/2 {
+	requireClaim(t, d, "1", another("b"), false)
+	a.claim.Share, a.claim.TookS = 0.25, 3
+	requireBeat(t, a, true)
+	if c := requireWorker(t, d, "1", "a"); c.Share != 0.25 || time.Since(c.written) > StaleAfter/2 {
 		t.Errorf("after a heartbeat the claim is %+v", c)
 	}
 	if err := a.release(); err != nil {
 		t.Fatal(err)
 	}
 	requireWorker(t, d, "1", "")
-	requireHold(t, d, "1", another("b"), true)
+	if c, err := d.Ended("1"); err != nil || c == nil || c.Worker != "a" || c.Share != 0.25 {
+		t.Errorf("the ended claim is %+v, %v", c, err)
+	}
+	requireClaim(t, d, "1", another("b"), true)
 	if err := a.release(); err != nil { // of another
 		t.Fatal(err)
 	}
 	requireWorker(t, d, "1", "b")
 }
 
+// requireBeat writes a heartbeat, and requires that the worker has the claim or not.
+func requireBeat(t *testing.T, l *lease, want bool) {
+	t.Helper()
+	if mine, err := l.beat(); mine != want || err != nil {
+		t.Fatalf("beat = %v, %v, want %v", mine, err, want)
+	}
+}
+
 // A worker that was stopped for long loses its claim and does not take it back.
 func TestStaleClaimIsTakenOver(t *testing.T) {
 	d := newDir(t)
-	a := requireHold(t, d, "1", another("a"), true)
+	a := requireClaim(t, d, "1", another("a"), true)
 	grow(t, d, "1", StaleAfter+time.Second)
-	b := requireHold(t, d, "1", another("b"), true)
-	if err := a.beat(); err != nil {
-		t.Fatal(err)
+	b := requireClaim(t, d, "1", another("b"), true)
+	if c, err := d.Ended("1"); err != nil || c == nil || c.Worker != "a" {
+		t.Errorf("the ended claim is %+v, %v", c, err)
 	}
+	requireBeat(t, a, false)
 	requireWorker(t, d, "1", "b")
 	if err := b.release(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.beat(); err != nil { // it still works on the group
-		t.Fatal(err)
-	}
+	requireBeat(t, a, true) // it still works on the group
 	requireWorker(t, d, "1", "a")
 }
 
@@ -115,13 +118,13 @@ func TestStaleClaimIsTakenOver(t *testing.T) {
 func TestOneTakesOver(t *testing.T) {
 	d := newDir(t)
 	for range 50 {
-		requireHold(t, d, "1", another("dead"), true)
+		requireClaim(t, d, "1", another("dead"), true)
 		grow(t, d, "1", 2*StaleAfter)
 		var taken atomic.Int32
 		var all sync.WaitGroup
 		for _, name := range []string{"a", "b", "c", "d"} {
 			all.Go(func() {
-				_, ok, err := d.hold("1", another(name), StaleAfter, d.clock(name))
+				_, ok, err := d.acquire("1", another(name), StaleAfter, d.clock(name, time.Now).now)
 				if err != nil {
 					t.Error(err)
 				}
@@ -137,7 +140,7 @@ func TestOneTakesOver(t *testing.T) {
 		if c, err := d.Claim("1"); err != nil || c == nil || c.Worker == "" || !strings.Contains("abcd", c.Worker) {
 			t.Fatalf("the claim is %+v, %v", c, err)
 		}
-		if err := os.Remove(d.note(claimsDir, "1")); err != nil {
+		if err := os.Remove(d.claimPath("1")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,12 +149,12 @@ func TestOneTakesOver(t *testing.T) {
 // A claim that is being written, or was cut off by a full disk, counts by its age.
 func TestClaimWithoutContent(t *testing.T) {
 	d := newDir(t)
-	if err := os.WriteFile(d.note(claimsDir, "1"), []byte(`{"worker":`), 0o666); err != nil {
+	if err := os.WriteFile(d.claimPath("1"), []byte(`{"worker":`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	requireHold(t, d, "1", another("b"), false)
+	requireClaim(t, d, "1", another("b"), false)
 	grow(t, d, "1", StaleAfter+time.Second)
-	requireHold(t, d, "1", another("b"), true)
+	requireClaim(t, d, "1", another("b"), true)
 }
 
 // The claim of a process of this machine is free as soon as the process has ended. A process
@@ -205,34 +208,42 @@ func TestClaimOfEndedProcess(t *testing.T) {
 	d := newDir(t)
 	dead := another("dead")
 	dead.Process = theirs
-	requireHold(t, d, "1", dead, true)
-	requireHold(t, d, "1", another("b"), true)
+	requireClaim(t, d, "1", dead, true)
+	requireClaim(t, d, "1", another("b"), true)
 	requireWorker(t, d, "1", "b")
 }
 
 func TestFailure(t *testing.T) {
 	d := newDir(t)
-	if f, err := d.Failure("1"); f != nil || err != nil {
-		t.Fatal(f, err)
+	if c, err := d.Ended("1"); c != nil || err != nil {
+		t.Fatal(c, err)
 	}
-	if err := writeNote(d.note(failedDir, "1"), &Failure{Reason: "NaN", Host: "n1", TookS: 2}); err != nil {
+	l := requireClaim(t, d, "1", another("a"), true)
+	l.claim.Failure, l.claim.TookS, l.claim.OverBudget = "NaN", 2, true
+	if err := l.release(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := d.Failure("1"); err != nil || f.Reason != "NaN" || f.Host != "n1" || f.TookS != 2 {
-		t.Fatal(f, err)
+	if c, err := d.Ended("1"); err != nil || c.Failure != "NaN" || c.Host != "elsewhere" || c.TookS != 2 || c.mayContinue(2*time.Second) || !c.mayContinue(3*time.Second) || !c.mayContinue(0) {
+		t.Fatal(c, err)
 	}
 	for range 2 {
 		if err := d.Forget("1"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if f, err := d.Failure("1"); f != nil || err != nil {
-		t.Fatal(f, err)
+	if c, err := d.Ended("1"); err != nil || c.Failure != "" || c.TookS != 2 || !c.mayContinue(time.Second) {
+		t.Fatal(c, err)
 	}
-	if err := os.WriteFile(d.note(failedDir, "1"), nil, 0o666); err != nil {
+	if err := os.WriteFile(d.endedPath("1"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := d.Failure("1"); err != nil || !strings.HasPrefix(f.Reason, "unknown: ") {
-		t.Fatal(f, err)
+	if c, err := d.Ended("1"); err != nil || !strings.HasPrefix(c.Failure, "unknown: ") || c.mayContinue(0) {
+		t.Fatal(c, err)
+	}
+	if err := d.Forget("1"); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := d.Ended("1"); c != nil || err != nil {
+		t.Fatal(c, err)
 	}
 }

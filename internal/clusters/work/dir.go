@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
@@ -22,8 +21,10 @@ const (
 	attemptsDir = "attempts"
 	doneDir     = "done"
 	claimsDir   = "claims"
-	failedDir   = "failed"
+	endedDir    = "ended"
 )
+
+var folders = []string{needsDir, attemptsDir, doneDir, claimsDir, endedDir}
 
 // Dir is the directory of a plan.
 type Dir struct {
@@ -46,7 +47,7 @@ func Open(path, version string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, folder := range []string{needsDir, attemptsDir, doneDir, claimsDir, failedDir} {
+	for _, folder := range folders {
 		if err := input.RequireFolder(filepath.Join(path, folder)); err != nil {
 			return nil, err
 		}
@@ -61,6 +62,22 @@ func (d *Dir) Path() string { return d.path }
 // scenario that holds the runs of the group.
 func (d *Dir) DoneDir(id string) string { return filepath.Join(d.path, doneDir, id) }
 
+// AttemptsDir returns the folder of the attempts at an item, by worker.
+func (d *Dir) AttemptsDir(id string) string { return filepath.Join(d.path, attemptsDir, id) }
+
+// Done reports whether an item is done: its states are there, or its runs are.
+func (d *Dir) Done(it *plan.Item) (bool, error) {
+	if it.Kind == experiment.KindRuns {
+		return isThere(d.DoneDir(it.ID))
+	}
+	for _, name := range it.States {
+		if there, err := isThere(d.statePath(name)); !there || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 func isThere(path string) (bool, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,63 +86,39 @@ func isThere(path string) (bool, error) {
 	return err == nil, err
 }
 
-// Done reports whether an item is done: its runs are in a directory, or all its states are there.
-func (d *Dir) Done(it *plan.Item) (bool, error) {
-	if it.Kind == experiment.KindRuns {
-		return isThere(d.DoneDir(it.ID))
-	}
-	for _, name := range it.States {
-		if there, err := isThere(d.needPath(name)); !there || err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// needPath returns the path of a state of a prerequisite.
-func (d *Dir) needPath(name string) string { return filepath.Join(d.path, needsDir, name) }
+// statePath returns the path of a state of a prerequisite.
+func (d *Dir) statePath(name string) string { return filepath.Join(d.path, needsDir, name) }
 
 // Shared returns the states of the prerequisites.
 func (d *Dir) Shared() *rundir.States {
 	return rundir.NewStates(filepath.Join(d.path, needsDir), d.resolved)
 }
 
-// AttemptsDir returns the folder of the attempts at a group or a prerequisite, by worker.
-func (d *Dir) AttemptsDir(id string) string { return filepath.Join(d.path, attemptsDir, id) }
+func (d *Dir) claimPath(id string) string { return filepath.Join(d.path, claimsDir, id+".json") }
+func (d *Dir) endedPath(id string) string { return filepath.Join(d.path, endedDir, id+".json") }
 
-// note returns the path of a note about a group or a prerequisite.
-func (d *Dir) note(folder, id string) string { return filepath.Join(d.path, folder, id+".json") }
+// Claim returns the claim of an item, nil when nobody works on it.
+func (d *Dir) Claim(id string) (*Claim, error) { return readClaim(d.claimPath(id)) }
 
-// Failure says why a group or a prerequisite failed.
-type Failure struct {
-	Reason string    `json:"reason"` // one line
-	Host   string    `json:"host"`
-	Time   time.Time `json:"time"`
-	TookS  float64   `json:"took_s,omitempty"` // seconds that it took when it was over its budget; else 0
-}
-
-// continues reports whether a budget allows to continue; 0: no limit.
-func (f *Failure) continues(budget time.Duration) bool {
-	return f.TookS > 0 && (budget == 0 || budget.Seconds() > f.TookS)
-}
-
-// Failure returns why a group or a prerequisite failed, nil when it did not.
-func (d *Dir) Failure(id string) (*Failure, error) {
-	f := Failure{Reason: "unknown: " + d.note(failedDir, id) + " cannot be read"}
-	if written, err := readNote(d.note(failedDir, id), &f); err != nil || written.IsZero() {
-		return nil, err
+// Ended returns the claim of the last worker that no longer works on an item, nil when there is none.
+// One that cannot be read counts as a failure.
+func (d *Dir) Ended(id string) (*Claim, error) {
+	c, err := readClaim(d.endedPath(id))
+	if c != nil && c.Worker == "" && c.Failure == "" {
+		c.Failure = "unknown: " + d.endedPath(id) + " cannot be read"
 	}
-	return &f, nil
+	return c, err
 }
 
-// Forget removes the failure of a group or a prerequisite, so that workers try it again.
-func (d *Dir) Forget(id string) error { return remove(d.note(failedDir, id)) }
-
-// Last returns the last claim of the worker that finished a group, nil when it is not known.
-func (d *Dir) Last(id string) (*Claim, error) { return readClaim(d.note(doneDir, id)) }
-
-// Now returns the time of the file server. It writes a file under the name of a worker to learn
-// it; where that is not allowed, ages are not known.
-func (d *Dir) Now(worker string) (time.Time, error) {
-	return serverTime(filepath.Join(d.path, claimsDir), "."+worker)
+// Forget removes the failure of an item, so that workers try it again.
+func (d *Dir) Forget(id string) error {
+	c, err := d.Ended(id)
+	if c == nil || c.Failure == "" || err != nil {
+		return err
+	}
+	c.Failure, c.OverBudget = "", false
+	if c.Worker == "" {
+		return remove(d.endedPath(id))
+	}
+	return c.write(d.endedPath(id))
 }

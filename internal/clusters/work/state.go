@@ -10,35 +10,38 @@ import (
 	"fedsim/results"
 )
 
-// Condition is the condition of a group or a prerequisite.
+// Condition is the condition of an item.
 type Condition string
 
 const (
 	Failed  Condition = "failed"  // its last worker failed; nobody works on it
 	Running Condition = "running" // a worker works on it
-	Stopped Condition = "stopped" // it is unfinished, and nobody works on it
+	Stopped Condition = "stopped" // it was begun, and nobody works on it
 	Waiting Condition = "waiting" // nobody has begun it
 	Done    Condition = "done"
 )
 
-// Item is the state of a group or a prerequisite.
+// Item is the state of an item of the plan.
 type Item struct {
 	ID        string         `json:"id"`
-	Kind      string         `json:"kind"`  // "group", or the kind of the prerequisite
-	About     string         `json:"about"` // first run of a group; what a prerequisite is of
-	Runs      int            `json:"runs"`  // of a group
+	Kind      string         `json:"kind"`  // "group", or the kind of another item
+	About     string         `json:"about"` // the first run of a group; what another item is of
+	Runs      int            `json:"runs"`  // the number of runs of a group
 	Condition Condition      `json:"state"`
-	EstimateS results.Number `json:"estimate_s"` // of the plan; null: not known
-	// Of the worker: of Running.
+	EstimateS results.Number `json:"estimate_s"` // the estimate of the plan; null: not known
+	// Of the last worker: of Running, Stopped and Failed.
 	Host     string         `json:"host"`
 	PID      int            `json:"pid"`
 	Worker   string         `json:"worker"`
-	Progress results.Number `json:"progress"`  // share that is done, 0 to 1
+	Progress results.Number `json:"progress"`  // the share that is done, 0 to 1
 	TookS    results.Number `json:"time_s"`    // seconds of work so far
-	AgeS     results.Number `json:"age_s"`     // since the last sign of life: of Running, Stopped and Failed
-	WaitsFor []string       `json:"waits_for"` // IDs of prerequisites that are not done
-	Reason   string         `json:"reason"`    // of Failed
+	AgeS     results.Number `json:"age_s"`     // seconds since the last sign of life
+	WaitsFor []string       `json:"waits_for"` // IDs of needed items that are not done
+	Reason   string         `json:"reason"`    // why it failed
 }
+
+// groupKind is the Kind of groups of runs.
+const groupKind = "group"
 
 // Counts are numbers of groups or prerequisites by condition.
 type Counts struct {
@@ -50,6 +53,12 @@ type Counts struct {
 	Failed  int `json:"failed"`
 }
 
+// add counts an item in a condition.
+func (c *Counts) add(condition Condition) {
+	c.Total++
+	*map[Condition]*int{Done: &c.Done, Running: &c.Running, Waiting: &c.Waiting, Stopped: &c.Stopped, Failed: &c.Failed}[condition]++
+}
+
 // State is the state of a plan directory.
 type State struct {
 	Kind      string         `json:"kind"` // "plan"
@@ -59,10 +68,10 @@ type State struct {
 	RunsDone  int            `json:"runs_done"` // in groups that are done
 	Groups    Counts         `json:"groups"`
 	Needs     Counts         `json:"prerequisites"`
-	Workers   int            `json:"workers"` // that work now
+	Workers   int            `json:"workers"` // the number of workers that work now
 	WorkS     results.Number `json:"work_s"`  // seconds that one worker would need; null: not known
 	LeftS     results.Number `json:"left_s"`  // seconds until the workers are done; null: not known
-	Items     []Item         `json:"items"`   // prerequisites, then groups, in the order of the plan
+	Items     []Item         `json:"items"`   // in the order of the plan: what others need comes first
 }
 
 // Complete reports whether every group is done.
@@ -71,7 +80,7 @@ func (s *State) Complete() bool { return s.Groups.Done == s.Groups.Total }
 // Stuck reports whether nothing runs and what is left has failed or needs something that has.
 func (s *State) Stuck() bool {
 	lost := map[string]bool{}
-	for i := range s.Items { // prerequisites come before what needs them
+	for i := range s.Items {
 		item := &s.Items[i]
 		switch item.Condition {
 		case Running:
@@ -105,56 +114,61 @@ func (s *State) Listed(most int) *State {
 	return &few
 }
 
-// set sets everything that follows from Items.
-func (s *State) set(measured []timing) {
+// count sets everything that follows from Items. It takes the measured times of some done items.
+func (s *State) count(p *plan.Plan, took map[string]float64) {
 	workers := map[string]bool{}
 	for i := range s.Items {
 		item := &s.Items[i]
-		of := &s.Groups
-		if item.Kind == experiment.KindOptimum || item.Kind == experiment.KindTuning {
-			of = &s.Needs
-		}
-		of.Total++
-		switch item.Condition {
-		case Done:
-			of.Done++
-			s.RunsDone += item.Runs
-		case Running:
-			of.Running++
+		if item.Condition == Running {
 			workers[cmp.Or(item.Worker, item.ID)] = true
-		case Waiting:
-			of.Waiting++
-		case Stopped:
-			of.Stopped++
-		case Failed:
-			of.Failed++
+		}
+		if p.Items[i].IsNeed() {
+			s.Needs.add(item.Condition)
+			continue
+		}
+		if s.Groups.add(item.Condition); item.Condition == Done {
+			s.RunsDone += item.Runs
 		}
 	}
 	s.Workers = len(workers)
-	s.WorkS, s.LeftS = left(s.Items, measured, s.Workers)
+	s.WorkS, s.LeftS = left(s.Items, took, s.Workers)
 }
 
-// groupKind is the Kind of groups.
-const groupKind = "group"
+// Share returns the share of all work that is done, by the estimates of the plan.
+func (s *State) Share() float64 {
+	var done, all float64
+	for i := range s.Items {
+		item := &s.Items[i]
+		size := item.weight()
+		all += size
+		switch share := float64(item.Progress); {
+		case item.Condition == Done:
+			done += size
+		case item.Condition == Running && share > 0:
+			done += float64(size * share)
+		}
+	}
+	return done / all
+}
 
-// timing is work that was measured: its estimate, and how long it took.
-type timing struct{ estimate, took float64 }
-
-// minShare is the least share of a group at which its time so far counts as measured.
+// minShare is the least share of an item at which its time so far counts as measured.
 const minShare = 0.05
 
 // left estimates the seconds that are left for one worker, and for the workers of now. The
 // estimates of a plan are scaled by the measured times. Both are NaN before something was
 // measured. Items that failed are not counted: no worker does them.
-func left(items []Item, measured []timing, workers int) (work, wall results.Number) {
+func left(items []Item, took map[string]float64, workers int) (work, wall results.Number) {
 	unknown := results.Number(math.NaN())
-	var rest, longest float64
+	var rest, longest, estimated, measured float64
 	failed := false
 	for i := range items {
 		item := &items[i]
-		size, share := weight(item), 0.0
+		size, share := item.weight(), 0.0
 		switch item.Condition {
 		case Done:
+			if seconds := took[item.ID]; seconds > 0 {
+				estimated, measured = estimated+size, measured+seconds
+			}
 			continue
 		case Failed:
 			failed = true
@@ -164,25 +178,20 @@ func left(items []Item, measured []timing, workers int) (work, wall results.Numb
 				share = min(p, 1)
 			}
 			if share >= minShare && item.TookS > 0 {
-				measured = append(measured, timing{float64(size * share), float64(item.TookS)})
+				estimated, measured = estimated+float64(size*share), measured+float64(item.TookS)
 			}
 		}
 		size -= float64(size * share)
 		rest += size
 		longest = max(longest, size)
 	}
-	var estimate, took float64
-	for _, m := range measured {
-		estimate += m.estimate
-		took += m.took
-	}
 	switch {
 	case rest == 0 && !failed:
 		return 0, 0
-	case rest == 0 || estimate <= 0 || took <= 0:
+	case rest == 0 || measured <= 0:
 		return unknown, unknown
 	}
-	scale := took / estimate
+	scale := measured / estimated
 	work = results.Number(scale * rest)
 	if workers == 0 {
 		return work, unknown
@@ -191,29 +200,25 @@ func left(items []Item, measured []timing, workers int) (work, wall results.Numb
 }
 
 // weight returns the estimate of an item; without one, its number of runs.
-func weight(item *Item) float64 {
-	if e := float64(item.EstimateS); e > 0 {
+func (i *Item) weight() float64 {
+	if e := float64(i.EstimateS); e > 0 {
 		return e
 	}
-	return float64(max(item.Runs, 1))
+	return float64(max(i.Runs, 1))
 }
 
-// items returns the items of a plan, without their state.
-func items(p *plan.Plan) []Item {
+// newItem returns an item of a plan, without its state.
+func newItem(of *plan.Item) Item {
 	unknown := results.Number(math.NaN())
-	all := make([]Item, len(p.Items))
-	for i := range p.Items {
-		of := &p.Items[i]
-		all[i] = Item{
-			ID: of.ID, Kind: of.Kind, About: of.Subject(), Runs: len(of.Runs()), EstimateS: unknown,
-			Progress: unknown, TookS: unknown, AgeS: unknown, Condition: Waiting, WaitsFor: []string{},
-		}
-		if of.Kind == experiment.KindRuns {
-			all[i].Kind = groupKind
-		}
-		if of.TimeS > 0 {
-			all[i].EstimateS = results.Number(of.TimeS)
-		}
+	item := Item{
+		ID: of.ID, Kind: of.Kind, About: of.Subject(), Runs: len(of.Runs()), Condition: Waiting, WaitsFor: []string{},
+		EstimateS: unknown, Progress: unknown, TookS: unknown, AgeS: unknown,
 	}
-	return all
+	if of.TimeS > 0 {
+		item.EstimateS = results.Number(of.TimeS)
+	}
+	if of.Kind == experiment.KindRuns {
+		item.Kind = groupKind
+	}
+	return item
 }

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"fedsim/experiment"
+	"fedsim/internal/clusters/plan"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -21,21 +22,17 @@ import (
 // nothing, and only reads where it may not write; see [View.State].
 type View struct {
 	*Dir
-	now      func() time.Time
-	probe    string // name of a file that tells the time of the file server
-	mu       sync.Mutex
-	probed   time.Time                // when the file server was asked; zero: never
-	ahead    time.Duration            // of the file server's clock, compared with now
-	known    bool                     // ahead is known
-	last     map[string]*Claim        // of groups that are done
-	finished map[string]*rundir.Stage // of groups that are done
-	underWay map[string]stageOf       // of other groups
-	seen     rundir.Info              // of the last call of Stat
-	looked   time.Time
+	now    func() time.Time
+	mu     sync.Mutex
+	clock  *serverClock
+	took   map[string]float64   // the seconds of items that are done, by ID
+	stages map[string]stageFile // of groups, by ID
+	seen   rundir.Info          // the result of the last call of Stat
+	looked time.Time
 }
 
-// stageOf is a stage with the file that it was read from.
-type stageOf struct {
+// stageFile is a stage, and the file that it was read from.
+type stageFile struct {
 	path  string
 	size  int64
 	at    time.Time
@@ -44,10 +41,8 @@ type stageOf struct {
 
 // View returns a view of the directory; now is the clock.
 func (d *Dir) View(now func() time.Time) *View {
-	return &View{
-		Dir: d, now: now, probe: fmt.Sprintf("look-%d-%x", os.Getpid(), now().UnixNano()),
-		last: map[string]*Claim{}, finished: map[string]*rundir.Stage{}, underWay: map[string]stageOf{},
-	}
+	clock := d.clock(fmt.Sprintf("look-%d-%x", os.Getpid(), now().UnixNano()), now)
+	return &View{Dir: d, now: now, clock: clock, took: map[string]float64{}, stages: map[string]stageFile{}}
 }
 
 // names returns the names in a folder without hidden ones; none if the folder is absent.
@@ -63,7 +58,7 @@ func (v *View) names(folder string) (map[string]bool, error) {
 	names := make(map[string]bool, len(list))
 	for _, name := range list {
 		if !strings.HasPrefix(name, ".") {
-			names[name] = true
+			names[strings.TrimSuffix(name, ".json")] = true
 		}
 	}
 	return names, errors.Join(err, f.Close())
@@ -71,12 +66,11 @@ func (v *View) names(folder string) (map[string]bool, error) {
 
 // State returns the state of the directory. It may change at any time: what vanishes during the
 // call has moved on, and the call sees either. Ages are differences of times of the file
-// server, which writing a file tells, once a minute. Where that is not allowed, the time is
-// that of this machine or of the latest heartbeat, whichever is later.
+// server, which writing a file tells. Where that is not allowed, the time is that of this machine.
 func (v *View) State() (*State, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s, _, err := v.settled()
+	s, _, err := v.look()
 	return s, err
 }
 
@@ -86,7 +80,7 @@ func (v *View) Stat() (rundir.Info, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if now := v.now(); v.looked.IsZero() || now.Sub(v.looked) >= time.Second {
-		s, version, err := v.settled()
+		s, version, err := v.look()
 		if err != nil {
 			return rundir.Info{}, err
 		}
@@ -98,218 +92,107 @@ func (v *View) Stat() (rundir.Info, error) {
 	return v.seen, nil
 }
 
-// A worker has no claim between two groups. If one was done this short a time ago and nobody
-// works, settled looks again, at most so often.
-const (
-	justDone  = 2 * time.Second
-	lookAgain = 5
-	pause     = 50 * time.Millisecond
-)
-
-// settled returns what look returns, with the workers that are between two groups.
-func (v *View) settled() (s *State, version string, err error) {
-	for i := 0; ; i++ {
-		s, version, err = v.look()
-		if err != nil || s.Workers > 0 || s.Complete() || i == lookAgain {
-			return s, version, err
-		}
-		done, err := os.Stat(filepath.Join(v.path, doneDir))
-		if err != nil || v.serverNow(nil).Sub(done.ModTime()) >= justDone {
-			return s, version, nil
-		}
-		time.Sleep(pause)
-	}
-}
-
 // look returns the state, and a text that changes with the state or the results.
 func (v *View) look() (s *State, version string, err error) {
-	s = &State{Kind: "plan", Directory: v.path, Scenario: v.Plan.Name, Runs: v.Plan.Runs, Items: items(v.Plan)}
-	// A group that moves on meanwhile moves from the first to the last of these folders.
-	claims, err := v.claims()
-	if err != nil {
-		return nil, "", err
-	}
+	s = &State{Kind: "plan", Directory: v.path, Scenario: v.Plan.Name, Runs: v.Plan.Runs}
 	folders := map[string]map[string]bool{}
-	for _, name := range []string{attemptsDir, failedDir, needsDir, doneDir} {
+	// An item that moves on meanwhile moves from the first to the last of these folders.
+	for _, name := range []string{claimsDir, endedDir, needsDir, doneDir} {
 		if folders[name], err = v.names(name); err != nil {
 			return nil, "", err
 		}
 	}
-	now, changes := v.serverNow(claims), fnv.New64a()
-	need := map[string]bool{} // done
-	var measured []timing
-	var done []*Item
-	for i := range s.Items {
-		item := &s.Items[i]
+	done, changes := map[string]bool{}, fnv.New64a()
+	for i := range v.Plan.Items {
 		of := &v.Plan.Items[i]
-		switch {
-		case item.Kind == groupKind && folders[doneDir][item.ID]:
-			item.Condition = Done
-			done = append(done, item)
-		case item.Kind != groupKind && all(of.States, folders[needsDir]):
-			item.Condition, need[of.ID] = Done, true
+		item := newItem(of)
+		if done[of.ID] = folders[doneDir][of.ID]; of.Kind != experiment.KindRuns {
+			done[of.ID] = hasStates(of, folders[needsDir])
 		}
-		if item.Condition != Done {
-			if err := v.fill(item, claims[item.ID], folders, now, changes); err != nil {
-				return nil, "", err
-			}
+		if done[of.ID] {
+			item.Condition = Done
+			v.measure(of.ID)
+		} else if err := v.begun(&item, folders, changes); err != nil {
+			return nil, "", err
 		}
 		if item.Condition == Waiting || item.Condition == Stopped {
 			for _, id := range of.Needs {
-				if !need[id] {
+				if !done[id] {
 					item.WaitsFor = append(item.WaitsFor, id)
 				}
 			}
 		}
 		fmt.Fprint(changes, item.ID, item.Condition)
+		s.Items = append(s.Items, item)
 	}
-	for i := range min(len(done), maxMeasured) { // evenly spread
-		item := done[i*len(done)/min(len(done), maxMeasured)]
-		if took := v.took(item.ID); took > 0 {
-			measured = append(measured, timing{weight(item), took})
-		}
-	}
-	s.set(measured)
+	s.count(v.Plan, v.took)
 	return s, fmt.Sprintf("%016x", changes.Sum64()), nil
 }
 
-// maxMeasured is the most finished groups whose time is read.
-const maxMeasured = 64
-
-// claims reads all claims.
-func (v *View) claims() (map[string]*Claim, error) {
-	names, err := v.names(claimsDir)
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[string]*Claim, len(names))
-	for name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		if !ok {
-			continue
-		}
-		c, err := v.Claim(id)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			found[id] = c
-		}
-	}
-	return found, nil
-}
-
-// serverNow returns the time of the file server.
-func (v *View) serverNow(claims map[string]*Claim) time.Time {
-	now := v.now()
-	if v.probed.IsZero() || now.Sub(v.probed) > time.Minute {
-		t, err := v.Now(v.probe)
-		_ = os.Remove(filepath.Join(v.path, claimsDir, "."+v.probe)) // it may not be there
-		v.probed, v.known, v.ahead = now, err == nil, t.Sub(now)
-	}
-	if v.known {
-		return now.Add(v.ahead)
-	}
-	for _, c := range claims {
-		if c.written.After(now) {
-			now = c.written
-		}
-	}
-	return now
-}
-
-// all reports whether a set has all names.
-func all(names []string, set map[string]bool) bool {
-	for _, name := range names {
-		if !set[name] {
+// hasStates reports whether all states of a prerequisite are there.
+func hasStates(it *plan.Item, there map[string]bool) bool {
+	for _, name := range it.States {
+		if !there[name] {
 			return false
 		}
 	}
 	return true
 }
 
-// fill sets the state of an item that is not done.
-func (v *View) fill(item *Item, claim *Claim, folders map[string]map[string]bool, now time.Time, changes hash.Hash64) error {
-	age := func(at time.Time) results.Number { return results.Number(max(0, now.Sub(at)).Seconds()) }
-	if claim != nil {
-		item.Host, item.PID, item.Worker = claim.Host, claim.Process.PID, claim.Worker
-		item.Progress, item.AgeS = results.Number(claim.Share), age(claim.written)
-		item.TookS = results.Number(claim.TookS) + item.AgeS // since the last heartbeat
-		item.Condition = Running
-		if after := time.Duration(StaleAfter / beatEvery * time.Duration(claim.EveryS*float64(time.Second))); claim.stale(now, cmp.Or(after, StaleAfter)) {
-			item.Condition = Stopped
+// maxMeasured is the most done items whose time is read.
+const maxMeasured = 64
+
+// measure reads how long a done item took.
+func (v *View) measure(id string) {
+	if _, ok := v.took[id]; !ok && len(v.took) < maxMeasured {
+		v.took[id] = 0
+		if c, err := v.Ended(id); err == nil && c != nil {
+			v.took[id] = c.TookS
 		}
-		fmt.Fprint(changes, claim.written.UnixNano())
 	}
-	if item.Condition != Running && folders[failedDir][item.ID+".json"] {
-		f, err := v.Failure(item.ID)
-		if err != nil {
+}
+
+// begun sets the state of an item that is not done, by the claim of its worker or the last one.
+func (v *View) begun(item *Item, folders map[string]map[string]bool, changes hash.Hash64) (err error) {
+	var claim *Claim
+	if folders[claimsDir][item.ID] {
+		if claim, err = v.Claim(item.ID); err != nil {
 			return err
 		}
-		if f != nil {
-			item.Condition, item.Host, item.Reason = Failed, f.Host, f.Reason
-			item.AgeS = age(f.Time)
-			return nil
+	}
+	now := v.clock.now()
+	switch {
+	case claim != nil && claim.Expired(now, StaleAfter):
+		item.Condition = Stopped
+	case claim != nil:
+		item.Condition = Running
+	case folders[endedDir][item.ID]:
+		if claim, err = v.Ended(item.ID); err != nil {
+			return err
 		}
-	}
-	if !folders[attemptsDir][item.ID] {
-		if item.Condition == Stopped { // it saved nothing
-			item.Condition = Waiting
-		}
-		return nil
-	}
-	attempt, err := v.attempt(item.ID)
-	if err != nil {
-		return err
-	}
-	if item.Condition != Running && (attempt.path != "" || item.Kind != groupKind) {
 		item.Condition = Stopped
 	}
-	if attempt.path == "" {
+	if claim == nil {
 		return nil
 	}
-	fmt.Fprint(changes, attempt.size, attempt.at.UnixNano())
-	if item.Condition == Stopped && claim == nil {
-		item.AgeS = age(attempt.at)
+	if item.Reason = claim.Failure; item.Reason != "" {
+		item.Condition = Failed
 	}
-	if item.Condition == Stopped {
-		if c, err := readClaim(attempt.path + ".json"); err == nil && c != nil {
-			item.Host, item.PID, item.Worker = c.Host, c.Process.PID, c.Worker
-			item.Progress, item.TookS = results.Number(c.Share), results.Number(c.TookS)
-		}
+	item.Host, item.PID, item.Worker = claim.Host, claim.Process.PID, claim.Worker
+	item.AgeS = results.Number(claim.Age(now).Seconds())
+	item.Progress, item.TookS = results.Number(claim.Share), results.Number(claim.TookS)
+	if item.Condition == Running {
+		item.TookS += item.AgeS // since the last heartbeat
+	}
+	fmt.Fprint(changes, claim.written.UnixNano())
+	if info, err := rundir.StatStage(v.attempt(item)); err == nil {
+		fmt.Fprint(changes, info.Size(), info.ModTime().UnixNano())
 	}
 	return nil
 }
 
-// attempt finds the newest attempt at a group, with the path of its run directory; without one
-// the path is empty.
-func (v *View) attempt(id string) (newest stageOf, err error) {
-	names, err := v.names(filepath.Join(attemptsDir, id))
-	for name := range names {
-		path := filepath.Join(v.AttemptsDir(id), name)
-		info, err := rundir.StatStage(path)
-		if err != nil {
-			continue // another file, or one that is being made or removed
-		}
-		if newest.path == "" || info.ModTime().After(newest.at) || info.ModTime().Equal(newest.at) && path > newest.path {
-			newest = stageOf{path: path, size: info.Size(), at: info.ModTime()}
-		}
-	}
-	return newest, err
-}
-
-// took returns the seconds that a finished group took, 0 if they are not known.
-func (v *View) took(id string) float64 {
-	c, ok := v.last[id]
-	if !ok {
-		c, _ = v.Last(id) // unreadable: not known
-		v.last[id] = c
-	}
-	if c == nil {
-		return 0
-	}
-	return c.TookS
-}
+// attempt returns the run directory of the last worker of a group.
+func (v *View) attempt(item *Item) string { return filepath.Join(v.AttemptsDir(item.ID), item.Worker) }
 
 // Live returns the runs of the scenario that exist, finished or under way, and the state.
 func (v *View) Live() (*rundir.Live, *State, error) {
@@ -319,9 +202,18 @@ func (v *View) Live() (*rundir.Live, *State, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stages, err := v.stages(s)
-	if err != nil {
-		return nil, nil, err
+	var stages []*rundir.Stage
+	for i := range s.Items {
+		if s.Items[i].Kind != groupKind {
+			continue
+		}
+		stage, err := v.stage(&s.Items[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		if stage != nil {
+			stages = append(stages, stage)
+		}
 	}
 	live, err := rundir.Union(rundir.About{
 		Version: v.Plan.Version, Command: v.Plan.Command, Seeds: v.Scenario.Settings.Run.Seeds, Scenario: v.resolved,
@@ -330,43 +222,31 @@ func (v *View) Live() (*rundir.Live, *State, error) {
 	return live, s, err
 }
 
-// stages returns the stages of the groups that have some. It reads only what is new.
-func (v *View) stages(s *State) (list []*rundir.Stage, err error) {
-	for i := range s.Items {
-		item := &s.Items[i]
-		if item.Kind != groupKind {
-			continue
+// stage returns the stage of a group, nil when there is none. It reads only what is new.
+func (v *View) stage(item *Item) (*rundir.Stage, error) {
+	last := v.stages[item.ID]
+	path := v.attempt(item)
+	if item.Condition == Done {
+		if path = v.DoneDir(item.ID); last.path == path {
+			return last.stage, nil
 		}
+	} else if item.Worker == "" {
+		return nil, nil
+	}
+	// A worker may be creating or moving an attempt; the next look finds it.
+	info, err := rundir.StatStage(path)
+	if err == nil && (last.path != path || last.size != info.Size() || !last.at.Equal(info.ModTime())) {
+		last = stageFile{path: path, size: info.Size(), at: info.ModTime()}
+		if last.stage, err = rundir.ReadStage(path); err == nil {
+			v.stages[item.ID] = last
+		}
+	}
+	if err != nil {
 		if item.Condition == Done {
-			stage := v.finished[item.ID]
-			if stage == nil {
-				if stage, err = rundir.ReadStage(v.DoneDir(item.ID)); err != nil {
-					return nil, err
-				}
-				v.finished[item.ID] = stage
-				delete(v.underWay, item.ID)
-			}
-			list = append(list, stage)
-			continue
-		}
-		newest, err := v.attempt(item.ID)
-		if err != nil {
 			return nil, err
 		}
-		if newest.path == "" {
-			continue
-		}
-		of := v.underWay[item.ID]
-		if of.path != newest.path || of.size != newest.size || !of.at.Equal(newest.at) {
-			// A worker may be creating or moving it; the next look finds it.
-			if newest.stage, err = rundir.ReadStage(newest.path); err != nil {
-				continue
-			}
-			of = newest
-			v.underWay[item.ID] = of
-		}
-		of.stage.Writing = item.Condition == Running
-		list = append(list, of.stage)
+		return nil, nil
 	}
-	return list, nil
+	last.stage.Writing = item.Condition == Running
+	return last.stage, nil
 }

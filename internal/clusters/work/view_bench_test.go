@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,11 +15,8 @@ import (
 // The state of 5,000 groups: 4,000 are done, 64 run, 500 were stopped, 36 have failed.
 func BenchmarkState(b *testing.B) {
 	d := &Dir{Plan: &plan.Plan{Name: "x"}, path: b.TempDir()}
-	file := func(path string, note any) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			b.Fatal(err)
-		}
-		if err := writeNote(path, note); err != nil {
+	file := func(path string, c *Claim) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), c.write(path)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -27,17 +25,16 @@ func BenchmarkState(b *testing.B) {
 		d.Plan.Items = append(d.Plan.Items, plan.Item{ID: id, Kind: experiment.KindRuns, Of: []string{"run " + id}})
 		switch {
 		case i < 4000:
-			file(d.note(doneDir, id), &Claim{TookS: 1})
+			file(d.endedPath(id), &Claim{Worker: "w", TookS: 1})
 			if err := os.MkdirAll(d.DoneDir(id), 0o777); err != nil {
 				b.Fatal(err)
 			}
 		case i < 4064:
-			file(d.note(claimsDir, id), &Claim{Worker: id, Host: "h", EveryS: 1000, Process: ThisProcess()})
-			file(filepath.Join(d.AttemptsDir(id), id, ".unfinished", "progress.jsonl"), "x")
+			file(d.claimPath(id), &Claim{Worker: id, Host: "h", Process: ThisProcess()})
 		case i < 4564:
-			file(filepath.Join(d.AttemptsDir(id), "w", ".unfinished", "progress.jsonl"), "x")
+			file(d.endedPath(id), &Claim{Worker: "w"})
 		case i < 4600:
-			file(d.note(failedDir, id), &Failure{Reason: "x"})
+			file(d.endedPath(id), &Claim{Worker: "w", Failure: "x"})
 		}
 	}
 	v := d.View(time.Now)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -58,7 +57,7 @@ func planned(t *testing.T, optimumSweeps int) *Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{needsDir, attemptsDir, doneDir, claimsDir, failedDir} {
+	for _, folder := range folders {
 		if err := os.Mkdir(filepath.Join(path, folder), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -66,10 +65,10 @@ func planned(t *testing.T, optimumSweeps int) *Dir {
 	return d
 }
 
-// note writes a note that is some time old.
-func noted(t *testing.T, path string, age time.Duration, note any) {
+// written writes a claim that is some time old.
+func written(t *testing.T, path string, age time.Duration, c *Claim) {
 	t.Helper()
-	if err := writeNote(path, note); err != nil {
+	if err := c.write(path); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Add(-age)
@@ -78,10 +77,10 @@ func noted(t *testing.T, path string, age time.Duration, note any) {
 	}
 }
 
-// attempted runs the first rounds of a group in a run directory; rounds = 0 is all of them.
 // errKilled ends a run that is not recorded to its end.
 var errKilled = errors.New("killed")
 
+// attempted runs the first rounds of a group in a run directory; rounds = 0 is all of them.
 func attempted(t *testing.T, d *Dir, g *plan.Item, dir string, rounds int) {
 	t.Helper()
 	places := experiment.Places(d.Scenario.Experiments)
@@ -139,23 +138,23 @@ func stateOf(t *testing.T, v *View) *State {
 // Every condition of groups, with what is known about it.
 func TestState(t *testing.T) {
 	d := planned(t, 0)
-	if len(d.Plan.Groups()) < 3 || len(d.Plan.Needs()) != 0 {
-		t.Fatalf("%d groups, %d needs: the test needs 3 and none", len(d.Plan.Groups()), len(d.Plan.Needs()))
+	g := d.Plan.Groups()
+	all := len(g)
+	if all < 3 || len(d.Plan.Items) != all {
+		t.Fatalf("%d of %d items are groups: the test needs 3 and nothing else", all, len(d.Plan.Items))
 	}
 	v := d.View(time.Now)
-	all := len(d.Plan.Groups())
 	s := stateOf(t, v)
 	if want := (Counts{Total: all, Waiting: all}); s.Groups != want || s.Complete() || s.Stuck() || s.RunsDone != 0 || !math.IsNaN(float64(s.LeftS)) {
 		t.Errorf("at the start: %+v", s)
 	}
 
-	g := d.Plan.Groups()
 	attempted(t, d, g[0], d.DoneDir(g[0].ID), 0)
-	noted(t, d.note(doneDir, g[0].ID), 0, &Claim{Host: "a", TookS: 40})
-	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, EveryS: 10, Share: 0.5, TookS: 30}
-	noted(t, d.note(claimsDir, g[1].ID), 5*time.Second, &claim)
+	written(t, d.endedPath(g[0].ID), 0, &Claim{Worker: "a-1", Host: "a", TookS: 40})
+	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, Share: 0.5, TookS: 30}
+	written(t, d.claimPath(g[1].ID), 5*time.Second, &claim)
 	attempted(t, d, g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
-	noted(t, d.note(failedDir, g[2].ID), 0, &Failure{Reason: "the disk is full", Host: "c", Time: time.Now().Add(-time.Hour)})
+	written(t, d.endedPath(g[2].ID), time.Hour, &Claim{Worker: "c-1", Failure: "the disk is full", Host: "c"})
 
 	s = stateOf(t, v)
 	want := Counts{Total: all, Done: 1, Running: 1, Failed: 1, Waiting: all - 3}
@@ -174,22 +173,26 @@ func TestState(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 
-	// A claim without heartbeats is that of a dead worker. Its attempt is a checkpoint.
-	noted(t, d.note(claimsDir, g[1].ID), 61*time.Second, &claim)
-	s = stateOf(t, v)
-	if got := s.Items[1]; got.Condition != Stopped || got.AgeS < 60 || s.Workers != 0 || !math.IsNaN(float64(s.LeftS)) || math.IsNaN(float64(s.WorkS)) {
-		t.Errorf("%+v, %+v", got, s)
+	// A claim without heartbeats is that of a dead worker, as one that has ended.
+	stopped := func() {
+		t.Helper()
+		s = stateOf(t, v)
+		if got := s.Items[1]; got.Condition != Stopped || got.AgeS < 60 || got.Host != "b" || got.Progress != 0.5 || got.TookS != 30 {
+			t.Errorf("%+v", got)
+		}
+		if s.Workers != 0 || !math.IsNaN(float64(s.LeftS)) || math.IsNaN(float64(s.WorkS)) {
+			t.Errorf("%+v", s)
+		}
 	}
-	if err := os.Remove(d.note(claimsDir, g[1].ID)); err != nil {
+	written(t, d.claimPath(g[1].ID), 61*time.Second, &claim)
+	stopped()
+	if err := os.Rename(d.claimPath(g[1].ID), d.endedPath(g[1].ID)); err != nil {
 		t.Fatal(err)
 	}
-	noted(t, filepath.Join(d.AttemptsDir(g[1].ID), "b-1.json"), 0, &claim)
-	if got := stateOf(t, v).Items[1]; got.Condition != Stopped || got.Host != "b" || got.Progress != 0.5 || got.TookS != 30 {
-		t.Errorf("%+v", got)
-	}
+	stopped()
 	// A failed group that a worker tries again runs.
-	noted(t, d.note(claimsDir, g[2].ID), 0, &claim)
-	if got := stateOf(t, v).Items[2]; got.Condition != Running {
+	written(t, d.claimPath(g[2].ID), 0, &claim)
+	if got := stateOf(t, v).Items[2]; got.Condition != Running || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -202,9 +205,10 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if s.Needs.Total == 0 || s.Needs.Waiting != s.Needs.Total {
 		t.Fatalf("%+v", s.Needs)
 	}
-	for i, n := range d.Plan.Needs() {
+	needs := d.Plan.Items[:s.Needs.Total]
+	for i, n := range needs {
 		for _, name := range n.States {
-			if err := os.WriteFile(d.needPath(name), nil, 0o666); err != nil {
+			if err := os.WriteFile(d.statePath(name), nil, 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -221,8 +225,8 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if n := waits(); n != 0 {
 		t.Errorf("%d wait for what is done", n)
 	}
-	n := d.Plan.Needs()[0]
-	if err := os.Remove(d.needPath(n.States[0])); err != nil {
+	n := needs[0]
+	if err := os.Remove(d.statePath(n.States[0])); err != nil {
 		t.Fatal(err)
 	}
 	if n := waits(); n == 0 {
@@ -231,13 +235,13 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if stateOf(t, v).Stuck() {
 		t.Error("stuck before anything has failed")
 	}
-	noted(t, d.note(failedDir, n.ID), 0, &Failure{Reason: "x"})
+	written(t, d.endedPath(n.ID), 0, &Claim{Worker: "w", Failure: "x"})
 	for _, g := range d.Plan.Groups() {
 		if !slices.Contains(g.Needs, n.ID) {
 			if stateOf(t, v).Stuck() {
 				t.Error("stuck before all has failed that does not need the prerequisite")
 			}
-			noted(t, d.note(failedDir, g.ID), 0, &Failure{Reason: "x"})
+			written(t, d.endedPath(g.ID), 0, &Claim{Worker: "w", Failure: "x"})
 		}
 	}
 	if !stateOf(t, v).Stuck() {
@@ -253,24 +257,29 @@ func TestTimeLeft(t *testing.T) {
 	}
 	unknown := math.NaN()
 	for _, x := range []struct {
-		what       string
-		items      []Item
-		measured   []timing
-		workers    int
-		work, wall float64
+		what            string
+		items           []Item
+		estimated, took float64 // of a done item; 0: none
+		workers         int
+		work, wall      float64
 	}{
-		{"nothing is measured", []Item{item(Waiting, 10, unknown, unknown)}, nil, 1, unknown, unknown},
-		{"all is done", []Item{item(Done, 10, unknown, unknown)}, nil, 0, 0, 0},
-		{"twice as slow, two workers", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, []timing{{5, 10}}, 2, 40, 20},
-		{"a long group", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 90, unknown, unknown)}, []timing{{5, 5}}, 4, 100, 90},
-		{"nobody works", []Item{item(Stopped, 10, unknown, unknown)}, []timing{{5, 5}}, 0, 10, unknown},
-		{"half done", []Item{item(Running, 10, 0.5, 15)}, nil, 1, 15, 15},
-		{"just begun", []Item{item(Running, 10, 0.01, 3)}, nil, 1, unknown, unknown},
-		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, []timing{{1, 1}}, 1, 10, 10},
-		{"all that is left has failed", []Item{item(Failed, 10, unknown, unknown)}, []timing{{1, 1}}, 0, unknown, unknown},
-		{"no estimates", []Item{item(Waiting, unknown, unknown, unknown)}, []timing{{2, 8}}, 1, 4, 4},
+		{"nothing is measured", []Item{item(Waiting, 10, unknown, unknown)}, 0, 0, 1, unknown, unknown},
+		{"all is done", []Item{item(Done, 10, unknown, unknown)}, 0, 0, 0, 0, 0},
+		{"twice as slow, two workers", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, 5, 10, 2, 40, 20},
+		{"a long group", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 90, unknown, unknown)}, 5, 5, 4, 100, 90},
+		{"nobody works", []Item{item(Stopped, 10, unknown, unknown)}, 5, 5, 0, 10, unknown},
+		{"half done", []Item{item(Running, 10, 0.5, 15)}, 0, 0, 1, 15, 15},
+		{"just begun", []Item{item(Running, 10, 0.01, 3)}, 0, 0, 1, unknown, unknown},
+		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, 1, 1, 1, 10, 10},
+		{"all that is left has failed", []Item{item(Failed, 10, unknown, unknown)}, 1, 1, 0, unknown, unknown},
+		{"no estimates", []Item{item(Waiting, unknown, unknown, unknown)}, 2, 8, 1, 4, 4},
 	} {
-		work, wall := left(x.items, x.measured, x.workers)
+		took := map[string]float64{}
+		if x.took > 0 {
+			x.items, took["done"] = append(x.items, item(Done, x.estimated, unknown, unknown)), x.took
+			x.items[len(x.items)-1].ID = "done"
+		}
+		work, wall := left(x.items, took, x.workers)
 		same := func(got results.Number, want float64) bool {
 			return math.Abs(float64(got)-want) < 1e-9 || math.IsNaN(float64(got)) && math.IsNaN(want)
 		}
@@ -285,12 +294,11 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 	d := planned(t, 0)
 	g := d.Plan.Groups()
 	for path, text := range map[string]string{
-		d.note(claimsDir, g[0].ID):                                         "",
-		d.note(failedDir, g[1].ID):                                         `{"reason": "x`,
+		d.claimPath(g[0].ID): "",
+		d.endedPath(g[1].ID): `{"failure": "x`,
 		filepath.Join(d.path, claimsDir, ".temporary.json"):                "",
 		filepath.Join(d.path, claimsDir, "unknown.json"):                   "{}",
 		filepath.Join(d.AttemptsDir(g[2].ID), "w", ".unfinished", "alive"): "",
-		d.note(doneDir, g[2].ID):                                           "{",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -313,10 +321,10 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for range 200 {
-			claim := Claim{Worker: "w", EveryS: 10}
-			_ = writeNote(d.note(claimsDir, g[0].ID), &claim)
+			claim := Claim{Worker: "w"}
+			_ = claim.write(d.claimPath(g[0].ID))
 			_ = os.MkdirAll(d.DoneDir(g[0].ID), 0o777)
-			_ = remove(d.note(claimsDir, g[0].ID))
+			_ = remove(d.claimPath(g[0].ID))
 			_ = os.RemoveAll(d.DoneDir(g[0].ID))
 		}
 	}()
@@ -330,33 +338,28 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 	}
 }
 
-// Without permission to write, the age is by the local clock or the latest heartbeat.
+// Without permission to write, the age is by the local clock.
 func TestStateOfReadOnlyDirectory(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs permissions of directories")
-	}
 	d := planned(t, 0)
 	g := d.Plan.Groups()
-	noted(t, d.note(claimsDir, g[0].ID), 20*time.Second, &Claim{Worker: "a", EveryS: 10})
-	noted(t, d.note(claimsDir, g[1].ID), -time.Hour, &Claim{Worker: "b", EveryS: 10}) // the server's clock is ahead
-	claims := filepath.Join(d.path, claimsDir)
-	probe := func() {
+	written(t, d.claimPath(g[0].ID), 20*time.Second, &Claim{Worker: "a"})
+	hourAhead := func() time.Time { return time.Now().Add(time.Hour) }
+	look := func(path string, want Condition) {
 		t.Helper()
-		entries, err := os.ReadDir(claims)
-		if err != nil || len(entries) != 2 {
-			t.Errorf("%d files in claims: must be 2 (%v)", len(entries), err)
+		v := d.View(hourAhead)
+		if path != "" {
+			v.clock.path = path
+		}
+		if s := stateOf(t, v); s.Items[0].Condition != want {
+			t.Errorf("%+v: must be %s", s.Items[0], want)
+		}
+		entries, err := os.ReadDir(filepath.Join(d.path, claimsDir))
+		if err != nil || len(entries) != 1 {
+			t.Errorf("%d files in claims: must be 1 (%v)", len(entries), err)
 		}
 	}
-	if s := stateOf(t, d.View(time.Now)); s.Items[0].Condition != Running || s.Items[1].Condition != Running {
-		t.Errorf("%+v", s.Items[:2])
-	}
-	probe()
-	v := d.View(time.Now)
-	v.probe = filepath.Join("no", "folder") // cannot be written, even by root
-	if s := stateOf(t, v); s.Items[0].Condition != Waiting || s.Items[1].Condition != Running || s.Items[1].AgeS != 0 {
-		t.Errorf("%+v", s.Items[:2])
-	}
-	probe()
+	look("", Running)
+	look(filepath.Join("no", "folder"), Stopped) // cannot be written, even by root
 }
 
 // Live has the runs of all groups at their places, and reads a finished group once.
@@ -371,11 +374,7 @@ func TestLive(t *testing.T) {
 	attempted(t, d, g[last], d.DoneDir(g[last].ID), 0)
 	attempted(t, d, g[0], filepath.Join(d.AttemptsDir(g[0].ID), "old"), 2)
 	attempted(t, d, g[0], filepath.Join(d.AttemptsDir(g[0].ID), "new"), 4)
-	noted(t, d.note(claimsDir, g[0].ID), 0, &Claim{Worker: "new", EveryS: 10})
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(d.AttemptsDir(g[0].ID), "old", ".unfinished", "progress.jsonl"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	written(t, d.claimPath(g[0].ID), 0, &Claim{Worker: "new"})
 	before, err := v.Stat()
 	if err != nil {
 		t.Fatal(err)

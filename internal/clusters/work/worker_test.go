@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,38 +177,108 @@ func (x *tester) empty(folders ...string) {
 	}
 }
 
-// Parts are disjoint, and a worker does its part alone. Another worker of the part finds nothing
-// to do.
-func TestWorkersDoTheirParts(t *testing.T) {
+// Workers share the groups. Another worker finds nothing to do.
+func TestWorkersShareThePlan(t *testing.T) {
 	d := planOf(t, small)
-	total := 0
-	for i := range 3 {
-		x := newTester(t, d, fmt.Sprint("w", i))
-		x.Part = Part{i + 1, 3}
-		before := x.groupsDone()
-		x.work()
-		made := x.groupsDone() - before
-		if made != x.noted("group ") || made == 0 {
-			t.Errorf("part %d made %d groups, noted %d", i+1, made, x.noted("group "))
-		}
-		total += made
-		x.empty(claimsDir, failedDir, attemptsDir)
-		again := newTester(t, d, "again")
-		again.Part = x.Part
-		if again.work(); len(again.notes) > 0 {
-			t.Errorf("a second worker of part %d: %v", i+1, again.notes)
-		}
+	var all sync.WaitGroup
+	workers := make([]*tester, 3)
+	for i := range workers {
+		workers[i] = newTester(t, d, fmt.Sprint("w", i))
+		all.Go(func() {
+			if err := workers[i].Work(t.Context(), workers[i].Options); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if total != len(d.Plan.Groups()) || total < 4 {
-		t.Errorf("%d of %d groups", total, len(d.Plan.Groups()))
+	all.Wait()
+	noted := 0
+	for _, x := range workers {
+		noted += x.noted("group ")
 	}
-	last, err := d.Last(d.Plan.Groups()[0].ID)
-	if err != nil || last == nil || !strings.HasPrefix(last.Worker, "w") || last.Beat < 2 || last.Share != 1 {
+	x := newTester(t, d, "again")
+	if x.work(); len(x.notes) > 0 {
+		t.Errorf("another worker: %v", x.notes)
+	}
+	if n := len(d.Plan.Groups()); noted < n || x.groupsDone() != n || n < 4 {
+		t.Errorf("%d groups, %d are done, %d were noted", n, x.groupsDone(), noted)
+	}
+	x.empty(claimsDir, attemptsDir)
+	last, err := d.Ended(d.Plan.Groups()[0].ID)
+	if err != nil || last == nil || !strings.HasPrefix(last.Worker, "w") || last.Share != 1 || last.TookS == 0 {
 		t.Errorf("the last claim is %+v, %v", last, err)
 	}
-	empty := newTester(t, d, "empty")
-	empty.Part = Part{90, 100}
-	empty.work()
+}
+
+// leave undoes all groups but some.
+func (d *Dir) leave(t *testing.T, done int) {
+	t.Helper()
+	for _, it := range d.Plan.Groups()[done:] {
+		if err := errors.Join(os.RemoveAll(d.DoneDir(it.ID)), remove(d.endedPath(it.ID))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A worker that does not wait ends when living workers do what is left. It waits for a prerequisite,
+// and for claims without heartbeats, which expire.
+func TestNoWait(t *testing.T) {
+	d := planOf(t, small, "run.seeds=[1]")
+	for _, alive := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newTester(t, d, "x")
+			x.NoWait = true
+			group := d.Plan.Groups()[0]
+			if err := os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			a := requireClaim(t, d, group.ID, another("a"), true)
+			ended := make(chan error, 1)
+			go func() { ended <- x.Work(t.Context(), x.Options) }()
+			time.Sleep(StaleAfter)
+			select {
+			case err := <-ended:
+				t.Fatalf("it did not wait: %v", err)
+			default:
+			}
+			left := 0
+			if alive {
+				requireBeat(t, a, true)
+				left = 1
+			} else {
+				grow(t, d, group.ID, StaleAfter)
+			}
+			if err := <-ended; err != nil || x.groupsDone() != len(d.Plan.Groups())-left {
+				t.Errorf("%d groups are done: %v", x.groupsDone(), err)
+			}
+			if err := remove(d.claimPath(group.ID)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	other := planOf(t, small, "run.seeds=[1]")
+	synctest.Test(t, func(t *testing.T) {
+		if err := os.MkdirAll(filepath.Join(other.path, claimsDir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		optimum := other.Plan.Items[0].ID
+		a := requireClaim(t, other, optimum, another("a"), true)
+		y := newTester(t, other, "y")
+		y.NoWait = true
+		ended := make(chan error, 1)
+		go func() { ended <- y.Work(t.Context(), y.Options) }()
+		time.Sleep(10 * StaleAfter)
+		select {
+		case err := <-ended:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		if err := a.release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil || y.groupsDone() != len(other.Plan.Groups()) {
+			t.Errorf("%d groups are done: %v", y.groupsDone(), err)
+		}
+	})
 }
 
 // A worker that is interrupted saves a checkpoint and releases its claim; another continues.
@@ -226,13 +298,41 @@ func TestInterruptedGroupIsContinued(t *testing.T) {
 	if done := a.groupsDone(); done != 1 {
 		t.Fatalf("%d groups are done", done)
 	}
-	a.empty(claimsDir, failedDir)
+	a.empty(claimsDir)
 	b := newTester(t, d, "b")
 	b.work()
 	if b.share < 0.3 || b.groupsDone() != len(d.Plan.Groups()) {
 		t.Errorf("%g of a group was there before, %d groups are done", b.share, b.groupsDone())
 	}
-	b.empty(attemptsDir, claimsDir, failedDir)
+	b.empty(attemptsDir, claimsDir)
+}
+
+// A worker that cannot do a group, for a reason of its machine, does the others, and records no failure.
+func TestGroupThatThisMachineCannotDo(t *testing.T) {
+	d := planOf(t, small)
+	x := newTester(t, d, "x")
+	full := fmt.Errorf("write models: %w", syscall.ENOSPC)
+	x.finished = func(id string) error {
+		if strings.HasPrefix(id, "plain") && strings.HasSuffix(id, "seed=2") {
+			return full
+		}
+		return nil
+	}
+	if err := x.fails("write models: no space left"); errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") || x.groupsDone() != len(d.Plan.Groups())-1 {
+		t.Errorf("%d groups are done; %v", x.groupsDone(), err)
+	}
+	x.empty(claimsDir)
+	x.finished = nil
+	if x.work(); x.groupsDone() != len(d.Plan.Groups()) {
+		t.Errorf("%d groups are done", x.groupsDone())
+	}
+
+	// The second such group ends it.
+	y := newTester(t, planOf(t, small), "y")
+	y.finished = func(string) error { return full }
+	if err := y.fails("write models: no space left"); strings.Contains(err.Error(), "\n") || y.groupsDone() > 0 || y.noted("group") > 0 {
+		t.Errorf("%d groups are done; %v; %v", y.groupsDone(), err, y.notes)
+	}
 }
 
 // A group that fails is recorded, and others go on. It is tried again on demand only.
@@ -261,16 +361,16 @@ func TestFailedGroup(t *testing.T) {
 	if b.noted("group ") != 1 || b.groupsDone() != len(d.Plan.Groups()) {
 		t.Errorf("after another try: %v", b.notes)
 	}
-	b.empty(attemptsDir, claimsDir, failedDir)
+	b.empty(attemptsDir, claimsDir)
 }
 
 // Groups that need a prerequisite that failed are not tried; others are.
 func TestFailedPrerequisite(t *testing.T) {
 	d := planOf(t, small)
-	i := slices.IndexFunc(d.Plan.Needs(), func(n *plan.Item) bool { return n.Kind == experiment.KindTuning })
-	d.Plan.Needs()[i].Of = []string{"no such method"}
+	i := slices.IndexFunc(d.Plan.Items, func(it plan.Item) bool { return it.Kind == experiment.KindTuning })
+	d.Plan.Items[i].Of = []string{"no such method"}
 	a := newTester(t, d, "a")
-	err := a.fails("prerequisite "+d.Plan.Needs()[i].ID+" (tuning of no such method): failed on elsewhere", "2 groups were not tried", "--retry")
+	err := a.fails("prerequisite "+d.Plan.Items[i].ID+" (tuning of no such method): failed on elsewhere", "2 groups were not tried", "--retry")
 	if n := strings.Count(err.Error(), "\n"); n != 2 || a.groupsDone() != len(d.Plan.Groups())-2 {
 		t.Errorf("%d groups are done; %v", a.groupsDone(), err)
 	}
@@ -284,16 +384,16 @@ func TestFailedPrerequisite(t *testing.T) {
 // A group with a prerequisite that failed does not wait for another one that is under way.
 func TestFailureEndsTheWait(t *testing.T) {
 	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
-	optimum, tuning := d.Plan.Needs()[0].ID, d.Plan.Needs()[1].ID
+	optimum, tuning := d.Plan.Items[0].ID, d.Plan.Items[1].ID
 	d.Plan.Groups()[0].Needs = []string{optimum, tuning}
 	a := newTester(t, d, "a")
-	for _, folder := range []string{claimsDir, failedDir} {
+	for _, folder := range folders {
 		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	requireHold(t, d, optimum, another("b"), true)
-	if err := writeNote(d.note(failedDir, tuning), &Failure{Reason: "why", Host: "there"}); err != nil {
+	requireClaim(t, d, optimum, another("b"), true)
+	if err := (&Claim{Worker: "c", Failure: "why", Host: "there"}).write(d.endedPath(tuning)); err != nil {
 		t.Fatal(err)
 	}
 	a.fails("prerequisite "+tuning+" (tuning of x/mocha): failed on there: why", "2 groups were not tried")
@@ -312,7 +412,7 @@ func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := work(t, "a", 9500*time.Millisecond)
 		a.fails("failed on elsewhere: over its budget of 9.5s after 10s: continue with --max-time")
-		if f, err := d.Failure(id); err != nil || f == nil || f.TookS != 10 || a.groupsDone() > 0 {
+		if f, err := d.Ended(id); err != nil || f == nil || f.TookS != 10 || a.groupsDone() > 0 {
 			t.Errorf("failure %+v, %v", f, err)
 		}
 		b := work(t, "b", 10*time.Second)
@@ -324,11 +424,11 @@ func TestBudget(t *testing.T) {
 		e := work(t, "e", 0)
 		e.work()
 		// Each attempt replays the rounds of its checkpoint, which sleep here, too.
-		last, err := d.Last(id)
+		last, err := d.Ended(id)
 		if err != nil || last == nil || last.TookS < 100 || last.Started.IsZero() || e.share < 0.1 {
 			t.Errorf("the last claim is %+v, %v; %g was there", last, err, e.share)
 		}
-		e.empty(attemptsDir, claimsDir, failedDir)
+		e.empty(attemptsDir, claimsDir)
 	})
 }
 
@@ -336,8 +436,8 @@ func TestBudget(t *testing.T) {
 func TestCorruptPrerequisite(t *testing.T) {
 	d := planOf(t, small)
 	a := newTester(t, d, "a")
-	a.Part = Part{1, len(d.Plan.Groups())}
 	a.work()
+	d.leave(t, 1)
 	made, err := filepath.Glob(filepath.Join(d.path, needsDir, "*.state"))
 	if err != nil || len(made) == 0 {
 		t.Fatal(made, err)
@@ -394,20 +494,20 @@ drop_probability = 0.1
 name = "x"
 `, path))
 	a := newTester(t, d, "a")
-	a.Part = Part{1, 3}
 	a.work()
+	d.leave(t, 1)
 	rows(63)
 	b := newTester(t, d, "b")
 	err := b.fails("the data files of this machine differ from those of other workers", "give every machine the same files")
 	if errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("the error is %v", err)
 	}
-	b.empty(claimsDir, failedDir)
+	b.empty(claimsDir)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	newTester(t, d, "c").fails("file does not exist")
-	b.empty(claimsDir, failedDir)
+	b.empty(claimsDir)
 	rows(60)
 	last := newTester(t, d, "d")
 	last.work()
@@ -419,7 +519,7 @@ name = "x"
 func TestSeveralKeepsBothEnds(t *testing.T) {
 	name := "first" + strings.Repeat("ä", 90) + "/seed=2"
 	want := "first" + strings.Repeat("ä", 33) + "..." + strings.Repeat("ä", 32) + "/seed=2 and 1 more"
-	if got := several([]string{name, "b"}); got != want {
+	if got := several(&plan.Item{Of: []string{name, "b"}}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -437,32 +537,6 @@ func TestOpenWithoutPlan(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-}
-
-// A worker stops when another plan is written to its directory.
-func TestAnotherPlan(t *testing.T) {
-	d := planOf(t, small)
-	other := planOf(t, small, "run.rounds=19")
-	a := newTester(t, d, "a")
-	a.finished = func(string) error {
-		for _, name := range []string{plan.Scenario, plan.File} {
-			text, err := os.ReadFile(filepath.Join(other.path, name))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(d.path, name), text, 0o666)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		return nil
-	}
-	if err := a.fails("another plan was written here while this worker ran"); errors.Is(err, ErrFailed) {
-		t.Error(err)
-	}
-	if a.groupsDone() != 1 {
-		t.Errorf("%d groups are done", a.groupsDone())
-	}
-	a.empty(claimsDir, failedDir)
 }
 
 // A worker stops its attempt when another has done the group.
@@ -489,7 +563,7 @@ func TestGroupDoneElsewhere(t *testing.T) {
 		if rounds < 20 || rounds > 22 { // the heartbeat at 20 s
 			t.Errorf("%d rounds", rounds)
 		}
-		a.empty(attemptsDir, claimsDir, failedDir)
+		a.empty(attemptsDir, claimsDir)
 	})
 }
 
@@ -503,7 +577,7 @@ func TestWaitForOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := d.Plan.Groups()[0].ID
-		requireHold(t, d, id, another("a"), true)
+		requireClaim(t, d, id, another("a"), true)
 		ended := make(chan error, 1)
 		go func() { ended <- x.Work(t.Context(), x.Options) }()
 		time.Sleep(10 * StaleAfter)

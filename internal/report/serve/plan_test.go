@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -80,7 +81,7 @@ func TestServesPlan(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(claim), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	write(t, claim, `{"worker": "w", "host": "h", "every_s": 1000000}`)
+	write(t, claim, `{"worker": "w", "host": "h"}`)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if r, err := from.Read(); err == nil && len(r.Runs) == 2 && r.Rows == 9+6 {
 			break
@@ -92,7 +93,8 @@ func TestServesPlan(t *testing.T) {
 	close(run.proceed)
 	<-run.ended
 	look(work.Counts{Total: 2, Waiting: 1, Running: 1}, rundir.Writing, results.Done, results.Done)
-	if err := os.Remove(claim); err != nil {
+	ended := filepath.Join(dir, "ended", id+".json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(ended), 0o777), os.Rename(claim, ended)); err != nil {
 		t.Fatal(err)
 	}
 	look(work.Counts{Total: 2, Waiting: 1, Stopped: 1}, rundir.Writing, results.Done, results.Done)
