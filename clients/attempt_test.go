@@ -11,6 +11,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	_ "fedsim/internal/rapidseed"
+	"fedsim/network"
 )
 
 // The time of an attempt is that of its downlink, its work and its uplink.
@@ -215,6 +216,186 @@ func TestSetup(t *testing.T) {
 	} {
 		if c, err := New(setup(20, change), Listener{}); err == nil {
 			t.Errorf("%d clients are accepted", c.Len())
+		}
+	}
+}
+
+// ended is an attempt of 1000 bytes down, 1000 FLOPs and 1000 bytes up that is stopped: the
+// downlink takes 5 ms and 8 ms, the work 1 s, the uplink 5 ms and 8 ms.
+var ended = []struct {
+	phase phase
+	share float64 // of the phase
+	at    float64 // s
+	moved Traffic // bytes are whole, and move behind the latency of 5/13
+}{
+	{downlink, 0.25, 0.00325, Traffic{}},
+	{downlink, 0.75, 0.00975, Traffic{BytesDown: 593}}, // 4.75 ms of 8
+	{compute, 0, 0.013, Traffic{BytesDown: 1000}},
+	{compute, 0.25, 0.263, Traffic{250, 1000, 0}},
+	{uplink, 0.25, 1.01625, Traffic{1000, 1000, 0}},
+	{uplink, 0.75, 1.02275, Traffic{1000, 1000, 593}},
+}
+
+var whole = Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000}
+
+// A client that drops at a share of a phase fails there, has done that share of the phase, and
+// may be started again when it is released.
+func TestDropInEachPhase(t *testing.T) {
+	for _, e := range ended {
+		var at []engine.Time
+		var c *Clients
+		c = start(t, setup(1, nil), Listener{Failed: func(_ int, why Reason) {
+			if at = append(at, c.Now()); why != DroppedOut {
+				t.Errorf("failed: %v", why)
+			}
+		}})
+		c.SetBytesDown(whole.BytesDown)
+		c.PrepareDownlink(0, 0, 0)
+		c.at(0).drops, c.at(0).cut = e.phase, e.share
+		c.SetWork(0, whole.FLOPs, whole.BytesUp)
+		c.PrepareUplink(0)
+		c.Send(0)
+		c.Run()
+		if got := c.Take(); len(at) != 1 || !near(at[0], engine.FromSeconds(e.at), 2) || got != e.moved {
+			t.Errorf("%+v: failed at %v, counted %+v", e, at, got)
+		}
+		if !c.Failed(0) || c.Idle(0) || c.AtWork(0) {
+			t.Errorf("%+v: %+v", e, c.State(0))
+		}
+		if c.Release(0); !c.Idle(0) {
+			t.Errorf("%+v: not released", e)
+		}
+	}
+}
+
+// A client that is canceled in a phase is idle at once, and has done as much of the phase.
+func TestCancelInEachPhase(t *testing.T) {
+	for _, e := range ended {
+		heard := 0
+		c := start(t, setup(1, nil), Listener{Responded: func(int) { heard++ }, Failed: func(int, Reason) { heard++ }})
+		c.Start(0, whole)
+		c.RunUntil(engine.FromSeconds(e.at))
+		c.Cancel(0)
+		got := c.Take()
+		if got.FLOPs = math.Round(got.FLOPs*1e3) / 1e3; got != e.moved || !c.Idle(0) {
+			t.Errorf("%+v: counted %+v, %+v", e, got, c.State(0))
+		}
+		if c.Cancel(0); c.Take() != (Traffic{}) || !c.Idle(0) { // nothing is left to cancel
+			t.Errorf("%+v: canceled twice", e)
+		}
+		if c.Run(); heard != 0 {
+			t.Errorf("%+v: heard of it %d times", e, heard)
+		}
+	}
+}
+
+// Lost messages take their time and bytes; the work behind a lost message is not done.
+func TestLostMessages(t *testing.T) {
+	for _, e := range []struct {
+		lost  flags
+		at    float64
+		moved Traffic
+	}{
+		{downlinkLost, 0.013, Traffic{BytesDown: 1000}}, {uplinkLost, 1.026, Traffic{1000, 1000, 1000}},
+	} {
+		var heard []string
+		var c *Clients
+		c = start(t, setup(1, nil), Listener{Failed: func(_ int, why Reason) { heard = append(heard, fmt.Sprint(why, c.Now())) }})
+		c.Start(0, whole)
+		c.at(0).set(e.lost, true)
+		c.Run()
+		want := []string{fmt.Sprint(MessageLost, engine.FromSeconds(e.at))}
+		if got := c.Take(); !slices.Equal(heard, want) || got != e.moved {
+			t.Errorf("%+v: %q, counted %+v", e, heard, got)
+		}
+	}
+}
+
+// A client that holds its message takes up the work that it is given then: a second at hand,
+// half a second of work, and an uplink of 5 ms and 16 ms. One without time gives up.
+func TestWorkThatComesWithTheMessage(t *testing.T) {
+	var c *Clients
+	responded := engine.Never
+	c = start(t, setup(2, func(s *Setup) { s.Due = true }), Listener{
+		Downloaded: func(k int) bool {
+			if k == 0 {
+				c.Hold(0)
+				c.Stop()
+			}
+			return k == 0
+		},
+		Responded: func(int) { responded = c.Now() },
+		Failed: func(k int, why Reason) {
+			if k != 1 || why != NoTime || !c.Idle(1) {
+				t.Errorf("client %d failed: %v", k, why)
+			}
+		},
+	})
+	c.Start(0, Attempt{BytesDown: 1000})
+	c.Run()
+	if !c.AtWork(0) || c.at(0).working() {
+		t.Errorf("%+v", c.State(0))
+	}
+	c.SetWork(0, 500, 2000)
+	c.PrepareUplink(0)
+	c.Proceed(0)
+	want := engine.FromSeconds(0.013 + 0.5 + 0.021)
+	if c.Due(0) != want {
+		t.Errorf("due at %v, want %v", c.Due(0), want)
+	}
+	c.Start(1, Attempt{BytesDown: 1000, FLOPs: 1})
+	if c.Run(); responded != want || c.Take() != (Traffic{500, 2000, 2000}) {
+		t.Errorf("responded at %v, want %v", responded, want)
+	}
+}
+
+// Two clients that share a link of 10^6 bit/s: one message of 10^6 bits at 0, and one at 0.5 s
+// that is canceled at 1 s. The first has moved 0.75 of its bits then, and ends at 1.25 s.
+func TestAttemptsOnASharedLink(t *testing.T) {
+	var at []engine.Time
+	var c *Clients
+	c = start(t, setup(2, func(s *Setup) { s.Network.RTTms, s.Network.ServerDownMbps = 0, 1 }), Listener{
+		Responded: func(int) { at = append(at, c.Now()) },
+	})
+	c.Start(0, Attempt{BytesDown: 125_000})
+	c.Flush()
+	c.RunUntil(second / 2)
+	c.Start(1, Attempt{BytesDown: 125_000})
+	c.Flush()
+	c.RunUntil(second)
+	c.Cancel(1)
+	c.Flush()
+	c.Run()
+	if len(at) != 1 || !near(at[0], 5*second/4, 2) || !near(c.Take().BytesDown, 125_000+31_250, 1) {
+		t.Errorf("responses at %v", at)
+	}
+}
+
+// An attempt allocates nothing.
+func TestAttemptsAllocateNothing(t *testing.T) {
+	for name, change := range map[string]func(*Setup){
+		"plain":  nil,
+		"shared": func(s *Setup) { s.Network.ServerUpMbps = 1 },
+		"states": func(s *Setup) { s.Network.Radio, s.Devices.BatteryWh = network.RadioStates, 1000 },
+	} {
+		responses := 0
+		var c *Clients
+		c = start(t, setup(2, change), Listener{Responded: func(int) {
+			if responses++; responses%2 == 0 {
+				c.Stop()
+			}
+		}})
+		once := func() {
+			c.Start(0, whole)
+			c.Start(1, whole)
+			c.Flush()
+			c.Run()
+		}
+		for range 20 {
+			once()
+		}
+		if n := testing.AllocsPerRun(100, once); n > 0 {
+			t.Errorf("%s: %g allocations", name, n)
 		}
 	}
 }
