@@ -81,16 +81,11 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 	}
 	shape := sized.shape
 	shape.Hidden = s.Problem.Hidden
-	perTask := max(1, s.Data.DevicesPerTask)
-	tasks, rows := len(sized.rows), 0.0
-	for _, n := range sized.rows {
-		rows += float64(n)
-	}
-	devices := tasks * perTask
-	_, asked := s.Federation.Sizes(devices)
 	about := run.Describe(shape)
 	learns := s.Run.Mode != scenario.Timing
-	q.tasks, q.values, q.devices = float64(tasks), float64(shape.Values()), float64(devices)
+	devices := len(sized.rows) * max(1, s.Data.DevicesPerTask)
+	_, asked := s.Federation.Sizes(devices)
+	q.tasks, q.values, q.devices = float64(len(sized.rows)), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
 	if s.Run.StopAt.IsSet() {
 		q.rounds *= stopShare
@@ -113,23 +108,32 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 		q.data = float64(q.devices * timedDevice)
 		return q, nil
 	}
+	q.learning(s, &about, shape, sized.rows, float64(asked)/q.devices)
+	return q, nil
+}
+
+// learning adds the quantities of a method of fedsim that asks a share of the devices in a round, for data
+// of so many rows by task.
+func (q *quantities) learning(s *scenario.Settings, about *algorithms.Description, shape mtl.Shape, rowsOf []int32, share float64) {
+	rows := 0.0
+	for _, n := range rowsOf {
+		rows += float64(n)
+	}
 	all := rows / math.Max(float64((1-s.Data.TestFraction)*(1-s.Data.Validation)), 0.1)
 	q.load = float64(all * float64(shape.Features+2) * valueTime)
-	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(tasks, shape.Values(), s.Run.Outer)
+	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(len(rowsOf), shape.Values(), s.Run.Outer)
 
-	models := q.tasks
-	coupled := float64(2*math.Min(q.tasks, 2*q.values)) + 2 // FLOPs of a value in an update of all models
-	if about.Model.Count(tasks) == 1 {
+	models, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2 // FLOPs of a value in an update of all models
+	if about.Model.Count(len(rowsOf)) == 1 {
 		models, coupled = 1, 4
 	}
 	server := float64(models * q.values * coupled * flopTime)
 	local := float64(rows * (stepTime + float64(shape.StepFLOPs()*flopTime)))
 	q.pass = local + server
-	share := float64(asked) / q.devices
 	work := float64(local * thetaPasses)
 	if load := &about.Work; load.Steps != nil {
-		steps, least := 0.0, int(slices.Min(sized.rows))
-		for _, n := range sized.rows {
+		steps, least := 0.0, int(slices.Min(rowsOf))
+		for _, n := range rowsOf {
 			steps += float64(load.Steps(int(n), allowedSteps(s, load, int(n), least)))
 		}
 		work = float64(steps * (stepTime + float64(load.StepFLOPs*flopTime)))
@@ -148,7 +152,6 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 		q.math += float64(q.rounds / float64(s.Run.ThetaEvery) * thetaPasses * local)
 	}
 	q.math += float64(float64(s.Run.Outer-1) * q.omega())
-	return q, nil
 }
 
 // computeSeconds returns the virtual seconds that the mean device computes in a round without a limit: 0 if

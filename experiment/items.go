@@ -239,11 +239,7 @@ func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o O
 	case KindOptimum:
 		r.makeOptimum(jobs, of[0])
 	default:
-		r.total = 0
-		for i := range jobs {
-			r.total += len(jobs[i].Candidates)
-		}
-		r.choose(jobs)
+		r.tuneOnly(jobs)
 	}
 	return context.Cause(ctx)
 }

@@ -69,12 +69,8 @@ func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]
 			tuned = append(tuned, j)
 		}
 	}
-	r.total = 0
-	for _, j := range tuned {
-		r.total += len(j.Candidates)
-	}
 	defer r.endLearners()
-	r.choose(tuned)
+	r.tuneOnly(tuned)
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {
 		grids[i] = tuned[i].Grid
@@ -86,6 +82,15 @@ func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]
 		}
 	}
 	return grids, context.Cause(ctx)
+}
+
+// tuneOnly tunes jobs and makes none of their runs.
+func (r *runner) tuneOnly(jobs []job) {
+	r.total = 0
+	for i := range jobs {
+		r.total += len(jobs[i].Candidates)
+	}
+	r.choose(jobs)
 }
 
 // job is a method at a point: candidates to tune over, then seeds to repeat.

@@ -50,34 +50,42 @@ func Keys(s *Scenario) []config.Field {
 		return keys
 	}
 	for i := range s.plans {
-		p := &s.plans[i]
-		prefix := "experiment." + config.Path{p.name}.String() + "."
-		add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
-		for k := range p.axes {
-			if a := &p.axes[k]; a.sample != nil {
-				add(prefix+"sample.", a.sample.fields())
-			} else if a.swept == nil {
-				add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
-			}
-		}
-		if len(p.tuned) > 0 {
-			add(prefix+"tuning.", config.Fields(&p.tuning))
-		}
-		figure := results.DefaultFigure()
-		add(prefix+"figure.", config.Fields(&figure))
+		s.plans[i].keys(add)
 	}
 	for i := range s.tablePlans {
-		p := &s.tablePlans[i]
-		labels := make([]string, len(p.sets))
-		for k := range p.sets {
-			labels[k] = p.sets[k].label
-		}
-		standard := crossval.Defaults()
-		prefix := "table." + config.Path{p.name}.String() + "."
-		add(prefix, config.Fields(&standard))
-		add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of data sets", Choices: labels}})
+		s.tablePlans[i].keys(add)
 	}
 	return keys
+}
+
+// keys adds the keys that overrides of an experiment reach.
+func (p *plan) keys(add func(prefix string, fields []config.Field)) {
+	prefix := "experiment." + config.Path{p.name}.String() + "."
+	add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
+	for k := range p.axes {
+		if a := &p.axes[k]; a.sample != nil {
+			add(prefix+"sample.", a.sample.fields())
+		} else if a.swept == nil {
+			add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
+		}
+	}
+	if len(p.tuned) > 0 {
+		add(prefix+"tuning.", config.Fields(&p.tuning))
+	}
+	figure := results.DefaultFigure()
+	add(prefix+"figure.", config.Fields(&figure))
+}
+
+// keys adds the keys that overrides of a table reach.
+func (p *tablePlan) keys(add func(prefix string, fields []config.Field)) {
+	labels := make([]string, len(p.sets))
+	for k := range p.sets {
+		labels[k] = p.sets[k].label
+	}
+	standard := crossval.Defaults()
+	prefix := "table." + config.Path{p.name}.String() + "."
+	add(prefix, config.Fields(&standard))
+	add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of data sets", Choices: labels}})
 }
 
 // labeledMethod is a method's label with its algorithm.
