@@ -69,7 +69,7 @@ func isStatistic(metric string) bool {
 
 // checkStatistics reports statistics over clients, and metrics on certain rows, in the figures
 // and the tuning target of the experiment that have no values under some settings.
-func (p *plan) checkStatistics(s *Settings, problems *config.Errors) {
+func (p *design) checkStatistics(s *Settings, problems *config.Errors) {
 	c := config.NewChecker()
 	for i := range p.figures {
 		if f := &p.figures[i]; f.Kind == results.Lines {

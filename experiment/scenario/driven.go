@@ -79,8 +79,8 @@ func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 // mostSeed is the largest seed that TOML can hold.
 const mostSeed = 1<<63 - 1
 
-// drivePlan removes the settings of methods from the experiment.
-func drivePlan(p *plan, problems *config.Errors) {
+// driveDesign removes the settings of methods from the experiment.
+func driveDesign(p *design, problems *config.Errors) {
 	ofMethods := func(a config.Assignment) bool { return len(a.Path) > 0 && a.Path[0] == "methods" }
 	p.set = slices.DeleteFunc(p.set, ofMethods)
 	for _, key := range sampledBy(p.axes, ofMethods) {
@@ -96,8 +96,8 @@ func drivePlan(p *plan, problems *config.Errors) {
 
 // requireOnePoint reports axes with several points, and several seeds.
 func (s *Scenario) requireOnePoint(root *config.Node, problems *config.Errors) {
-	for i := range s.plans {
-		p := &s.plans[i]
+	for i := range s.designs {
+		p := &s.designs[i]
 		for _, a := range p.axes {
 			if len(a.points) < 2 {
 				continue

@@ -20,7 +20,7 @@ const maxRuns = 10_000
 // expand makes the runs of the experiment over the base settings and checks them all.
 // Precedence: defaults < base < set < axes and sweeps < tuning grid. Overrides are
 // already part of each.
-func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
+func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
 		Tuning: p.tuning, Figures: p.figures,
@@ -78,7 +78,7 @@ type gridCell struct {
 }
 
 // job makes the runs of a method in a cell.
-func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
+func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 	grid := p.grid(method)
 	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
 	make := func(tuned []results.Setting, options []config.Assignment) (Run, config.Errors) {
@@ -108,7 +108,7 @@ func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
 
 // requireReference reports candidates that are compared by a sub-optimality which they do
 // not have.
-func (p *plan) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
+func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
 	problem := &j.Candidates[0].Settings.Problem
 	if p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
 		return
@@ -147,7 +147,7 @@ func (e *Experiment) measures(metric string) bool {
 }
 
 // run makes the run of a method in a cell with tuned options. The caller sets its seed.
-func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
+func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
 	var problems config.Errors
 	settings, tree := c.settings, c.tree
 	options, own := divide(tuned)
@@ -242,7 +242,7 @@ func over(under, upper []config.Assignment) []config.Assignment {
 
 // overrideByFleet makes the fleet override network.profile, with a note. A sweep over
 // network.profile is a problem, since it has no effect.
-func (p *plan) overrideByFleet(s *Settings, problems *config.Errors) {
+func (p *design) overrideByFleet(s *Settings, problems *config.Errors) {
 	profile := s.Fleet.Override(&s.Network)
 	if profile == "" {
 		return
@@ -269,7 +269,7 @@ func assign(tree *config.Node, assignments []config.Assignment, problems *config
 }
 
 // bounded reports whether the experiment has at most maxRuns combinations.
-func (p *plan) bounded() bool {
+func (p *design) bounded() bool {
 	candidates := 0
 	for _, method := range p.methods {
 		candidates += size(p.grid(method))

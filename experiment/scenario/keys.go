@@ -49,17 +49,17 @@ func Keys(s *Scenario) []config.Field {
 	if s == nil {
 		return keys
 	}
-	for i := range s.plans {
-		s.plans[i].keys(add)
+	for i := range s.designs {
+		s.designs[i].keys(add)
 	}
-	for i := range s.tablePlans {
-		s.tablePlans[i].keys(add)
+	for i := range s.tableDesigns {
+		s.tableDesigns[i].keys(add)
 	}
 	return keys
 }
 
 // keys adds the keys that overrides of an experiment reach.
-func (p *plan) keys(add func(prefix string, fields []config.Field)) {
+func (p *design) keys(add func(prefix string, fields []config.Field)) {
 	prefix := "experiment." + config.Path{p.name}.String() + "."
 	add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
 	for k := range p.axes {
@@ -77,7 +77,7 @@ func (p *plan) keys(add func(prefix string, fields []config.Field)) {
 }
 
 // keys adds the keys that overrides of a table reach.
-func (p *tablePlan) keys(add func(prefix string, fields []config.Field)) {
+func (p *tableDesign) keys(add func(prefix string, fields []config.Field)) {
 	labels := make([]string, len(p.sets))
 	for k := range p.sets {
 		labels[k] = p.sets[k].label

@@ -36,8 +36,8 @@ type Scenario struct {
 	Tables      []PredictionTable
 	Notes       []string // valid settings with a surprising effect, one sentence each
 
-	plans      []plan
-	tablePlans []tablePlan
+	designs      []design
+	tableDesigns []tableDesign
 }
 
 // Targets returns the targets of all runs, which experiments and axes may set. Results have
@@ -169,15 +169,15 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
 			Want: config.NameRule + " (it is the file's name unless it is set)"})
 	}
-	s.tablePlans = makeTables(doc.Table, root, &over, &problems)
+	s.tableDesigns = makeTables(doc.Table, root, &over, &problems)
 	if runsNothing(root) {
 		requireNoSweep(root, &problems)
 	} else {
-		s.plans = makePlans(&doc, root, &over, &problems)
+		s.designs = makeDesigns(&doc, root, &over, &problems)
 	}
 	if by != nil {
-		for i := range s.plans {
-			drivePlan(&s.plans[i], &problems)
+		for i := range s.designs {
+			driveDesign(&s.designs[i], &problems)
 		}
 		s.requireOnePoint(root, &problems)
 	}
@@ -187,14 +187,14 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	for _, key := range []string{"name", "description", "sweep", "experiment", "table"} {
 		root.Delete(key)
 	}
-	for i := range s.plans {
-		experiment, wrong := s.plans[i].expand(root)
+	for i := range s.designs {
+		experiment, wrong := s.designs[i].expand(root)
 		s.Experiments = append(s.Experiments, experiment)
-		s.Notes = append(s.Notes, s.plans[i].notes...)
+		s.Notes = append(s.Notes, s.designs[i].notes...)
 		problems.Merge(wrong)
 	}
-	for i := range s.tablePlans {
-		table, wrong := s.tablePlans[i].expand(root)
+	for i := range s.tableDesigns {
+		table, wrong := s.tableDesigns[i].expand(root)
 		s.Tables = append(s.Tables, table)
 		problems.Merge(wrong)
 	}
@@ -238,8 +238,8 @@ func nameExperiments(root *config.Node, file string) error {
 	return root.Set(config.Path{"experiment"}, config.NewList([]*config.Node{only}, at))
 }
 
-// makePlans reads the experiments and applies the overrides.
-func makePlans(doc *document, root *config.Node, over *overrides, problems *config.Errors) []plan {
+// makeDesigns reads the experiments and applies the overrides.
+func makeDesigns(doc *document, root *config.Node, over *overrides, problems *config.Errors) []design {
 	methods := root.Child("methods")
 	if methods == nil || len(methods.Keys()) == 0 {
 		problems.Add(config.Place{File: root.Place.File}, "there is no method to run: add a table such as [methods.mocha]")
@@ -250,11 +250,11 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 	}
 	sweeps := sweepAxes(doc.Sweep, problems)
 	fields := Keys(&Scenario{Settings: doc.Settings})
-	var plans []plan
+	var designs []design
 	names, files := map[string]bool{}, map[string]bool{}
 	for i, table := range doc.Experiment {
 		node := root.Child("experiment").Items()[i]
-		p := newPlan(table, node, methods, fields, problems)
+		p := newDesign(table, node, methods, fields, problems)
 		if names[p.name] {
 			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
 		}
@@ -267,7 +267,7 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 		}
 		names[p.name] = true
 		over.fold(&p, problems)
-		plans = append(plans, p)
+		designs = append(designs, p)
 	}
-	return plans
+	return designs
 }

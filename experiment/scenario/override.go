@@ -189,7 +189,7 @@ func (o *overrides) choose(a config.Assignment, path config.Path, problems *conf
 
 // fold applies the overrides to an experiment: they replace values that it sets, sweeps
 // or tunes.
-func (o *overrides) fold(p *plan, problems *config.Errors) {
+func (o *overrides) fold(p *design, problems *config.Errors) {
 	for _, c := range o.chosen {
 		if c.experiment == p.name {
 			c.fold(p, problems)
@@ -236,7 +236,7 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 }
 
 // fold removes the other points from the axis of an experiment.
-func (c *choice) fold(p *plan, problems *config.Errors) {
+func (c *choice) fold(p *design, problems *config.Errors) {
 	var names []string
 	for i := range p.axes {
 		axis := &p.axes[i]

@@ -33,7 +33,7 @@ func (e *Experiment) private(metric string) bool {
 }
 
 // checkPrivate reports figures and a tuning target of metrics that no run has.
-func (p *plan) checkPrivate(e *Experiment, problems *config.Errors) {
+func (p *design) checkPrivate(e *Experiment, problems *config.Errors) {
 	missing := func(key, name string) {
 		if isPrivateMetric(name) && !e.private(name) {
 			problems.Add(p.at, fmt.Sprintf("experiment %s: %s = %q has no values: privacy.mechanism (of epsilon) or privacy.secure_aggregation (of lost_rounds) must not be \"none\"", p.name, key, name))
@@ -47,7 +47,7 @@ func (p *plan) checkPrivate(e *Experiment, problems *config.Errors) {
 }
 
 // notePrivacy notes what epsilon assumes.
-func (p *plan) notePrivacy(s *Settings) {
+func (p *design) notePrivacy(s *Settings) {
 	if !s.Privacy.Differential() || s.Privacy.Noise == 0 {
 		return
 	}

@@ -45,11 +45,11 @@ type resolvedPoint struct {
 // overrides folded in; reading it gives the same experiments.
 func (s *Scenario) Resolved() ([]byte, error) {
 	doc := resolved{Name: s.Name, Description: s.Description, Settings: s.Settings}
-	for i := range s.plans {
-		doc.Experiment = append(doc.Experiment, s.plans[i].resolved())
+	for i := range s.designs {
+		doc.Experiment = append(doc.Experiment, s.designs[i].resolved())
 	}
-	for i := range s.tablePlans {
-		doc.Table = append(doc.Table, s.tablePlans[i].resolved())
+	for i := range s.tableDesigns {
+		doc.Table = append(doc.Table, s.tableDesigns[i].resolved())
 	}
 	text, err := config.Encode(doc)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	return text, nil
 }
 
-func (p *plan) resolved() resolvedExperiment {
+func (p *design) resolved() resolvedExperiment {
 	e := resolvedExperiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
 		Set: p.set,

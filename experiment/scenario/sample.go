@@ -248,7 +248,7 @@ func sampledBy(axes []axis, kind func(config.Assignment) bool) (keys []config.Pa
 }
 
 // dropSampled removes a key from the sample of the experiment, and the axis with its last key.
-func (p *plan) dropSampled(key config.Path, at config.Place, problems *config.Errors) {
+func (p *design) dropSampled(key config.Path, at config.Place, problems *config.Errors) {
 	i := slices.IndexFunc(p.axes, func(a axis) bool { return a.sample != nil && a.sets(key) })
 	if i < 0 {
 		return
@@ -532,7 +532,7 @@ func (r *sampled) fields() []rangePart {
 }
 
 // oncePerRange returns the problems with only the first of each range, which has many values.
-func (p *plan) oncePerRange(problems config.Errors) config.Errors {
+func (p *design) oncePerRange(problems config.Errors) config.Errors {
 	seen := map[config.Place]bool{}
 	return slices.DeleteFunc(problems, func(l config.Located) bool {
 		inRange := slices.ContainsFunc(p.axes, func(a axis) bool {

@@ -25,15 +25,15 @@ type setTable struct {
 	Paper    map[string][]float64 `toml:"paper" doc:"published figures to print in the table: by model, the mean and its standard error"`
 }
 
-// tablePlan is a table before its sets are expanded.
-type tablePlan struct {
+// tableDesign is a table before its sets are expanded.
+type tableDesign struct {
 	name   string
 	config crossval.Config
-	sets   []setPlan
+	sets   []setDesign
 }
 
-// setPlan is a set of a table with its keys of [data].
-type setPlan struct {
+// setDesign is a set of a table with its keys of [data].
+type setDesign struct {
 	label          string
 	data, fallback []config.Assignment // by key of [data]
 	hasFallback    bool                // the table fallback may be empty
@@ -41,8 +41,8 @@ type setPlan struct {
 }
 
 // makeTables reads the tables and applies the overrides.
-func makeTables(nodes []*config.Node, root *config.Node, over *overrides, problems *config.Errors) []tablePlan {
-	var plans []tablePlan
+func makeTables(nodes []*config.Node, root *config.Node, over *overrides, problems *config.Errors) []tableDesign {
+	var designs []tableDesign
 	seen := map[string]bool{}
 	for i, node := range nodes {
 		key := fmt.Sprintf("table[%d]", i)
@@ -51,22 +51,22 @@ func makeTables(nodes []*config.Node, root *config.Node, over *overrides, proble
 			problems.Merge(wrong)
 			continue
 		}
-		p := tablePlan{name: table.Name, config: table.Config}
+		p := tableDesign{name: table.Name, config: table.Config}
 		for k := range table.Set {
-			p.sets = append(p.sets, newSetPlan(table.Set[k], over, problems))
+			p.sets = append(p.sets, newSetDesign(table.Set[k], over, problems))
 		}
 		c := config.NewChecker()
 		p.check(c.In(key))
 		c.In(key).Require(!seen[p.name], "name", p.name, "must name every table once")
 		problems.AddFound(root, c)
 		seen[p.name] = true
-		plans = append(plans, p)
+		designs = append(designs, p)
 	}
-	return plans
+	return designs
 }
 
 // check reports the problems of the table, except for the data of its sets.
-func (p *tablePlan) check(c *config.Checker) {
+func (p *tableDesign) check(c *config.Checker) {
 	c.Require(config.IsName(p.name), "name", p.name, config.NameRule)
 	p.config.Validate(c)
 	c.Require(len(p.sets) > 0, "set", nil, "must hold at least one data set: [[table.set]]")
@@ -84,9 +84,9 @@ func (p *tablePlan) check(c *config.Checker) {
 	}
 }
 
-// newSetPlan reads a set, without the keys that overrides set.
-func newSetPlan(table setTable, over *overrides, problems *config.Errors) setPlan {
-	s := setPlan{label: table.Label, hasFallback: table.Fallback != nil, paper: table.Paper}
+// newSetDesign reads a set, without the keys that overrides set.
+func newSetDesign(table setTable, over *overrides, problems *config.Errors) setDesign {
+	s := setDesign{label: table.Label, hasFallback: table.Fallback != nil, paper: table.Paper}
 	s.data = assignmentsOf(table.Data, problems)
 	s.fallback = assignmentsOf(table.Fallback, problems)
 	for _, a := range over.settings {
@@ -98,21 +98,21 @@ func newSetPlan(table setTable, over *overrides, problems *config.Errors) setPla
 }
 
 // expand makes the table over the base settings and checks its sets.
-func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
+func (p *tableDesign) expand(base *config.Node) (crossval.Table, config.Errors) {
 	t := crossval.Table{Name: p.name, Config: p.config}
 	var problems config.Errors
 	for i := range p.sets {
-		plan := &p.sets[i]
-		set := crossval.Set{Label: plan.label, Paper: map[string]crossval.Reference{}}
-		for model, figures := range plan.paper {
+		d := &p.sets[i]
+		set := crossval.Set{Label: d.label, Paper: map[string]crossval.Reference{}}
+		for model, figures := range d.paper {
 			set.Paper[model] = crossval.Reference{Mean: figures[0], StandardError: figures[1]}
 		}
 		tree := base.Clone()
-		lay(tree, plan.data, &problems)
+		lay(tree, d.data, &problems)
 		set.Data = p.settings(tree, &problems)
-		if plan.hasFallback {
+		if d.hasFallback {
 			forgetFile(tree)
-			lay(tree, plan.fallback, &problems)
+			lay(tree, d.fallback, &problems)
 			fallback := p.settings(tree, &problems)
 			set.Fallback = &fallback
 		} else if set.Data.Fallback != "" {
@@ -125,7 +125,7 @@ func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
 }
 
 // settings decodes and checks the settings of a set and returns its data.
-func (p *tablePlan) settings(tree *config.Node, problems *config.Errors) data.Config {
+func (p *tableDesign) settings(tree *config.Node, problems *config.Errors) data.Config {
 	settings, wrong := decodeSettings(tree)
 	if len(wrong) == 0 {
 		wrong = settings.validate(tree)
@@ -171,7 +171,7 @@ type resolvedSet struct {
 	Paper    map[string][]float64 `toml:"paper,omitempty"`
 }
 
-func (p *tablePlan) resolved() resolvedTable {
+func (p *tableDesign) resolved() resolvedTable {
 	t := resolvedTable{Name: p.name, Config: p.config}
 	for i := range p.sets {
 		s := &p.sets[i]

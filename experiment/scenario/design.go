@@ -9,9 +9,9 @@ import (
 	"fedsim/results"
 )
 
-// plan is an experiment before its expansion: its settings over the base settings, its
+// design is an experiment before its expansion: its settings over the base settings, its
 // grid and its tuning grids.
-type plan struct {
+type design struct {
 	name, description string
 	at                config.Place
 	methods           []string
@@ -43,18 +43,18 @@ func (t *tuned) path(key config.Path) config.Path {
 	return slices.Concat(config.Path{"methods", t.method}, key)
 }
 
-// newPlan reads an experiment from its table. The node has the places; the node methods has
+// newDesign reads an experiment from its table. The node has the places; the node methods has
 // those of the scenario in the order of the file. The fields have the types of keys.
-func newPlan(table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) plan {
+func newDesign(table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) design {
 	all := methods.Keys()
-	p := plan{
+	p := design{
 		name: table.Name, description: table.Description, at: node.Place,
 		methods: table.Methods, tuning: defaultTuning(),
 	}
 	if !config.IsName(p.name) {
 		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
 	}
-	p.planMethods(node, all, problems)
+	p.readMethods(node, all, problems)
 	p.declares = declares(methods, slices.DeleteFunc(slices.Clone(p.methods), func(label string) bool { return methods.Child(label) == nil }))
 	p.set = assignmentsOf(table.Set, problems)
 	for i, a := range table.Axis {
@@ -66,15 +66,15 @@ func newPlan(table experimentTable, node, methods *config.Node, fields []config.
 		}
 	}
 	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
-	p.planTuning(table, node, all, problems)
-	p.planFigures(table, problems)
+	p.readTuning(table, node, all, problems)
+	p.readFigures(table, problems)
 	p.checkNames(problems)
 	p.checkOwners(problems)
 	return p
 }
 
-// planMethods checks the labels that the experiment lists.
-func (p *plan) planMethods(node *config.Node, all []string, problems *config.Errors) {
+// readMethods checks the labels that the experiment lists.
+func (p *design) readMethods(node *config.Node, all []string, problems *config.Errors) {
 	listed := node.Child("methods")
 	if listed == nil {
 		p.methods = all
@@ -94,8 +94,8 @@ func (p *plan) planMethods(node *config.Node, all []string, problems *config.Err
 	}
 }
 
-// planTuning reads the tuning grids, in the order of the experiment's methods.
-func (p *plan) planTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
+// readTuning reads the tuning grids, in the order of the experiment's methods.
+func (p *design) readTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
 	if table.Tuning != nil {
 		p.tuning = defaultTuning()
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
@@ -143,7 +143,7 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, all []string
 }
 
 // grid returns the tuning grid of a method, nil when it is not tuned.
-func (p *plan) grid(method string) []axis {
+func (p *design) grid(method string) []axis {
 	for _, t := range p.tuned {
 		if t.method == method {
 			return t.axes
@@ -152,8 +152,8 @@ func (p *plan) grid(method string) []axis {
 	return nil
 }
 
-// planFigures reads how the experiment is drawn.
-func (p *plan) planFigures(table experimentTable, problems *config.Errors) {
+// readFigures reads how the experiment is drawn.
+func (p *design) readFigures(table experimentTable, problems *config.Errors) {
 	for i, place := range figurePlaces(table) {
 		figure := results.DefaultFigure()
 		if kind := place.node.Child("kind"); kind != nil && kind.Value() == results.Distribution {
@@ -192,7 +192,7 @@ func figurePlaces(table experimentTable) (list []figurePlace) {
 
 // checkFigures checks the figures, and that panel, series and emphasis name axes and labels
 // of the experiment.
-func (p *plan) checkFigures(table experimentTable, problems *config.Errors) {
+func (p *design) checkFigures(table experimentTable, problems *config.Errors) {
 	if table.Sample != nil && !slices.ContainsFunc(p.axes, func(a axis) bool { return a.sample != nil }) {
 		return // the sample has a problem, and a figure may name its keys
 	}
@@ -201,7 +201,7 @@ func (p *plan) checkFigures(table experimentTable, problems *config.Errors) {
 	}
 }
 
-func (p *plan) checkFigure(figure *results.Figure, place figurePlace, problems *config.Errors) {
+func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems *config.Errors) {
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
@@ -225,7 +225,7 @@ func (p *plan) checkFigure(figure *results.Figure, place figurePlace, problems *
 
 // checkFiles reports figures that go to a file of another one. An experiment without figures
 // has one, in a file with its name.
-func (p *plan) checkFiles(node *config.Node, table experimentTable, used map[string]bool, problems *config.Errors) {
+func (p *design) checkFiles(node *config.Node, table experimentTable, used map[string]bool, problems *config.Errors) {
 	claim := func(file string, at config.Place) {
 		if used[file] {
 			problems.Add(at, fmt.Sprintf("two figures go to the file %s", file))
@@ -241,7 +241,7 @@ func (p *plan) checkFiles(node *config.Node, table experimentTable, used map[str
 }
 
 // varied returns what a figure may have panels and lines for: the methods, axes and sampled keys.
-func (p *plan) varied() []string {
+func (p *design) varied() []string {
 	names := []string{"method"}
 	for i := range p.axes {
 		if len(p.axes[i].points) == 0 {
@@ -256,7 +256,7 @@ func (p *plan) varied() []string {
 }
 
 // seriesLabels returns the labels of the series of a figure.
-func (p *plan) seriesLabels(series string) []string {
+func (p *design) seriesLabels(series string) []string {
 	if series == "method" {
 		return p.methods
 	}
@@ -274,7 +274,7 @@ func (p *plan) seriesLabels(series string) []string {
 }
 
 // checkNames reports axes that share a name.
-func (p *plan) checkNames(problems *config.Errors) {
+func (p *design) checkNames(problems *config.Errors) {
 	seen := map[string]bool{}
 	for _, a := range p.axes {
 		if seen[a.name] {
@@ -286,7 +286,7 @@ func (p *plan) checkNames(problems *config.Errors) {
 
 // checkOwners reports keys that several parts of the experiment set, since only one
 // would have an effect, and keys that an experiment may not set.
-func (p *plan) checkOwners(problems *config.Errors) {
+func (p *design) checkOwners(problems *config.Errors) {
 	owner := map[string]string{}
 	claim := func(path config.Path, by string, at config.Place) {
 		key := path.String()
@@ -330,13 +330,13 @@ func (p *plan) checkOwners(problems *config.Errors) {
 }
 
 // varies reports whether an axis or a sweep sets a key.
-func (p *plan) varies(key config.Path) bool {
+func (p *design) varies(key config.Path) bool {
 	return slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(key) })
 }
 
 // checkMethods reports settings of a method that an axis or a sweep also sets, without effect
 // on the method. It also reports those that are tuned.
-func (p *plan) checkMethods(s *Settings, problems *config.Errors) {
+func (p *design) checkMethods(s *Settings, problems *config.Errors) {
 	for _, label := range p.methods {
 		for _, a := range s.Methods[label].Set {
 			if p.varies(a.Path) {
@@ -352,7 +352,7 @@ func (p *plan) checkMethods(s *Settings, problems *config.Errors) {
 }
 
 // inherit appends the sweeps of the scenario over keys that the experiment does not set.
-func (p *plan) inherit(sweeps []axis) {
+func (p *design) inherit(sweeps []axis) {
 	for _, sweep := range sweeps {
 		taken := index(p.set, sweep.swept) >= 0 ||
 			slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(sweep.swept) }) ||
