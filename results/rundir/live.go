@@ -143,8 +143,8 @@ func readLive(dir string, status Status) (*Live, error) {
 		return nil, err
 	}
 	var runs []results.Run
-	for _, place := range p.places() {
-		runs = append(runs, p.run(place, status == Writing))
+	for _, run := range p.inOrder() {
+		runs = append(runs, run.live(status == Writing))
 	}
 	l := &Live{Results: p.results(stage, runs), Status: status, Total: p.head.Runs}
 	if status == Stopped {

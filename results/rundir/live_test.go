@@ -430,15 +430,15 @@ func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	l := &progressLog{runs: map[int]*openRun{}}
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	for i := range want {
-		l.addEnd(i, &want[i], storedRows{})
+		l.addEnd(&endedRun{want[i], i, storedRows{}})
 	}
 	p, err := parseProgress(bytes.NewReader(l.buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []results.Run
-	for _, place := range p.places() {
-		got = append(got, p.runs[place].Run)
+	for _, run := range p.inOrder() {
+		got = append(got, run.Run)
 	}
 	if d := cmp.Diff(want, got, sameBits, cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)
@@ -458,7 +458,7 @@ func FuzzProgress(f *testing.F) {
 	run.Rounds = run.Rounds[:2]
 	run.Stragglers = &results.Stragglers{PMax: 0.5, ThetaMax: math.NaN()}
 	run.Metrics, run.Rounds[1].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
-	l.addEnd(0, &run, storedRows{SHA256: "ab", Devices: 1})
+	l.addEnd(&endedRun{run, 0, storedRows{SHA256: "ab", Devices: 1}})
 	f.Add(l.buffer)
 	f.Add(bytes.ReplaceAll(l.buffer, []byte("null"), []byte("0")))
 	dir := f.TempDir()

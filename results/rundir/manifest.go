@@ -78,40 +78,13 @@ type Platform struct {
 
 // RunEntry is a run in the manifest: a [results.Run] without its numbers.
 type RunEntry struct {
-	ID         string            `json:"id"`
-	Experiment string            `json:"experiment"`
-	Method     string            `json:"method"`
-	Algorithm  string            `json:"algorithm"`
-	Point      []results.Setting `json:"point,omitempty"`
-	Tuned      []results.Setting `json:"tuned,omitempty"`
-	Edges      []results.Edge    `json:"edges,omitempty"`    // of tuned options
-	Searched   []results.Range   `json:"searched,omitempty"` // by tuning
-	Seed       uint64            `json:"seed"`
-	Vary       results.Vary      `json:"vary,omitempty"`      // varied by the seed; absent: the system
-	Real       bool              `json:"real,omitempty"`      // train_error and test_error are root mean square errors
-	Relative   bool              `json:"relative,omitempty"`  // times are relative units, not seconds
-	Objective  string            `json:"objective,omitempty"` // the P that the method minimizes, or "own"
-	DataSet    *int              `json:"data_set,omitempty"`  // index into the data_sets of the manifest
-	Data       *results.DataSet  `json:"data,omitempty"`      // the data set itself, in the log of progress
-	Status     results.Status    `json:"status"`
-	Reason     string            `json:"reason,omitempty"`
-	EventHash  results.Hash      `json:"event_hash"`
-	ModelHash  results.Hash      `json:"model_hash"`
-	Model      string            `json:"model,omitempty"` // name of its file in models/
-	Events     int64             `json:"events"`
-	Steps      int64             `json:"steps"`
-	Limit      string            `json:"limit,omitempty"` // absent for methods without a limit, and in directories of older versions
-	Capped     int64             `json:"capped,omitempty"`
-	Trials     int               `json:"trials,omitempty"`      // candidates of the tuning; absent without one
-	ReportLast int               `json:"report_last,omitempty"` // evaluations whose mean stands for the end of the run; absent: the last one
-	AtOptimum  atOptimum         `json:"at_optimum,omitempty"`  // of the model at the reference optimum
-	Warnings   []results.Warning `json:"warnings,omitempty"`
-	// Metrics are those that the learner declares, Values is the number of rows that the run has
-	// in metrics.csv.
-	Metrics []results.NamedMetric `json:"metrics,omitempty"`
-	Values  int                   `json:"metric_values,omitempty"`
-	// Stragglers are the constants of Assumption 2; absent where theta was not measured.
-	Stragglers *stragglers `json:"stragglers,omitempty"`
+	results.Run
+	DataSet    *int         `json:"data_set,omitempty"` // index into the data_sets of the manifest; the log of progress has the data set itself
+	EventHash  results.Hash `json:"event_hash"`
+	ModelHash  results.Hash `json:"model_hash"`
+	AtOptimum  atOptimum    `json:"at_optimum,omitempty"`    // of the model at the reference optimum
+	Values     int          `json:"metric_values,omitempty"` // the number of rows that the run has in metrics.csv
+	Stragglers *stragglers  `json:"stragglers,omitempty"`    // absent where theta was not measured
 }
 
 // Clock is the part of a manifest that differs between two runs of the same scenario.
@@ -187,25 +160,22 @@ func (m *Manifest) indexDataSet(d *results.DataSet) *int {
 
 // newRunEntry returns the entry of a run.
 func newRunEntry(r *results.Run) RunEntry {
-	return RunEntry{
-		ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Searched: r.Searched, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Data: r.Data, Relative: r.Relative, Objective: r.Objective, Status: r.Status, Reason: r.Reason,
-		EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
-		Limit: r.Limit, Capped: r.Capped, Warnings: r.Warnings, Trials: r.Trials, ReportLast: r.ReportLast, AtOptimum: newAtOptimum(r.AtOptimum), Metrics: r.Metrics, Values: countNamed(r),
-		Stragglers: newStragglers(r.Stragglers),
+	e := RunEntry{
+		Run: *r, EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash),
+		AtOptimum: newAtOptimum(r.AtOptimum), Values: countNamed(r), Stragglers: newStragglers(r.Stragglers),
 	}
+	e.Run.Optimum, e.Run.OptimumGap, e.Run.WallS, e.Run.EventHash, e.Run.ModelHash = 0, 0, 0, 0, 0
+	e.Run.AtOptimum, e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient = nil, nil, nil, nil
+	return e
 }
 
 // run returns the run of an entry, without its numbers.
 func (e *RunEntry) run() results.Run {
-	return results.Run{
-		ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
-		Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Searched: e.Searched, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Data: e.Data, Relative: e.Relative, Objective: e.Objective, Status: e.Status, Reason: e.Reason,
-		Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
-		EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
-		Limit: e.Limit, Capped: e.Capped, Warnings: e.Warnings, Trials: e.Trials, ReportLast: e.ReportLast, AtOptimum: e.AtOptimum.round(e.Metrics), Metrics: e.Metrics,
-		Stragglers: e.Stragglers.of(),
-	}
+	r := e.Run
+	r.Optimum, r.OptimumGap, r.WallS = math.NaN(), math.NaN(), math.NaN()
+	r.EventHash, r.ModelHash = uint64(e.EventHash), uint64(e.ModelHash)
+	r.AtOptimum, r.Stragglers = e.AtOptimum.round(e.Metrics), e.Stragglers.of()
+	return r
 }
 
 // stragglers is a results.Stragglers in JSON.

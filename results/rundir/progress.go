@@ -144,8 +144,8 @@ func (w *Writer) openLog() (err error) {
 		head.Columns = append(head.Columns, results.RoundColumns[i].Name)
 	}
 	l.addLine(logLine{Head: &head})
-	for i := range w.runs {
-		l.addEnd(w.index[i], &w.runs[i], w.stores[w.index[i]])
+	for _, run := range w.ended.list {
+		l.addEnd(run)
 	}
 	l.alive = flock.New(filepath.Join(w.stage(), aliveFile))
 	if err := l.alive.Lock(); err != nil { // a reader holds it for a moment at most
@@ -229,25 +229,26 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 }
 
 // end records the end of a run.
-func (l *progressLog) end(place int, run *results.Run, rows storedRows) {
+func (l *progressLog) end(run *endedRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addEnd(place, run, rows)
+	l.addEnd(run)
 	l.schedule()
 }
 
 // addEnd puts a run and those of its rounds into the buffer that are not in the log. A run
 // that began with other metrics begins again.
-func (l *progressLog) addEnd(place int, run *results.Run, rows storedRows) {
+func (l *progressLog) addEnd(run *endedRun) {
+	place := run.place
 	if of := l.runs[place]; of == nil || !slices.Equal(of.metrics, run.Metrics) {
-		l.addBegin(place, run)
+		l.addBegin(place, &run.Run)
 	}
 	for i := l.runs[place].rounds; i < len(run.Rounds); i++ {
 		l.addRound(place, &run.Rounds[i])
 	}
 	delete(l.runs, place)
 	l.addLine(logLine{Place: &place, End: &logEnd{
-		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), rows}})
+		newRunEntry(&run.Run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), run.rows}})
 }
 
 // schedule makes the buffer be written soon. No timer runs while it is empty.

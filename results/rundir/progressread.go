@@ -55,20 +55,18 @@ func checkLine(line []byte) (body []byte, ok bool) {
 	return body, bytes.Equal(line[len(body):], end[:crcTail])
 }
 
-// loggedRun is a run in the log.
-type loggedRun struct {
-	results.Run
-	rows storedRows // empty while it is under way
-}
-
 // progress is the content of a log.
 type progress struct {
 	head logHead
-	runs map[int]*loggedRun // by place
+	runs map[int]*endedRun // by place
 }
 
-// places returns the places of the runs in order.
-func (p *progress) places() []int { return slices.Sorted(maps.Keys(p.runs)) }
+// inOrder returns the runs in the order of the scenario.
+func (p *progress) inOrder() []*endedRun {
+	runs := endedRuns{list: slices.Collect(maps.Values(p.runs))}
+	runs.sort()
+	return runs.list
+}
 
 // isStage reports whether a directory is the stage of an unfinished run: its log of progress says
 // what its runs are.
@@ -94,8 +92,8 @@ func (p *progress) results(stage string, runs []results.Run) Results {
 
 // ended returns the runs that have ended, in their order.
 func (p *progress) ended() (runs []results.Run) {
-	for _, place := range p.places() {
-		if run := p.runs[place]; run.Status != results.UnderWay {
+	for _, run := range p.inOrder() {
+		if run.Status != results.UnderWay {
 			runs = append(runs, run.Run)
 		}
 	}
@@ -119,7 +117,7 @@ func parseProgress(r io.Reader) (*progress, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxText)
 	lines.Split(wholeLines)
-	p := &progress{runs: map[int]*loggedRun{}}
+	p := &progress{runs: map[int]*endedRun{}}
 	for number := 1; lines.Scan(); number++ {
 		body, ok := checkLine(lines.Bytes())
 		if !ok {
@@ -165,14 +163,14 @@ func (p *progress) addLine(text []byte, number int) error {
 	case line.Place == nil || (line.Begin == nil) == (line.End == nil):
 		return errors.New("must be the begin, a round or the end of a run")
 	case line.Begin != nil:
-		p.runs[*line.Place] = &loggedRun{Run: line.Begin.run()}
+		p.runs[*line.Place] = &endedRun{Run: line.Begin.run(), place: *line.Place}
 	default:
 		run := p.runs[*line.Place]
 		if run == nil {
 			return fmt.Errorf("ends run %d, which has not begun", *line.Place)
 		}
 		rounds := run.Rounds
-		*run = loggedRun{line.End.run(), line.End.Rows}
+		*run = endedRun{line.End.run(), run.place, line.End.Rows}
 		run.Optimum, run.OptimumGap, run.WallS = float64(line.End.Optimum), float64(line.End.OptimumGap), float64(line.End.WallS)
 		run.Rounds = rounds
 	}

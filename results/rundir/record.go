@@ -1,10 +1,8 @@
 package rundir
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
-	"sort"
 	"time"
 
 	"fedsim/internal/state"
@@ -46,7 +44,7 @@ func (w *Writer) rowsOf(index int) *rows {
 func (w *Writer) Done(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ids[id]
+	return w.ended.ids[id]
 }
 
 // Round records a round. It allocates nothing without values by client.
@@ -75,7 +73,7 @@ func (r *rows) End(run results.Run) error {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
 	r.of.open = slices.DeleteFunc(r.of.open, func(x *rows) bool { return x == r })
-	return r.of.add(r.index, run, stored)
+	return r.of.add(&endedRun{run, r.index, stored})
 }
 
 // closeRows closes the stores of runs that have begun and will not end: they are made again.
@@ -89,16 +87,9 @@ func (w *Writer) closeRows() {
 }
 
 // add adds a finished or interrupted run with its rows.
-func (w *Writer) add(index int, run results.Run, stored storedRows) error {
-	if err := checkRun(&run); err != nil {
+func (w *Writer) add(run *endedRun) error {
+	if err := checkRun(&run.Run); err != nil {
 		return err
-	}
-	at := sort.SearchInts(w.index, index)
-	if at < len(w.index) && w.index[at] == index {
-		return fmt.Errorf("run %q: place %d is taken by run %q", run.ID, index, w.runs[at].ID)
-	}
-	if w.ids[run.ID] {
-		return fmt.Errorf("run %q: must be there once", run.ID)
 	}
 	if run.Stragglers != nil { // its thetas are in its rows
 		run.Rounds = slices.Clone(run.Rounds)
@@ -106,28 +97,18 @@ func (w *Writer) add(index int, run results.Run, stored storedRows) error {
 			run.Rounds[i].Thetas = nil
 		}
 	}
-	if name := modelName(index); exists(filepath.Join(w.stage(), modelsDir, name)) {
+	if name := modelName(run.place); exists(filepath.Join(w.stage(), modelsDir, name)) {
 		run.Model = name
 	}
-	w.index, w.runs = slices.Insert(w.index, at, index), slices.Insert(w.runs, at, run)
-	w.have(run.ID)
+	if err := w.ended.add(run); err != nil {
+		return err
+	}
 	if run.Status != results.Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
-	if w.stores[index] = stored; stored.SHA256 == "" {
-		delete(w.stores, index)
-	}
-	w.log.end(index, &run, stored)
-	if n := len(w.runs); n&(n-1) == 0 || w.about.Every > 0 && len(w.fresh) > 0 && time.Since(w.saved) >= w.about.Every {
+	w.log.end(run)
+	if n := len(w.ended.list); n&(n-1) == 0 || w.about.Every > 0 && len(w.fresh) > 0 && time.Since(w.saved) >= w.about.Every {
 		return w.saveFinished()
 	}
 	return nil
-}
-
-// have notes that a run is there.
-func (w *Writer) have(id string) {
-	if w.ids == nil {
-		w.ids = map[string]bool{}
-	}
-	w.ids[id] = true
 }

@@ -172,25 +172,23 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 		return nil, refuse(path, "this version of fedsim interprets the scenario differently", runAgain)
 	}
 	about.Resumable = true
-	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, stores: map[int]storedRows{}}
+	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true}
 	if err := undoInstall(c.dir); err != nil {
 		return nil, err
 	}
-	for _, at := range c.progress.places() {
-		run := c.progress.runs[at]
+	for _, run := range c.progress.inOrder() {
 		if !isFinished(&run.Run) {
 			continue
 		}
-		if want, ok := place(run.ID); checkRun(&run.Run) != nil || !ok || want != at {
+		if want, ok := place(run.ID); checkRun(&run.Run) != nil || !ok || want != run.place {
 			return nil, refuse(path, fmt.Sprintf("run %q is not in its scenario", run.ID), runAgain)
 		}
-		there, err := w.checkFiles(at, run)
+		there, err := w.checkFiles(run)
 		if err != nil {
 			return nil, err
 		}
 		if there {
-			w.index, w.runs = append(w.index, at), append(w.runs, run.Run)
-			w.have(run.ID)
+			w.ended.append(run)
 		}
 	}
 	if _, err := inspect(c.dir); err != nil {
@@ -210,9 +208,9 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 }
 
 // checkFiles reports whether the rows and the model of a run are there, and refuses others.
-func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
+func (w *Writer) checkFiles(run *endedRun) (there bool, err error) {
 	if run.rows.SHA256 != "" {
-		path := storePath(w.stage(), at)
+		path := storePath(w.stage(), run.place)
 		switch sum, err := sumOf(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, nil
@@ -221,7 +219,6 @@ func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
 		case hex.EncodeToString(sum) != run.rows.SHA256:
 			return false, refuse(path, "it is corrupt: its checksum does not match its content", deleteIt)
 		}
-		w.stores[at] = run.rows
 	}
 	if run.Model != "" {
 		return w.checkModel(&run.Run)
@@ -278,7 +275,7 @@ func (w *Writer) saveFinished() error {
 	if w.failed = err != nil; w.failed {
 		return err
 	}
-	w.worth = w.worth || slices.ContainsFunc(w.runs, func(r results.Run) bool { return isFinished(&r) })
+	w.worth = w.worth || slices.ContainsFunc(w.ended.list, func(r *endedRun) bool { return isFinished(&r.Run) })
 	for _, id := range w.fresh {
 		if err := w.files.remove(id); err != nil {
 			return err

@@ -23,25 +23,8 @@ type store struct {
 	rows storedRows
 }
 
-// ownStores returns the stores of the runs that have one, in their order.
-func (w *Writer) ownStores() (stores []store) {
-	for i, place := range w.index {
-		if rows, ok := w.stores[place]; ok {
-			stores = append(stores, store{&w.runs[i], storePath(w.stage(), place), rows})
-		}
-	}
-	return stores
-}
-
-// stores returns the stores of the runs of the log of a stage that have ended, in their order.
-func (p *progress) stores(stage string) (stores []store) {
-	for _, place := range p.places() {
-		if run := p.runs[place]; run.rows.SHA256 != "" {
-			stores = append(stores, store{&run.Run, storePath(stage, place), run.rows})
-		}
-	}
-	return stores
-}
+// stores returns the stores of the runs that have ended.
+func (w *Writer) stores() []store { return storesOf(w.stage(), w.ended.list) }
 
 // errStore is the error of a store that is cut off or has something else.
 var errStore = errors.New("is corrupt")

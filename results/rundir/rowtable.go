@@ -89,7 +89,7 @@ func (t *rowTable[R]) stores(dir string) (stores []store, staged bool, err error
 	if err != nil {
 		return nil, true, err
 	}
-	if stores = t.of(p.stores(dir)); len(stores) == 0 {
+	if stores = t.of(storesOf(dir, p.inOrder())); len(stores) == 0 {
 		err = fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
 	}
 	return stores, true, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,7 @@ func StatStage(dir string) (fs.FileInfo, error) {
 // those of the stages.
 func Union(about About, stages []*Stage) (*Live, error) {
 	l := &Live{Results: Results{Scenario: about.Scenario}, Status: Stopped, Total: about.Runs}
-	state, places := Incomplete, map[int]int{} // index of the stage, by the place of a run
+	state, runs := Incomplete, map[int]results.Run{} // by place
 	for i, s := range stages {
 		if !bytes.Equal([]byte(s.log.head.Scenario), about.Scenario) {
 			return nil, fmt.Errorf("run directory %d of %d has another scenario", i+1, len(stages))
@@ -55,20 +56,14 @@ func Union(about About, stages []*Stage) (*Live, error) {
 		if s.Writing {
 			l.Status, state = Writing, Running
 		}
-		for place := range s.log.runs {
-			if _, taken := places[place]; !taken {
-				places[place] = i
+		for place, run := range s.log.runs {
+			if _, taken := runs[place]; !taken {
+				runs[place] = run.live(s.Writing)
 			}
 		}
 	}
-	all := make([]int, 0, len(places))
-	for place := range places {
-		all = append(all, place)
-	}
-	slices.Sort(all)
-	for _, place := range all {
-		s := stages[places[place]]
-		l.Runs = append(l.Runs, s.log.run(place, s.Writing))
+	for _, place := range slices.Sorted(maps.Keys(runs)) {
+		l.Runs = append(l.Runs, runs[place])
 	}
 	l.Manifest = newManifest(about, state, l.Runs, attached{}, nil)
 	if len(stages) == 0 {
@@ -77,9 +72,9 @@ func Union(about About, stages []*Stage) (*Live, error) {
 	return l, nil
 }
 
-// run returns the run at a place; writing says whether it can be under way.
-func (p *progress) run(place int, writing bool) results.Run {
-	run := p.runs[place].Run
+// live returns the run of a log; writing says whether it can be under way.
+func (e *endedRun) live(writing bool) results.Run {
+	run := e.Run
 	if run.Status == results.UnderWay && !writing {
 		run.Status = results.Interrupted
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 
 	"fedsim/internal/input"
@@ -26,11 +25,11 @@ var ErrTake = errors.New("cannot be merged")
 func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), from ...string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := &taking{Writer: w, place: place, at: map[int]int{}}
-	for i, index := range w.index {
-		t.at[index] = i
+	t := &taking{Writer: w, place: place, taken: map[int]*endedRun{}}
+	for _, run := range w.ended.list {
+		t.taken[run.place] = run
 	}
-	defer sort.Sort((*byPlace)(w))
+	defer w.ended.sort()
 	for dirs := range slices.Chunk(from, runtime.GOMAXPROCS(0)) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -60,7 +59,7 @@ func (w *Writer) Absent() []string { return w.absent }
 type taking struct {
 	*Writer
 	place func(id string) (int, bool)
-	at    map[int]int // of runs, by place
+	taken map[int]*endedRun // by place
 }
 
 // take takes the runs of a directory with a log, or with the error of reading it.
@@ -89,36 +88,34 @@ func (t *taking) take(dir string, p *progress, err error) error {
 	case p.head.Manifest.Data != t.about.Data: // a file was missing there or is missing here
 		return refused("its data are %q, and here they are %q", p.head.Manifest.Data, t.about.Data)
 	}
-	for _, at := range p.places() {
-		run := p.runs[at]
+	for _, run := range p.inOrder() {
 		if !isFinished(&run.Run) {
 			continue
 		}
-		if want, ok := t.place(run.ID); checkRun(&run.Run) != nil || !ok || want != at {
+		if want, ok := t.place(run.ID); checkRun(&run.Run) != nil || !ok || want != run.place {
 			return refused("run %q is not in its scenario", run.ID)
 		}
-		if i, ok := t.at[at]; ok {
-			if had := &t.runs[i]; had.EventHash != run.EventHash || had.ModelHash != run.ModelHash {
+		if had, ok := t.taken[run.place]; ok {
+			if had.EventHash != run.EventHash || had.ModelHash != run.ModelHash {
 				return refused("its results of run %q differ from those of another directory", run.ID)
 			}
 			continue
 		}
-		if err := t.takeFiles(other, at, run); err != nil {
+		if err := t.takeFiles(other, run); err != nil {
 			return err
 		}
-		t.at[at] = len(t.runs)
-		t.index, t.runs = append(t.index, at), append(t.runs, run.Run)
-		t.have(run.ID)
-		t.log.end(at, &run.Run, run.rows)
+		t.taken[run.place] = run
+		t.ended.append(run)
+		t.log.end(run)
 	}
 	return nil
 }
 
 // takeFiles links or copies the files of a run, and checks them. Its store is only read, so it is
 // a link where the file system has them. A model is the user's in the end, so it is a copy.
-func (t *taking) takeFiles(other *Writer, at int, run *loggedRun) error {
+func (t *taking) takeFiles(other *Writer, run *endedRun) error {
 	if run.rows.SHA256 != "" {
-		from, to := storePath(other.stage(), at), storePath(t.stage(), at)
+		from, to := storePath(other.stage(), run.place), storePath(t.stage(), run.place)
 		if err := linkFile(from, to); errors.Is(err, fs.ErrNotExist) {
 			return refuseTake(from, other.dir, noFile)
 		} else if err != nil {
@@ -131,7 +128,6 @@ func (t *taking) takeFiles(other *Writer, at int, run *loggedRun) error {
 		if hex.EncodeToString(sum) != run.rows.SHA256 {
 			return refuseTake(from, other.dir, "it is corrupt: its checksum does not match its content")
 		}
-		t.stores[at] = run.rows
 	}
 	if run.Model == "" {
 		return nil
@@ -153,14 +149,4 @@ const noFile = "there is no such file"
 // refuseTake says which file of a directory cannot be taken, why, and what to do.
 func refuseTake(path, dir, why string) error {
 	return fmt.Errorf("%s: %w: %s: delete %s to compute its runs again", path, ErrTake, why, dir)
-}
-
-// byPlace sorts the runs of a writer by their place.
-type byPlace Writer
-
-func (w *byPlace) Len() int           { return len(w.index) }
-func (w *byPlace) Less(i, j int) bool { return w.index[i] < w.index[j] }
-func (w *byPlace) Swap(i, j int) {
-	w.index[i], w.index[j] = w.index[j], w.index[i]
-	w.runs[i], w.runs[j] = w.runs[j], w.runs[i]
 }

@@ -106,13 +106,10 @@ type Writer struct {
 	created []string // directories made by Create, outermost first
 	lock    *lock    // of the stage
 
-	mu     sync.Mutex
-	runs   []results.Run
-	index  []int              // place of runs[i] in the scenario; increasing
-	ids    map[string]bool    // of runs
-	open   []*rows            // of runs that have begun and not ended
-	stores map[int]storedRows // by the place of a run
-	done   bool               // Discard does nothing
+	mu    sync.Mutex
+	ended endedRuns
+	open  []*rows // of runs that have begun and not ended
+	done  bool    // Discard does nothing
 
 	log     *progressLog
 	files   *States   // nil: the run saves no state
@@ -134,7 +131,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	if err := requireFree(dir, force); err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, about: about, stores: map[int]storedRows{}}
+	w := &Writer{dir: dir, about: about}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.lock.release())
@@ -250,9 +247,9 @@ func (w *Writer) attached() (a attached, err error) {
 		return a, err
 	}
 	a.tables, err = list(filepath.Join(w.stage(), tablesDir))
-	for i := range w.runs {
-		if w.runs[i].Model != "" {
-			a.models = append(a.models, w.runs[i].Model)
+	for _, run := range w.ended.list {
+		if run.Model != "" {
+			a.models = append(a.models, run.Model)
 		}
 	}
 	return a, err
@@ -262,7 +259,7 @@ func (w *Writer) attached() (a attached, err error) {
 func (w *Writer) Runs() []results.Run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]results.Run(nil), w.runs...)
+	return w.ended.runs()
 }
 
 // checkRun reports values that the files cannot represent.
@@ -314,7 +311,8 @@ func checkRun(r *results.Run) error {
 // writeStage writes the stage as a run directory. The manifest is last, so that it never
 // names a missing file.
 func (w *Writer) writeStage(state State, extra attached, end *End) error {
-	m := newManifest(w.about, state, w.runs, extra, end)
+	runs, stores := w.ended.runs(), w.stores()
+	m := newManifest(w.about, state, runs, extra, end)
 	m.Absent = w.absent
 	type file struct {
 		name string
@@ -322,12 +320,12 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	}
 	files := slices.DeleteFunc([]file{
 		{scenarioFile, func(out io.Writer) error { _, err := out.Write(w.about.Scenario); return err }},
-		{roundsFile, func(out io.Writer) error { return roundsTable(w.runs).writeCSV(out) }},
-		{runsFile, func(out io.Writer) error { return runsTable(w.runs, w.about.Targets).writeCSV(out) }},
-		{metricsFile, func(out io.Writer) error { return metricsTable(w.runs).writeCSV(out) }},
-		{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }},
-		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, w.ownStores()) }},
-		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, w.ownStores()) }},
+		{roundsFile, func(out io.Writer) error { return roundsTable(runs).writeCSV(out) }},
+		{runsFile, func(out io.Writer) error { return runsTable(runs, w.about.Targets).writeCSV(out) }},
+		{metricsFile, func(out io.Writer) error { return metricsTable(runs).writeCSV(out) }},
+		{roundsParquet, func(out io.Writer) error { return roundsTable(runs).writeParquet(out, w.about.Version) }},
+		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, stores) }},
+		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, stores) }},
 	}, func(f file) bool { return !slices.Contains(m.fileNames(), f.name) })
 	failed := make([]error, len(files))
 	var writing sync.WaitGroup
@@ -363,7 +361,7 @@ func (w *Writer) Finish(state State, end End) error {
 		return err
 	}
 	extra.parquet = []string{roundsParquet}
-	stores := w.ownStores()
+	stores := w.stores()
 	if len(devicesTable.of(stores)) > 0 {
 		extra.parquet = append(extra.parquet, devicesParquet)
 	}
@@ -422,7 +420,7 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 		}
 	}
 	folders := map[string]bool{}
-	names := extra.fileNames(hasNamed(w.runs))
+	names := extra.fileNames(hasNamed(w.ended.runs()))
 	for _, name := range append(names[1:], manifestFile) {
 		from := filepath.Join(stageDir, name)
 		if folder := filepath.Dir(name); folder != "." {
