@@ -55,6 +55,15 @@ type IncrementalPrimal interface {
 	State(c *Coder)
 }
 
+// follower is the V of an IncrementalPrimal that has nothing but V.
+type follower struct{ v *data.Matrix }
+
+// Add adds dv to row t of V.
+func (f follower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
+
+// State has nothing to encode: the rows of W depend only on V.
+func (follower) State(*Coder) {}
+
 // dot returns sum_t <z_t, w_t>, in task order.
 func dot(z, w *data.Matrix) float64 {
 	sum := 0.0
@@ -158,21 +167,17 @@ func (c Identity) Diag(int) float64 { return c.Scale }
 func (c Identity) Primal(w, v *data.Matrix) { scaleInto(w.Data, v.Data, c.Scale) }
 
 // Incremental needs nothing but V.
-func (c Identity) Incremental(v *data.Matrix) IncrementalPrimal { return identityFollower{c, v} }
+func (c Identity) Incremental(v *data.Matrix) IncrementalPrimal {
+	return identityFollower{c, follower{v}}
+}
 
 type identityFollower struct {
 	Identity
-	v *data.Matrix
+	follower
 }
 
 // Task sets dst = Scale v_t.
 func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t), f.Scale) }
-
-// Add adds dv to row t of V.
-func (f identityFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
-
-// State names nothing.
-func (f identityFollower) State(*Coder) {}
 
 // FLOPs returns d and d.
 func (f identityFollower) FLOPs() (task, add float64) {

@@ -76,11 +76,11 @@ func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.Stride+t] }
 func (c *Dense) Primal(w, v *data.Matrix) { product(w, &c.m, v) }
 
 // Incremental sums over all tasks for every row of W.
-func (c *Dense) Incremental(v *data.Matrix) IncrementalPrimal { return &denseFollower{c, v} }
+func (c *Dense) Incremental(v *data.Matrix) IncrementalPrimal { return &denseFollower{c, follower{v}} }
 
 type denseFollower struct {
 	*Dense
-	v *data.Matrix
+	follower
 }
 
 // Task sets dst = sum_s M_ts v_s, summed in task order.
@@ -90,12 +90,6 @@ func (f *denseFollower) Task(dst []float64, t int) {
 		kernel.Axpy(f.At(t, s), f.v.Row(s), dst)
 	}
 }
-
-// State has nothing to encode.
-func (f *denseFollower) State(*Coder) {}
-
-// Add adds dv to row t of V.
-func (f *denseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // FLOPs returns 2 m d and d.
 func (f *denseFollower) FLOPs() (task, add float64) {

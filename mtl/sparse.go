@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
 )
 
 // sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
@@ -31,14 +30,7 @@ func newSparse(precision *mat.SymDense, l1 float64) (*sparse, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := M.Tasks()
-	c := &sparse{Dense: M, precision: make([]float64, m*m), l1: l1}
-	for i := range m {
-		for j := range m {
-			c.precision[i*m+j] = precision.At(i, j)
-		}
-	}
-	return c, nil
+	return &sparse{Dense: M, precision: entries(precision), l1: l1}, nil
 }
 
 // Primal sets W = grad R*(V).
@@ -55,12 +47,12 @@ func (c *sparse) Primal(w, v *data.Matrix) {
 // Incremental solves all lassos for every row of W: the weights of a task depend on those of
 // the others.
 func (c *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
-	return &sparseFollower{c, v, newLasso(c.precision, c.Tasks(), c.l1)}
+	return &sparseFollower{c, follower{v}, newLasso(c.precision, c.Tasks(), c.l1)}
 }
 
 type sparseFollower struct {
 	*sparse
-	v     *data.Matrix
+	follower
 	lasso *lasso
 }
 
@@ -71,12 +63,6 @@ func (f *sparseFollower) Task(dst []float64, t int) {
 		dst[j] = f.lasso.w[t]
 	}
 }
-
-// State has nothing to encode: every lasso starts at 0.
-func (f *sparseFollower) State(*Coder) {}
-
-// Add adds dv to row t of V.
-func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // FLOPs returns the cost of one Primal and d.
 func (f *sparseFollower) FLOPs() (task, add float64) {
