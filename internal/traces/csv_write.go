@@ -18,21 +18,15 @@ func WriteCSV(w io.Writer, seq Sequence) error {
 	if _, err := out.WriteString(csvHeader + "\n"); err != nil {
 		return fmt.Errorf("write traces: %w", err)
 	}
-	rules := newRules()
 	var row []byte
-	for r, err := range seq {
-		if err != nil {
-			return err
-		}
-		if err := rules.admit(r); err != nil {
-			return err
-		}
+	_, err := eachOf(seq, func(r *Trace) (err error) {
 		if row, err = writeDevice(out, r, row); err != nil {
-			return fmt.Errorf("write traces: %w", err)
+			err = fmt.Errorf("write traces: %w", err)
 		}
-	}
-	if rules.first == "" {
-		return ErrEmpty
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write traces: %w", err)

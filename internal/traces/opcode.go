@@ -1,6 +1,6 @@
 package traces
 
-// The opcodes of Python's pickle, protocols 0 to 5, with the names of Python's module
+// The opcodes of Python's pickle, protocols 2 to 5, with the names of Python's module
 // pickletools.
 const (
 	opMark            = '('
@@ -8,28 +8,21 @@ const (
 	opPop             = '0'
 	opPopMark         = '1'
 	opDup             = '2'
-	opFloat           = 'F'
-	opInt             = 'I'
 	opBinInt          = 'J'
 	opBinInt1         = 'K'
-	opLong            = 'L'
 	opBinInt2         = 'M'
 	opNone            = 'N'
-	opString          = 'S'
 	opBinString       = 'T'
 	opShortBinString  = 'U'
-	opUnicode         = 'V'
 	opBinUnicode      = 'X'
 	opAppend          = 'a'
 	opDict            = 'd'
 	opEmptyDict       = '}'
 	opAppends         = 'e'
-	opGet             = 'g'
 	opBinGet          = 'h'
 	opLongBinGet      = 'j'
 	opList            = 'l'
 	opEmptyList       = ']'
-	opPut             = 'p'
 	opBinPut          = 'q'
 	opLongBinPut      = 'r'
 	opSetItem         = 's'
@@ -58,6 +51,10 @@ var running = map[byte]string{
 	0x81: "NEWOBJ", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", 0x92: "NEWOBJ_EX", 0x93: "STACK_GLOBAL",
 	0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
 }
+
+// early are the opcodes of protocols 0 and 1 for numbers and texts in lines, which Python 3 writes
+// only when asked to.
+var early = map[byte]string{'I': "INT", 'L': "LONG", 'F': "FLOAT", 'S': "STRING", 'V': "UNICODE", 'g': "GET", 'p': "PUT"}
 
 // foreign are the opcodes for values that a trace does not have.
 var foreign = map[byte]string{

@@ -16,7 +16,7 @@ const (
 	// bytes.
 	pickleMemory = 1 << 30
 
-	maxPickleText  = 1 << 20 // bytes of one text, and of a line of protocol 0
+	maxPickleText  = 1 << 20 // bytes of one text
 	maxPickleMarks = 64      // nesting depth of lists, dicts and tuples
 )
 
@@ -136,7 +136,7 @@ func (p *pickle) do(op byte) error {
 	case opProto:
 		version, err := p.byte()
 		if err == nil && version > 5 {
-			return fmt.Errorf("protocol %d: must be 0 to 5", version)
+			return fmt.Errorf("protocol %d: must be 2 to 5", version)
 		}
 		return err
 	case opFrame:
@@ -149,19 +149,19 @@ func (p *pickle) do(op byte) error {
 		return p.push(value{boolean, 1})
 	case opNewFalse:
 		return p.push(value{boolean, 0})
-	case opInt, opLong, opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opFloat, opBinFloat:
+	case opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opBinFloat:
 		v, err := p.readNumber(op)
 		if err != nil {
 			return err
 		}
 		return p.push(v)
-	case opString, opBinString, opShortBinString, opUnicode, opBinUnicode, opShortBinUnicode, opBinUnicode8:
+	case opBinString, opShortBinString, opBinUnicode, opShortBinUnicode, opBinUnicode8:
 		s, err := p.readText(op)
 		if err != nil {
 			return err
 		}
 		return p.pushText(s)
-	case opGet, opBinGet, opLongBinGet, opPut, opBinPut, opLongBinPut, opMemoize:
+	case opBinGet, opLongBinGet, opBinPut, opLongBinPut, opMemoize:
 		return p.remember(op)
 	case opMark:
 		if len(p.marks) == maxPickleMarks {
@@ -188,10 +188,13 @@ func refuseOpcode(op byte) error {
 	if name, ok := running[op]; ok {
 		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is not allowed; if the numbers are numpy's, write the file again with plain numbers: %s", name, plainDump)
 	}
+	if name, ok := early[op]; ok {
+		return fmt.Errorf("opcode %s is of protocol 0 or 1, and must be of 2 to 5: write the file again with Python 3: %s", name, plainDump)
+	}
 	if name, ok := foreign[op]; ok {
 		return fmt.Errorf("opcode %s makes bytes or sets: a trace holds numbers, texts, lists, tuples and dicts", name)
 	}
-	return fmt.Errorf("unknown opcode 0x%02x: the file is corrupt or not a pickle of protocol 0 to 5", op)
+	return fmt.Errorf("unknown opcode 0x%02x: the file is corrupt or not a pickle of protocol 2 to 5", op)
 }
 
 // charge counts memory before it is allocated.
@@ -384,8 +387,6 @@ func (p *pickle) remember(op byte) error {
 	switch op {
 	case opMemoize:
 		index = uint64(len(p.memo))
-	case opGet, opPut:
-		index, err = p.lineIndex()
 	case opBinGet, opBinPut:
 		var b byte
 		b, err = p.byte()
@@ -400,7 +401,7 @@ func (p *pickle) remember(op byte) error {
 		return err
 	}
 	switch op {
-	case opGet, opBinGet, opLongBinGet:
+	case opBinGet, opLongBinGet:
 		if index >= uint64(len(p.memo)) || p.memo[index].tag == absent {
 			return fmt.Errorf("the memo has no object %d", index)
 		}

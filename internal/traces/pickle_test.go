@@ -72,11 +72,6 @@ func TestPickleOpcodes(t *testing.T) {
 		"N.":                        nil,
 		"\x88.":                     true,
 		"\x89.":                     false,
-		"I01\n.":                    true,
-		"I00\n.":                    false,
-		"I-12\n.":                   int64(-12),
-		"L12L\n.":                   int64(12),
-		"L12\n.":                    int64(12),
 		"J\xff\xff\xff\xff.":        int64(-1),
 		"K\xff.":                    int64(255),
 		"M\x01\x02.":                int64(513),
@@ -84,16 +79,12 @@ func TestPickleOpcodes(t *testing.T) {
 		"\x8a\x02\x00\xff.":         int64(-256),
 		"\x8b\x01\x00\x00\x00\x7f.": int64(127),
 		"\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80.": int64(math.MinInt64),
-		"F1.5e3\n.":                               1500.0,
-		"G\x3f\xf8\x00\x00\x00\x00\x00\x00.":      1.5,
-		"S'a\\'\\n\\xc3\\xa9'\n.":                 "a'\né",
-		"S\"it's\"\n.":                            "it's",
-		"Va\\u00e9\\U0001f600\\n\n.":              "aé😀\\n",
-		"T\x02\x00\x00\x00ab.":                    "ab",
-		"U\x02ab.":                                "ab",
-		"X\x02\x00\x00\x00ab.":                    "ab",
-		"\x8c\x02ab.":                             "ab",
-		"\x8d\x02\x00\x00\x00\x00\x00\x00\x00ab.": "ab",
+		"G\x3f\xf8\x00\x00\x00\x00\x00\x00.":        1.5,
+		"T\x02\x00\x00\x00ab.":                      "ab",
+		"U\x02ab.":                                  "ab",
+		"X\x02\x00\x00\x00ab.":                      "ab",
+		"\x8c\x02ab.":                               "ab",
+		"\x8d\x02\x00\x00\x00\x00\x00\x00\x00ab.":   "ab",
 		"].":                  list(),
 		"(K\x01K\x02l.":       list(int64(1), int64(2)),
 		"]K\x01a.":            list(int64(1)),
@@ -112,7 +103,6 @@ func TestPickleOpcodes(t *testing.T) {
 		"N(K\x01K\x021.":      nil,
 		"K\x012\x86.":         tuple(int64(1), int64(1)),
 		"]K\x01q\x00a0h\x00.": int64(1),
-		"K\x07p0\n0g0\n.":     int64(7),
 		"K\x07r\x00\x00\x00\x000j\x00\x00\x00\x00.":                    int64(7),
 		"\x80\x04\x95\x04\x00\x00\x00\x00\x00\x00\x00K\x07\x940h\x00.": int64(7),
 		"K\x07q\x010h\x01.": int64(7), // Python 2 counts from 1
@@ -157,23 +147,14 @@ func TestBadPickles(t *testing.T) {
 		{"Nq\x01h\x00.", "the memo has no object 0"},
 		{"Nr\xff\xff\xff\xff", "x.pkl: offset 1: the memo's object 4294967295 comes after 6 bytes: its numbers must have no gaps"},
 		{"q\x00", "the opcode takes more objects than there are"},
-		{"gx\n", `"x" is not a memo number`},
-		{"\x80\x06N.", "x.pkl: offset 0: protocol 6: must be 0 to 5"},
+		{"\x80\x06N.", "x.pkl: offset 0: protocol 6: must be 2 to 5"},
 		{"\x8a\x09123456789.", "an int has more than 64 bits"},
 		{"\x8b\xff\xff\xff\xff.", "an int has more than 64 bits"},
-		{"L99999999999999999999L\n.", "an int has more than 64 bits"},
-		{"Iten\n.", `"ten" is no int`},
-		{"Ften\n.", `"ten" is no float`},
-		{"Sa\n.", `"a" is not a text in quotes`},
-		{"S'\\q'\n.", "a text has the escape \\q, which is cut off or unknown"},
-		{"S'\\xz1'\n.", "a text has the escape \\xz1, which is not a character"},
-		{"S'\\xff'\n.", "a text is not UTF-8"},
-		{"V\\u00\n.", "a text has the escape \\u, which is cut off or unknown"},
 		{"U\x01\xff.", "a text is not UTF-8"},
-		{"I" + strings.Repeat("1", maxPickleText+1), "a line has more than 1048576 bytes"},
 		{strings.Repeat("(", 65), "x.pkl: offset 64: more than 64 lists, dicts and tuples are open at once"},
 		{strings.Repeat("N", 1<<16) + strings.Repeat("2", 1<<16), "the values take more than 1048576 bytes"},
-		{"\xff", "x.pkl: offset 0: unknown opcode 0xff: the file is corrupt or not a pickle of protocol 0 to 5"},
+		{"I1\n.", "x.pkl: offset 0: opcode INT is of protocol 0 or 1, and must be of 2 to 5: write the file again with Python 3: pickle.dump("},
+		{"\xff", "x.pkl: offset 0: unknown opcode 0xff: the file is corrupt or not a pickle of protocol 2 to 5"},
 	} {
 		_, err := decode(c.input)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -184,7 +165,7 @@ func TestBadPickles(t *testing.T) {
 
 // All 256 opcodes that do not make plain values are rejected, by name if they have one.
 func TestPicklesRunNothing(t *testing.T) {
-	made := "(.012FIJKLMNSTUVX" + "a" + "d}eghjl]pqrst)uG" + "\x80\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x94\x95"
+	made := "(.012JKMNTUX" + "a" + "d}ehjl]qrst)uG" + "\x80\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x94\x95"
 	refused := 0
 	for op := range 256 {
 		err := (&pickle{in: nil}).refused(byte(op), made)

@@ -30,20 +30,11 @@ type series struct {
 // and if there is no device.
 func Collect(seq Sequence) (*Set, error) {
 	s := &Set{}
-	rules := newRules()
-	for r, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		if err := rules.admit(r); err != nil {
-			return nil, err
-		}
-		s.add(r)
+	var err error
+	s.kinds, err = eachOf(seq, func(r *Trace) error { s.add(r); return nil })
+	if err != nil {
+		return nil, err
 	}
-	if len(s.names) == 0 {
-		return nil, ErrEmpty
-	}
-	s.kinds = rules.kinds
 	for k := range s.series {
 		s.series[k].times = slices.Clip(s.series[k].times)
 		s.series[k].values = slices.Clip(s.series[k].values)
@@ -146,6 +137,27 @@ type rules struct {
 }
 
 func newRules() *rules { return &rules{taken: map[string]struct{}{}} }
+
+// eachOf calls use for the traces of a sequence, of which there must be one, and returns their
+// kinds. It returns the first error of the sequence, of the rules or of use.
+func eachOf(seq Sequence, use func(*Trace) error) (Kinds, error) {
+	rules := newRules()
+	for r, err := range seq {
+		if err == nil {
+			err = rules.admit(r)
+		}
+		if err == nil {
+			err = use(r)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if rules.first == "" {
+		return 0, ErrEmpty
+	}
+	return rules.kinds, nil
+}
 
 // deviceError is an error in the trace of a device.
 type deviceError struct{ device, problem string }

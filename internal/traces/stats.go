@@ -44,14 +44,7 @@ type KindStats struct {
 func Summarize(seq Sequence) (*Stats, error) {
 	s := &Stats{}
 	var sums [kinds]summary
-	rules := newRules()
-	for r, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		if err := rules.admit(r); err != nil {
-			return nil, err
-		}
+	kinds, err := eachOf(seq, func(r *Trace) error {
 		if s.Devices++; s.Devices == 1 {
 			s.Shortest = r.Span
 		}
@@ -63,13 +56,14 @@ func Summarize(seq Sequence) (*Stats, error) {
 				sums[k].add(Kind(k), steps, r.Span)
 			}
 		}
-	}
-	if s.Devices == 0 {
-		return nil, ErrEmpty
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	s.Mean /= float64(s.Devices)
 	for _, k := range AllKinds() {
-		if rules.kinds.Has(k) {
+		if kinds.Has(k) {
 			s.Kinds = append(s.Kinds, sums[k].stats(k))
 		}
 	}
