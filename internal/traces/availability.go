@@ -42,7 +42,7 @@ func (p *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
 // Lookup implements [Source].
 func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if k != Available {
-		panic(untold(k, p.Kinds()))
+		panic(missingKind(k, p.Kinds()))
 	}
 	c := &p.at[device]
 	if c.turn == 0 || t < c.from || t >= c.until && c.from < p.start(t) {

@@ -71,7 +71,7 @@ func (j *Combined) Span() (longest engine.Time) {
 // Lookup calls the source of the kind.
 func (j *Combined) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if j.of[k] == nil {
-		panic(untold(k, j.Kinds()))
+		panic(missingKind(k, j.Kinds()))
 	}
 	return j.of[k].Lookup(k, device, t)
 }
@@ -122,6 +122,7 @@ func (j *Combined) Speed(device int, at engine.Time) (factor float64, until engi
 	return j.Lookup(Speed, device, at)
 }
 
-func untold(k Kind, have Kinds) string {
+// missingKind returns the message of a panic about a kind that a source does not have.
+func missingKind(k Kind, have Kinds) string {
 	return fmt.Sprintf("traces: no %v among the kinds %v", k, have)
 }

@@ -59,7 +59,7 @@ func (v *View) traceOf(device int) int {
 // Lookup implements [Source].
 func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if !v.set.kinds.Has(k) {
-		panic(untold(k, v.set.kinds))
+		panic(missingKind(k, v.set.kinds))
 	}
 	trace := v.traceOf(device)
 	times, values := v.set.series[k].of(trace)

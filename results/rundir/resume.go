@@ -235,7 +235,7 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.worth = true
+	w.hasWork = true
 	return nil
 }
 
@@ -275,7 +275,7 @@ func (w *Writer) saveFinished() error {
 	if w.failed = err != nil; w.failed {
 		return err
 	}
-	w.worth = w.worth || slices.ContainsFunc(w.ended.list, func(r *endedRun) bool { return isFinished(&r.Run) })
+	w.hasWork = w.hasWork || slices.ContainsFunc(w.ended.list, func(r *endedRun) bool { return isFinished(&r.Run) })
 	for _, id := range w.fresh {
 		if err := w.files.remove(id); err != nil {
 			return err
@@ -301,5 +301,5 @@ func (w *Writer) Suspend() error {
 func (w *Writer) Resumable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.about.Resumable && (w.resumed || w.worth)
+	return w.about.Resumable && (w.resumed || w.hasWork)
 }

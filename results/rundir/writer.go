@@ -115,7 +115,7 @@ type Writer struct {
 	files   *States   // nil: the run saves no state
 	fresh   []string  // runs finished since the last checkpoint
 	saved   time.Time // when the last checkpoint was written, or the log was opened
-	worth   bool      // there is work in the checkpoint
+	hasWork bool      // there is work in the checkpoint
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
 	absent  []string  // what a partial merge lacks
@@ -395,7 +395,7 @@ func (w *Writer) install(state State, extra attached) error {
 	if state == Incomplete && w.about.Resumable {
 		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, rowsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
-	w.worth, w.resumed = false, false             // the checkpoint is obsolete
+	w.hasWork, w.resumed = false, false           // the checkpoint is obsolete
 	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed
 		return err
 	}
@@ -481,7 +481,7 @@ func (w *Writer) Discard() error {
 		return w.lock.release()
 	}
 	w.done = true
-	if w.resumed || w.worth {
+	if w.resumed || w.hasWork {
 		var err error
 		if !w.failed && len(w.fresh) > 0 { // else the error is known
 			err = w.saveFinished()
@@ -502,5 +502,5 @@ func (w *Writer) Discard() error {
 func (w *Writer) DropCheckpoint() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.worth = false
+	w.hasWork = false
 }
