@@ -43,8 +43,8 @@ func ReadHAR(path string) (*Set, error) {
 	return set, nil
 }
 
-// readHARFolder reads names, labels and subjects first. They determine the place of each
-// row, so both large files are read concurrently into the tasks.
+// readHARFolder reads names, labels and subjects first. They say how many rows there are, so
+// both large files are read concurrently.
 func readHARFolder(folder *dataFolder) (*Set, error) {
 	features, err := readHARNames(folder, "features.txt")
 	if err != nil {
@@ -54,26 +54,27 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(features.names) > maxHARFeatures {
-		return nil, &ParseError{File: folder.path("features.txt"), Problem: fmt.Sprintf("names %d features, at most %d are allowed", len(features.names), maxHARFeatures)}
+	set := &Set{Name: "uci-har", Classes: activities.names, Features: len(features.names), FeatureNames: uniqueNames(features.names)}
+	if set.Features > maxHARFeatures {
+		return nil, &ParseError{File: folder.path("features.txt"), Problem: fmt.Sprintf("names %d features, at most %d are allowed", set.Features, maxHARFeatures)}
 	}
+	var all Task
+	var subjects []string
 	var halves [2]harHalf
 	for h, half := range harHalves {
-		if halves[h], err = readHARHalf(folder, half, activities, len(features.names)); err != nil {
+		if halves[h], err = readHARHalf(folder, half, activities, set.Features); err != nil {
 			return nil, err
 		}
+		all.Y, subjects = append(all.Y, halves[h].y...), append(subjects, halves[h].subjects...)
 	}
-	set := &Set{
-		Name:         "uci-har",
-		Classes:      activities.names,
-		Features:     len(features.names),
-		FeatureNames: uniqueNames(features.names),
-	}
-	set.Tasks = allotHAR(halves[:], activities, set.Features)
+	all.X = NewMatrix(len(all.Y), set.Features)
 	var failed [2]error
 	var readers sync.WaitGroup
+	from := 0
 	for h := range halves {
-		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, set) })
+		part := all.X.rows(from, from+len(halves[h].y))
+		from += part.Rows
+		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, &part) })
 	}
 	readers.Wait()
 	for _, err := range failed { // the error of the train file first, whichever was found first
@@ -81,6 +82,7 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 			return nil, err
 		}
 	}
+	set.byTask(all, subjects)
 	return set, nil
 }
 
@@ -114,39 +116,41 @@ func readHARNames(folder *dataFolder, file string) (*harNames, error) {
 	return n, nil
 }
 
-// harHalf is UCI's train or test part: the activity, the subject and the place of each
-// row.
+// harHalf is UCI's train or test part: the class and the subject of each row.
 type harHalf struct {
-	name      string
-	activity  []int
-	subject   []int
-	task, row []int32
+	name     string
+	y        []float64
+	subjects []string
 }
 
 // readHARHalf reads the labels and subjects of one part. It checks that they match and
 // that the file of features is large enough.
 func readHARHalf(folder *dataFolder, half string, activities *harNames, features int) (harHalf, error) {
 	h := harHalf{name: half}
-	labelFile, subjectFile := half+"/y_"+half+".txt", half+"/subject_"+half+".txt"
-	var err error
-	if h.activity, err = readHARNumbers(folder, labelFile, func(v int) string {
-		if !slices.Contains(activities.numbers, v) {
+	subjectFile := half + "/subject_" + half + ".txt"
+	err := eachHARNumber(folder, half+"/y_"+half+".txt", func(v int) string {
+		class := slices.Index(activities.numbers, v)
+		if class < 0 {
 			return fmt.Sprintf("activity %d is not in activity_labels.txt", v)
 		}
+		h.y = append(h.y, float64(class))
 		return ""
-	}); err != nil {
+	})
+	if err != nil {
 		return h, err
 	}
-	if h.subject, err = readHARNumbers(folder, subjectFile, func(v int) string {
+	err = eachHARNumber(folder, subjectFile, func(v int) string {
 		if v < 0 {
 			return fmt.Sprintf("subject %d must not be negative", v)
 		}
+		h.subjects = append(h.subjects, strconv.Itoa(v))
 		return ""
-	}); err != nil {
+	})
+	if err != nil {
 		return h, err
 	}
-	if len(h.activity) != len(h.subject) {
-		return h, &ParseError{File: folder.path(subjectFile), Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", len(h.subject), half, len(h.activity))}
+	if len(h.y) != len(h.subjects) {
+		return h, &ParseError{File: folder.path(subjectFile), Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", len(h.subjects), half, len(h.y))}
 	}
 	featureFile := h.featureFile()
 	bound, err := folder.sizeBound(featureFile)
@@ -155,34 +159,32 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 	}
 	// A value takes at least a digit and a separator. This limits the memory that a
 	// small archive with large claims can request.
-	values := int64(len(h.activity)) * int64(features)
+	values := int64(len(h.y)) * int64(features)
 	if need := 2*values - 1; bound < need {
-		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.activity), features)}
+		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.y), features)}
 	}
 	if bound > maxHARField*values+maxHARText {
-		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, too many for %d rows of %d values", bound, len(h.activity), features)}
+		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, too many for %d rows of %d values", bound, len(h.y), features)}
 	}
 	return h, nil
 }
 
 func (h *harHalf) featureFile() string { return h.name + "/X_" + h.name + ".txt" }
 
-// readHARNumbers reads a file with one whole number per line. refuse returns why a
-// number is invalid, or "".
-func readHARNumbers(folder *dataFolder, file string, refuse func(v int) string) ([]int, error) {
-	var values []int
-	err := eachHARLine(folder, file, func(line int, text string) error {
+// eachHARNumber reads a file with one whole number per line. take returns why a number is invalid,
+// or "".
+func eachHARNumber(folder *dataFolder, file string, take func(v int) string) error {
+	return eachHARLine(folder, file, func(line int, text string) error {
 		v, err := strconv.Atoi(text)
-		if err != nil {
-			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: fmt.Sprintf("%s is not a whole number", quote.Text(text))}
+		problem := quote.Text(text) + " is not a whole number"
+		if err == nil {
+			problem = take(v)
 		}
-		if problem := refuse(v); problem != "" {
+		if problem != "" {
 			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: problem}
 		}
-		values = append(values, v)
 		return nil
 	})
-	return values, err
 }
 
 // eachHARLine calls visit for each line that is not blank, trimmed.
@@ -207,62 +209,29 @@ func eachHARLine(folder *dataFolder, file string, visit func(line int, text stri
 	return nil
 }
 
-// allotHAR makes one task per subject and sets the places of the rows of each half.
-func allotHAR(halves []harHalf, activities *harNames, features int) []Task {
-	var subjects []int
-	for h := range halves {
-		subjects = append(subjects, halves[h].subject...)
-	}
-	slices.Sort(subjects)
-	subjects = slices.Compact(subjects)
-	counts := make([]int, len(subjects))
-	for h := range halves {
-		half := &halves[h]
-		half.task = make([]int32, len(half.subject))
-		half.row = make([]int32, len(half.subject))
-		for i, subject := range half.subject {
-			t, _ := slices.BinarySearch(subjects, subject)
-			half.task[i], half.row[i] = int32(t), int32(counts[t])
-			counts[t]++
-		}
-	}
-	tasks := make([]Task, len(subjects))
-	for t := range tasks {
-		tasks[t] = Task{Name: strconv.Itoa(subjects[t]), X: NewMatrix(counts[t], features), Y: make([]float64, counts[t])}
-	}
-	for h := range halves {
-		for i, activity := range halves[h].activity {
-			class := slices.Index(activities.numbers, activity)
-			tasks[halves[h].task[i]].Y[halves[h].row[i]] = float64(class)
-		}
-	}
-	return tasks
-}
-
-// readFeatures reads the half's file of features into the tasks.
-func (h *harHalf) readFeatures(folder *dataFolder, set *Set) (err error) {
+// readFeatures reads the half's file of features.
+func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 	name := folder.path(h.featureFile())
 	file, err := folder.open(h.featureFile())
 	if err != nil {
 		return err
 	}
 	defer closeAfter(file, &err)
-	lines := bufio.NewReaderSize(file, max(1<<16, maxHARField*set.Features))
+	lines := bufio.NewReaderSize(file, max(1<<16, maxHARField*into.Cols))
 	row := 0
 	for number := 1; ; number++ {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("the line is too long for %d values", set.Features)}
+			return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("the line is too long for %d values", into.Cols)}
 		}
 		if err != nil && err != io.EOF {
 			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt", Err: err}
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			if row == len(h.task) {
+			if row == into.Rows {
 				return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("has more rows than the %d of y_%s.txt", row, h.name)}
 			}
-			x := set.Tasks[h.task[row]].X.Row(int(h.row[row]))
-			if column, problem := parseHARRow(line, x); problem != "" {
+			if column, problem := parseHARRow(line, into.Row(row)); problem != "" {
 				return &ParseError{File: name, Line: number, Column: column, Problem: problem}
 			}
 			row++
@@ -271,8 +240,8 @@ func (h *harHalf) readFeatures(folder *dataFolder, set *Set) (err error) {
 			break
 		}
 	}
-	if row < len(h.task) {
-		return &ParseError{File: name, Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", row, h.name, len(h.task))}
+	if row < into.Rows {
+		return &ParseError{File: name, Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", row, h.name, into.Rows)}
 	}
 	return nil
 }
