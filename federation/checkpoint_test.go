@@ -244,9 +244,9 @@ func TestCorruptCheckpoints(t *testing.T) {
 	s := world(t, "mocha", Deadline, busyNetwork)
 	checkpoints := withCheckpoints(&s)
 	run(t, s)
-	refused, every := 0, 1
+	refused, every := 0, 3
 	if testing.Short() { // for the race detector
-		every = 8
+		every = 24
 	}
 	for at := 0; at < len((*checkpoints)[4]); at += every {
 		for _, bit := range []byte{1, 0x40, 0x80} { // of a word; the last one: whether there is more of it
