@@ -11,8 +11,8 @@ CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./ex
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 
-# The plugins of docs/plugins.md.
-EXAMPLES = prox steady foreground gilbert utility semiasync
+# The plugins of docs/plugins.md, each with its own program.
+EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
@@ -40,9 +40,9 @@ check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
 		$(GO) build -modfile=internal/tools/go.mod -o "$$made/staticcheck" honnef.co/go/tools/cmd/staticcheck && \
-		(cd "$$made" && $(GO) work init && $(GO) work use "$(CURDIR)" $(EXAMPLES:%="$(CURDIR)/examples/%")) && \
-		export GOWORK="$$made/go.work" && $(GO) vet ./... $(EXAMPLES:%=./examples/%/...) && "$$made/staticcheck" ./... $(EXAMPLES:%=./examples/%/...)
-	internal/tools/deadcode $(EXAMPLES)
+		(cd "$$made" && $(GO) work init && $(GO) work use "$(CURDIR)" "$(CURDIR)/examples") && \
+		export GOWORK="$$made/go.work" && $(GO) vet ./... ./examples/... && "$$made/staticcheck" ./... ./examples/...
+	internal/tools/deadcode
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
 # The race detector leaves out tests that take long under it and compare numbers, formats or
@@ -71,15 +71,14 @@ race-commands: # the linker takes one core, so it runs beside the tests of packa
 invariants:
 	$(GO) test -short -tags invariants $(CORE)
 
-# Tests and runs the plugins of docs/plugins.md. Each is a module; "make check" checks them.
+# Tests and runs the plugins of docs/plugins.md. "make check" checks them.
 examples:
-	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
-		$(GO) test ./... && \
-		$(GO) run . run $$e.toml --out "$$made/$$e") || exit 1; done
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && cd examples && $(GO) test ./... && for e in $(EXAMPLES); do \
+		$(GO) run ./$$e run $$e/$$e.toml --out "$$made/$$e" || exit 1; done
 
 # Updates the other modules after a change of go.mod.
 tidy:
-	@for m in bench bench/interop/browser bench/interop/kubernetes internal/tools internal/kernel/gen $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
+	@for m in bench bench/interop/browser bench/interop/kubernetes internal/tools internal/kernel/gen examples; do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # Kills 200 runs and 100 runs with tables at random moments and resumes them, with 1, 2
 # and 8 workers.

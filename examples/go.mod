@@ -1,4 +1,4 @@
-module example.com/gilbert
+module example.com
 
 go 1.26.0
 
@@ -37,4 +37,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace fedsim => ../..
+replace fedsim => ..
