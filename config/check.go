@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -82,6 +83,15 @@ func (c *Checker) Choices() map[string][]string { return maps.Clone(c.choices) }
 
 // Problems returns the problems in the order in which they were reported.
 func (c *Checker) Problems() []Problem { return *c.found }
+
+// Err returns the problems found so far as one error; nil: there are none.
+func (c *Checker) Err() error {
+	var all []error
+	for _, p := range *c.found {
+		all = append(all, p)
+	}
+	return errors.Join(all...)
+}
 
 func (c *Checker) path(key string) string {
 	switch {

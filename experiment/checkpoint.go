@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -30,13 +30,13 @@ type runCheckpoint struct {
 
 // checkpointRun makes a run save checkpoints under a name, and resume from the one
 // under that name. A method without state starts again.
-func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckpoint, error) {
+func (r *runner) checkpointRun(name string, setup *learning.Setup) (*runCheckpoint, error) {
 	saver := r.saver(name)
 	if saver == nil {
 		return nil, nil
 	}
 	s := &runCheckpoint{Saver: saver}
-	setup.Checkpoint = func(f *federation.Federation) error {
+	setup.Checkpoint = func(f *learning.Federation) error {
 		s.now++
 		if !f.Stateful() || !s.Due() {
 			return nil
@@ -51,15 +51,15 @@ func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckp
 
 // explain returns the error of a resumed run, and rejects the checkpoint if that is its
 // cause.
-func (s *runCheckpoint) explain(setup *federation.Setup, err error) error {
-	if s == nil || setup.Resume == nil || setup.Resume.Err() == nil && !errors.Is(err, federation.ErrMismatch) {
+func (s *runCheckpoint) explain(setup *learning.Setup, err error) error {
+	if s == nil || setup.Resume == nil || setup.Resume.Err() == nil && !errors.Is(err, learning.ErrMismatch) {
 		return err
 	}
 	return s.Reject(err)
 }
 
 // saveLast saves a run that was interrupted after a round without a checkpoint.
-func (s *runCheckpoint) saveLast(f *federation.Federation) error {
+func (s *runCheckpoint) saveLast(f *learning.Federation) error {
 	if s == nil || !f.Stateful() || s.now == s.saved {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *runCheckpoint) saveLast(f *federation.Federation) error {
 }
 
 // save saves a run, and how far its record is.
-func (s *runCheckpoint) save(f *federation.Federation) error {
+func (s *runCheckpoint) save(f *learning.Federation) error {
 	return s.Save(func(c *state.Coder) {
 		if f.Save(c); s.rows != nil && c.Err() == nil {
 			s.rows.State(c)
@@ -77,7 +77,7 @@ func (s *runCheckpoint) save(f *federation.Federation) error {
 
 // resume makes checkpoints hold how far the record is, and continues that of the checkpoint
 // that the run is resumed from.
-func (s *runCheckpoint) resume(setup *federation.Setup, rows results.Rows) error {
+func (s *runCheckpoint) resume(setup *learning.Setup, rows results.Rows) error {
 	if s == nil || rows == nil {
 		return nil
 	}

@@ -13,6 +13,8 @@ import (
 	"fedsim/data"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/learning"
+	"fedsim/federation/session"
 	"fedsim/internal/external"
 	"fedsim/internal/traces"
 	"fedsim/mtl"
@@ -20,9 +22,9 @@ import (
 )
 
 // planOf returns the rounds and the limits of a run.
-func planOf(run *scenario.Run) federation.Plan {
+func planOf(run *scenario.Run) learning.Plan {
 	s := &run.Settings.Run
-	return federation.Plan{
+	return learning.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
 		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalTasks,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
@@ -30,7 +32,7 @@ func planOf(run *scenario.Run) federation.Plan {
 }
 
 // execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
-func (r *runner) execute(run *scenario.Run, plan federation.Plan, rec *record) (*federation.Outcome, error) {
+func (r *runner) execute(run *scenario.Run, plan learning.Plan, rec *record) (*learning.Outcome, error) {
 	out, err := r.run(run, plan, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
@@ -40,7 +42,7 @@ func (r *runner) execute(run *scenario.Run, plan federation.Plan, rec *record) (
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenario.Run, plan federation.Plan, rec *record) (out *federation.Outcome, err error) {
+func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -76,7 +78,7 @@ func (r *runner) run(run *scenario.Run, plan federation.Plan, rec *record) (out 
 			return nil, err
 		}
 	}
-	f, err := federation.New(*setup)
+	f, err := learning.New(*setup)
 	if err != nil {
 		return nil, saved.explain(setup, err)
 	}
@@ -123,7 +125,7 @@ func (r *runner) run(run *scenario.Run, plan federation.Plan, rec *record) (out 
 
 // setup returns the setup of a run, without its plan, journal and checkpoints, and the
 // recording that the run shares with others, or nil.
-func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*federation.Setup, *recording, error) {
+func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*learning.Setup, *recording, error) {
 	s := &run.Settings
 	if run.Algorithm == scenario.Driven {
 		return nil, nil, config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm, Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
@@ -169,14 +171,15 @@ func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*federatio
 }
 
 // server returns the setup of the server of a run and of its system, without its method.
-func (p *preparer) server(run *scenario.Run, of *prepared) (*federation.Setup, error) {
+func (p *preparer) server(run *scenario.Run, of *prepared) (*learning.Setup, error) {
 	s := &run.Settings
 	system, err := p.system(run, of.rows)
 	if err != nil {
 		return nil, err
 	}
-	setup := &federation.Setup{
-		System: system, Config: s.Federation, Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.DevicesPerTask,
+	setup := &learning.Setup{
+		Setup:       federation.Setup{System: system, Config: s.Federation},
+		Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.DevicesPerTask,
 	}
 	setup.Shape.Hidden = s.Problem.Hidden
 	if s.Privacy.On() {
@@ -233,7 +236,7 @@ func objectiveOf(run *scenario.Run) string {
 // Driven returns the setup of a run that another program drives, without a method, and
 // what results say of the run. It reads the sizes of the data only: nothing is generated
 // and no optimum is computed.
-func Driven(ctx context.Context, run *scenario.Run) (*federation.Setup, results.Run, error) {
+func Driven(ctx context.Context, run *scenario.Run) (*session.Setup, results.Run, error) {
 	about := resultOf(run)
 	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
 	p := &preparer{Preparation: &Preparation{}, ctx: ctx}
@@ -242,7 +245,12 @@ func Driven(ctx context.Context, run *scenario.Run) (*federation.Setup, results.
 		return nil, about, err
 	}
 	setup, err := p.server(run, sized)
-	return setup, about, err
+	if err != nil {
+		return nil, about, err
+	}
+	return &session.Setup{
+		Setup: setup.Setup, PassFLOPs: float64(setup.MinRows()) * setup.Shape.StepFLOPs(), Values: setup.Shape.Values(),
+	}, about, nil
 }
 
 // follow sets the traces of a run.

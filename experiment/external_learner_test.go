@@ -18,7 +18,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
 	"fedsim/mtl"
@@ -245,7 +245,7 @@ func (r *run) answer(q *request) any {
 				{"split": "test", "name": "error", "value": o.TestError}, {"split": "train", "name": "error", "value": o.TrainError},
 				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
 			},
-			"model_hash": fmt.Sprintf("%016x", federation.HashWeights(m.W, r.problem.StoredRows(m.W))),
+			"model_hash": fmt.Sprintf("%016x", learning.HashWeights(m.W, r.problem.StoredRows(m.W))),
 			"clients":    []object{{"split": "train", "name": "error", "devices": devices, "values": losses}},
 		}
 	case "loss":

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/record/ledger"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -64,7 +65,7 @@ func (rec *record) round(x results.Round) {
 }
 
 // end completes the record of a run with its result.
-func (rec *record) end(run *scenario.Run, out *federation.Outcome, result results.Run) error {
+func (rec *record) end(run *scenario.Run, out *learning.Outcome, result results.Run) error {
 	if rec.rows == nil {
 		return nil
 	}

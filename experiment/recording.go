@@ -6,7 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/replay"
 )
@@ -97,7 +97,7 @@ func (r *runner) evaluate(p *prepared, method *algorithms.Method) (said algorith
 		m := method.Model()
 		w := m.Evaluated()
 		said.Metrics = p.problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
-		said.Hash = federation.HashWeights(w, p.problem.StoredRows(w))
+		said.Hash = learning.HashWeights(w, p.problem.StoredRows(w))
 	}
 	return said, nil
 }

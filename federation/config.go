@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/devices"
-	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -17,6 +15,21 @@ import (
 const (
 	Drop = "drop" // the device stops working on it
 	Keep = "keep" // it is taken in the round in which it comes
+)
+
+// What becomes of an update with NaN or an infinity.
+const (
+	// StopRun ends the run.
+	StopRun = "stop"
+	// TakeUpdate lets the server take it like any other.
+	TakeUpdate = "take"
+)
+
+// The rules of federation.late_weights.
+const (
+	LateEqual   = "equal"   // late updates count like others
+	LateInverse = "inverse" // by their staleness
+	LateREFL    = "refl"    // by their staleness, and by how much they differ from updates in time
 )
 
 // The cost models: how work and bytes become time.
@@ -73,7 +86,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 func Defaults() Config {
 	return Config{
 		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
-		Window: 5, Fit: true, Selection: "uniform", Over: 1, NonFinite: StopRun, Late: Drop, LateWeights: lateEqual, LateBeta: 0.35, Partial: Keep, DetectS: 60,
+		Window: 5, Fit: true, Selection: "uniform", Over: 1, NonFinite: StopRun, Late: Drop, LateWeights: LateEqual, LateBeta: 0.35, Partial: Keep, DetectS: 60,
 	}
 }
 
@@ -129,51 +142,11 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.MinAvailable >= 0, "min_available", f.MinAvailable, "must not be negative")
 	c.OneOf("nonfinite", f.NonFinite, StopRun, TakeUpdate)
 	c.OneOf("late", f.Late, Drop, Keep)
-	c.OneOf("late_weights", f.LateWeights, lateEqual, lateInverse, lateREFL)
-	c.Require(f.LateWeights == lateEqual || f.Late == Keep, "late_weights", f.LateWeights, "must be left out: late is not \"keep\", so that no response is taken late")
+	c.OneOf("late_weights", f.LateWeights, LateEqual, LateInverse, LateREFL)
+	c.Require(f.LateWeights == LateEqual || f.Late == Keep, "late_weights", f.LateWeights, "must be left out: late is not \"keep\", so that no response is taken late")
 	c.Require(f.LateBeta >= 0 && f.LateBeta <= 1, "late_beta", f.LateBeta, "must be in [0, 1]")
 	c.Require(f.PartialShare >= 0 && f.PartialShare <= 1, "partial_share", f.PartialShare, "must be in [0, 1]")
 	c.OneOf("partial", f.Partial, Drop, Keep)
-}
-
-// ValidateMethod reports what in the table a method cannot live with. What depends on the data as well, [New] reports.
-func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Description) {
-	needs, traits := &method.Needs, f.Traits()
-	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q: %s needs a response of every device", WaitForAll, method.Name))
-	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q with fit_work, or %q: %s has no setting for the amount of local work", Deadline, Charged, method.Name))
-	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
-	c.Require(f.Cost != Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
-		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
-	c.Require(f.Cost != Authors || traits.End != EndsAtDeadline, "cost", f.Cost,
-		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
-	f.validatePartial(c, method)
-}
-
-// ValidateProblem reports the loss and the model that a method with the given options cannot
-// learn. What depends on the data as well, [New] reports.
-func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Description) {
-	dual := method.Needs.Dual
-	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
-		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
-	of, _ := mtl.LookupLoss(loss)
-	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(
-		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))
-}
-
-// ValidateTasks reports a problem without a reference optimum for a method that needs it, and couplings
-// and shared tasks for one whose clients know nothing of each other.
-func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *algorithms.Description) {
-	needs := &method.Needs
-	c.Require(!needs.Optimum || problem.HasReference(), "problem.optimum_sweeps", problem.OptimumSweeps, fmt.Sprintf(
-		"must be positive, and problem.model \"linear\": %s is the model that the central solver finds", method.Name))
-	if !needs.Alone {
-		return
-	}
-	c.Require(problem.Regularizer == mtl.RegIndependent, "problem.regularizer", problem.Regularizer, fmt.Sprintf(
-		"must be %q: clients of %s exchange no messages, and other regularizers couple them; or the method must be mocha", mtl.RegIndependent, method.Name))
-	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.devices_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
 }
 
 // endless is the end of errors about devices that never respond.

@@ -8,8 +8,11 @@ import (
 	"fedsim/internal/rng"
 )
 
-// continuousServer is the state of a server without rounds.
-type continuousServer struct {
+// continuous is a server without rounds: it takes every response when it arrives, and asks
+// another client.
+type continuous struct {
+	server    *Server
+	driver    Continuous
 	started   bool
 	free      int     // clients that the server may ask besides those at work
 	unsolved  []int32 // clients that were sent a model and have not done their work
@@ -18,143 +21,140 @@ type continuousServer struct {
 	busyUntil engine.Time
 }
 
-// continuous reports whether the server takes every response when it arrives.
-func (f *Federation) continuous() bool { return f.traits.Continuous }
-
-// openContinuous opens a round of a run without rounds: a part of it in the results.
-func (f *Federation) openContinuous() {
-	f.open.reset(f)
-	if f.async.started {
+// open opens a round of a run without rounds: a part of it in the results.
+func (c *continuous) open() {
+	f := c.server
+	f.open.reset()
+	if c.started {
 		return
 	}
-	f.async.started = true
-	f.async.free = f.wanted
-	f.choose()
-	for _, t := range f.open.asked {
-		f.askIfIdle(int(t))
+	c.started = true
+	c.free = f.wanted
+	asked := f.Select()
+	f.reports.ask(asked, f.round, f.clients.Now())
+	for _, t := range asked {
+		c.askIfIdle(int(t))
 	}
 	f.clients.Flush()
 }
 
 // askIfIdle asks device t if the server may ask one more and t is available and idle.
-func (f *Federation) askIfIdle(t int) {
-	if f.async.free > 0 && f.clients.Idle(t) {
-		f.async.free--
-		f.ask(t)
+func (c *continuous) askIfIdle(t int) {
+	if c.free > 0 && c.server.clients.Idle(t) {
+		c.free--
+		c.ask(t)
 	}
 }
 
 // ask sends device t the present model.
-func (f *Federation) ask(t int) {
-	d := &f.devices[t]
+func (c *continuous) ask(t int) {
+	f := c.server
+	d := &f.attempts.devices[t]
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
-	size, err := f.method.Asynchronous.Send(t)
-	f.fail(err)
-	f.clients.SetBytesDown(f.messageBytes(size))
+	f.clients.SetBytesDown(c.driver.Send(t))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
-	f.async.unsolved = append(f.async.unsolved, int32(t))
+	c.unsolved = append(c.unsolved, int32(t))
 	if f.clients.DropsAnywhere(t) { // the phase depends on the work
-		f.solvePending()
+		c.solvePending()
 	}
-	f.prepareUplink(t)
+	f.attempts.prepareUplink(t)
 	f.clients.Send(t)
 }
 
 // solvePending does the local work of all devices that were sent a model and have not
 // done it. The models are fixed, so the work of all is done on all cores when the first
 // device must.
-func (f *Federation) solvePending() {
-	work := f.async.unsolved[:0]
-	for _, t := range f.async.unsolved {
-		if !f.clients.Failed(int(t)) {
+func (c *continuous) solvePending() {
+	a := &c.server.attempts
+	work := c.unsolved[:0]
+	for _, t := range c.unsolved {
+		if !c.server.clients.Failed(int(t)) {
 			work = append(work, t)
 		}
 	}
-	f.solve(work)
+	a.solve(work)
 	for _, t := range work {
-		f.prepareUplink(int(t))
+		a.prepareUplink(int(t))
 	}
-	f.async.unsolved = f.async.unsolved[:0]
+	c.unsolved = c.unsolved[:0]
 }
 
 // takeResponse takes the response of device t and asks another device afterwards.
-func (f *Federation) takeResponse(t int) {
-	f.async.failures = 0
-	taken, flops, err := f.method.Asynchronous.Receive(t)
-	f.fail(err)
+func (c *continuous) takeResponse(t int) {
+	f := c.server
+	c.failures = 0
+	taken, flops := c.driver.Receive(t)
 	if taken {
-		f.refuseNonFinite(t)
-		f.countCapped(t)
-		f.take(t)
+		f.accounts.Take(t)
 	} else {
-		f.tally.late++
-		f.note(UpdateRefused, t, 0)
-		f.note(ResponseLate, t, 0)
+		f.journal.note(UpdateRefused, t, 0)
+		f.accounts.Late(t)
 	}
-	f.devices[t].chosen = false
-	if at := f.serverDoneAt(flops); at > f.clients.Now() {
+	f.attempts.devices[t].chosen = false
+	if at := c.doneAt(flops); at > f.clients.Now() {
 		f.clients.SetTimer(t, at)
 	} else {
-		f.askAnother(t)
+		c.askAnother(t)
 	}
 	f.open.received++
 	f.protocol.Responded(&f.open, t)
 }
 
-// serverDoneAt returns when the server has done some work. It works in order of arrival.
-func (f *Federation) serverDoneAt(flops float64) engine.Time {
+// doneAt returns when the server has done some work. It works in order of arrival.
+func (c *continuous) doneAt(flops float64) engine.Time {
+	f := c.server
 	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
-		f.async.busyUntil = max(f.async.busyUntil, f.clients.Now()).Add(engine.FromSeconds(flops / speed))
-		if f.async.busyUntil == engine.Never {
-			f.stalled = beyond("the work of the server (federation.server_gflops)")
-			f.clients.Stop()
+		c.busyUntil = max(c.busyUntil, f.clients.Now()).Add(engine.FromSeconds(flops / speed))
+		if c.busyUntil == engine.Never {
+			f.Stall(beyond(serverWork))
 		}
 	}
-	return f.async.busyUntil
+	return c.busyUntil
 }
 
 // discardAttempt discards the attempt of device t, which has failed, and asks another
 // device.
-func (f *Federation) discardAttempt(t int) {
-	d := &f.devices[t]
+func (c *continuous) discardAttempt(t int) {
+	f := c.server
+	d := &f.attempts.devices[t]
 	if d.solved {
-		f.method.Discard(t)
-	} else if i := slices.Index(f.async.unsolved, int32(t)); i >= 0 {
-		f.async.unsolved = slices.Delete(f.async.unsolved, i, i+1)
+		f.driver.Discard(t)
+	} else if i := slices.Index(c.unsolved, int32(t)); i >= 0 {
+		c.unsolved = slices.Delete(c.unsolved, i, i+1)
 	}
 	f.clients.Release(t)
 	d.chosen = false
-	if f.async.failures++; f.async.failures > 1000*len(f.devices)+100_000 {
-		f.stalled = fmt.Sprintf("no response has arrived in %d attempts", f.async.failures)
-		f.clients.Stop()
+	if c.failures++; c.failures > 1000*f.setup.Clients+100_000 {
+		f.Stall(fmt.Sprintf("no response has arrived in %d attempts", c.failures))
 		return
 	}
-	f.askAnother(t)
+	c.askAnother(t)
 }
 
 // askAnother asks a device in place of t: t itself when all devices are asked at a time,
 // or one drawn from the idle ones.
-func (f *Federation) askAnother(t int) {
-	f.async.free++
-	if f.wanted == len(f.devices) {
-		f.askIfIdle(t)
+func (c *continuous) askAnother(t int) {
+	f, n := c.server, c.server.setup.Clients
+	c.free++
+	if f.wanted == n {
+		c.askIfIdle(t)
 		return
 	}
-	f.async.draws++
-	s := rng.New(f.setup.Seed, rng.Selection, -1, f.async.draws)
-	t = s.IntN(len(f.devices))
+	c.draws++
+	s := rng.New(f.setup.Seed, rng.Selection, -1, c.draws)
+	t = s.IntN(n)
 	// One of the first draws is usually idle; otherwise it is the next one after the last.
 	for range 32 {
 		if f.clients.Idle(t) {
 			break
 		}
-		t = s.IntN(len(f.devices))
+		t = s.IntN(n)
 	}
-	for range f.devices {
+	for range n {
 		if f.clients.Idle(t) {
-			f.askIfIdle(t)
+			c.askIfIdle(t)
 			return
 		}
-		t = (t + 1) % len(f.devices)
+		t = (t + 1) % n
 	}
 }

@@ -87,7 +87,7 @@ func (s *Selection) Weighted(k int, from []int32, weight func(client int32) floa
 func (s *Selection) Lowest(k int, from []int32, key func(client int32) float64) []int32 {
 	d := &s.draw
 	d.keyed = slices.Grow(d.keyed[:0], len(from))[:len(from)]
-	s.f.setup.Pool.For(len(from), func(i, _ int) { d.keyed[i] = keyed{key(from[i]), from[i]} })
+	s.server.setup.Pool.For(len(from), func(i, _ int) { d.keyed[i] = keyed{key(from[i]), from[i]} })
 	k = min(k, len(from))
 	split(d.keyed, k)
 	d.drawn = d.drawn[:0]

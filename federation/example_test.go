@@ -1,53 +1,67 @@
 package federation_test
 
 import (
-	"context"
 	"fmt"
-	"math"
 
-	"fedsim/algorithms"
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/mtl"
 	"fedsim/network"
-	"fedsim/results"
 )
 
-// Three rounds of federated averaging on four phones, timed without learning. Each round
-// asks three phones and ends with two responses.
+// echo is a driver whose clients do the same work in every round.
+type echo struct{ server *federation.Server }
+
+func (e *echo) Solve(clients []int32) bool {
+	for _, t := range clients {
+		if e.server.Solves(int(t)) {
+			e.server.SetWork(int(t), 1, 1e9, 250e3)
+		}
+	}
+	return true
+}
+
+func (e *echo) Commit(client int, _ float64) { fmt.Printf("client %d took part\n", client) }
+
+func (e *echo) Discard(int) {}
+
+// A server with a driver of its own: two rounds of the first response of three clients.
 func Example() {
-	fedavg, _ := algorithms.Lookup("fedavg")
-	rows := []int32{100, 200, 300, 400}
 	s := federation.Setup{
 		System: clients.System{
-			Clients: len(rows), Rows: rows,
+			Clients: 3, Rows: []int32{1, 1, 1},
 			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
 		},
-		Config:  federation.Defaults(),
-		Plan:    federation.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
-		Shape:   mtl.Shape{Features: 50, Outputs: 1},
-		Factory: fedavg.Timed(), Options: fedavg.Options(),
-		Pool: mtl.NewPool(0),
+		Config: federation.Defaults(),
 	}
-	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
-	f, err := federation.New(s)
+	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 1, 3
+	s.Network.Jitter = 0.5
+	driver := &echo{}
+	server, err := federation.New(s, federation.Workload{
+		Name: "echo", StepFLOPs: 1e9, Bytes: func(int) (down, up float64) { return 250e3, 250e3 },
+	}, driver)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	out, err := f.Run(context.Background(), func(r results.Round) {
-		fmt.Printf("round %d: %d responses, %d late, %.3f s\n", r.Round, r.Participants, r.Late, r.TimeS)
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
+	driver.server = server
+	server.Begin()
+	for range 2 {
+		began := server.Clients().Now()
+		server.Start()
+		server.Listen()
+		server.Await()
+		server.Clients().SetBytesDown(250e3)
+		server.Open(federation.Cohort{Clients: server.Select(), Wanted: 3, Began: began})
+		server.Play()
+		server.Count(nil)
+		server.Close()
+		r := server.Account()
+		fmt.Printf("round %d: %d taken, %d late, %.2f s\n", r.Round, r.Participants, r.Late, r.TimeS)
 	}
-	fmt.Println(out.Status)
 	// Output:
-	// round 0: 0 responses, 0 late, 0.000 s
-	// round 1: 2 responses, 1 late, 0.071 s
-	// round 2: 2 responses, 1 late, 0.142 s
-	// round 3: 2 responses, 1 late, 0.213 s
-	// done
+	// client 2 took part
+	// round 1: 1 taken, 2 late, 0.33 s
+	// client 0 took part
+	// round 2: 1 taken, 2 late, 0.95 s
 }

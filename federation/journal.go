@@ -1,8 +1,6 @@
 package federation
 
 import (
-	"math"
-
 	"fedsim/clients"
 	"fedsim/engine"
 )
@@ -67,72 +65,66 @@ func (all journals) Note(e Entry) {
 	}
 }
 
-// clientsJournal passes on the entries of the clients.
-type clientsJournal struct{ f *Federation }
+// journal makes the entries of a server, and passes on those of its clients.
+type journal struct {
+	server *Server
+	joules []float64 // by device, the energy that was noted
+}
 
-func (j clientsJournal) Note(e clients.Entry) {
+// Note passes on an entry of the clients.
+func (j *journal) Note(e clients.Entry) {
 	kind := [...]EntryKind{
 		clients.Start: AttemptStarted, clients.Span: ActivitySpan, clients.Failure: AttemptFailed, clients.Level: BatteryLevel,
 	}[e.Kind]
-	j.f.setup.Journal.Note(Entry{
-		Kind: kind, Device: e.Client, Round: int32(j.f.round + 1),
+	j.server.setup.Journal.Note(Entry{
+		Kind: kind, Device: e.Client, Round: int32(j.server.round + 1),
 		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
 	})
 }
 
 // note makes an entry of a device, or the server, at this instant.
-func (f *Federation) note(k EntryKind, t int, amount float64) {
-	f.noteWhy(k, t, 0, amount)
+func (j *journal) note(k EntryKind, t int, amount float64) {
+	j.noteWhy(k, t, 0, amount)
 }
 
 // noteWhy makes an entry with a reason.
-func (f *Federation) noteWhy(k EntryKind, t int, why clients.Reason, amount float64) {
-	if f.setup.Journal != nil {
+func (j *journal) noteWhy(k EntryKind, t int, why clients.Reason, amount float64) {
+	if f := j.server; f.setup.Journal != nil {
 		now := f.clients.Now()
 		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), Why: why, Began: now, From: now, To: now, Amount: amount})
 	}
 }
 
 // noteUnavailable notes the chosen devices that are not available.
-func (f *Federation) noteUnavailable() {
+func (j *journal) noteUnavailable() {
+	f := j.server
 	if f.setup.Journal == nil {
 		return
 	}
 	for _, t := range f.open.asked {
-		if f.devices[t].dropped {
-			f.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
-		}
-	}
-}
-
-// noteThetas notes the measurements of the local work.
-func (f *Federation) noteThetas(thetas []float64) {
-	if f.setup.Journal == nil {
-		return
-	}
-	for t, theta := range thetas {
-		if !math.IsNaN(theta) {
-			f.note(ThetaMeasured, t, theta)
+		if f.attempts.devices[t].dropped {
+			j.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
 		}
 	}
 }
 
 // noteRound notes the end of a round, after the energy, the battery and the present
 // activity of each device. Energies must be accounted up to now.
-func (f *Federation) noteRound() {
+func (j *journal) noteRound() {
+	f := j.server
 	if f.setup.Journal == nil {
 		return
 	}
-	if f.energy.noted == nil {
-		f.energy.noted = make([]float64, len(f.devices))
+	if j.joules == nil {
+		j.joules = make([]float64, f.setup.Clients)
 	}
-	for t := range f.devices {
-		if used := f.clients.Batteries().Spent(t); used != f.energy.noted[t] {
-			f.note(EnergyUsed, t, used-f.energy.noted[t])
-			f.energy.noted[t] = used
+	for t, before := range j.joules {
+		if used := f.clients.Batteries().Spent(t); used != before {
+			j.note(EnergyUsed, t, used-before)
+			j.joules[t] = used
 		}
 		f.clients.NoteLevel(t)
 	}
 	f.clients.CutSpans()
-	f.note(RoundEnded, engine.Server, 0)
+	j.note(RoundEnded, engine.Server, 0)
 }

@@ -3,7 +3,6 @@ package federation
 import (
 	"fmt"
 
-	"fedsim/algorithms"
 	"fedsim/engine"
 	"fedsim/internal/rng"
 )
@@ -11,7 +10,7 @@ import (
 // Round is the open round, for a protocol to see and to end. Of the future it shows only
 // the expectations of the server.
 type Round struct {
-	f           *Federation
+	server      *Server
 	ended       bool
 	began       engine.Time
 	asked       []int32 // clients of this round, in order
@@ -20,17 +19,16 @@ type Round struct {
 	received    int
 	outstanding int
 	expected    engine.Time
-	timed       bool    // EndAt was called
-	enough      bool    // the server takes the responses of the round that closes
-	bytes       float64 // of the message of the method
-	sent        algorithms.Sent
+	timed       bool // EndAt was called
+	enough      bool // the server takes the responses of the round that closes
+	played      bool // Open was called, and Account was not
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
-func (r *Round) Number() int { return r.f.round }
+func (r *Round) Number() int { return r.server.round }
 
 // Now returns the virtual time.
-func (r *Round) Now() engine.Time { return r.f.clients.Now() }
+func (r *Round) Now() engine.Time { return r.server.clients.Now() }
 
 // Began returns when the round began. If no client was available then, the server has
 // waited before Open.
@@ -42,7 +40,7 @@ func (r *Round) Asked() []int32 { return r.asked }
 
 // Needed returns how many responses the round is for: federation.clients_per_round or
 // what fraction says. Where clients are unavailable fewer may be asked.
-func (r *Round) Needed() int { return r.f.wanted }
+func (r *Round) Needed() int { return r.server.wanted }
 
 // Received returns how many responses there are to take in this round, including late
 // ones since the last round.
@@ -54,11 +52,11 @@ func (r *Round) Outstanding() int { return r.outstanding }
 
 // Late returns how many clients of this round had not responded when it ended, and had not
 // failed. It is known at Protocol.Close.
-func (r *Round) Late() int { return r.f.tally.late }
+func (r *Round) Late() int { return r.server.accounts.tally.late }
 
 // Staleness returns by how many rounds the response of a client is late: 0 for a response
 // to this round.
-func (r *Round) Staleness(client int) int { return r.f.round - r.f.askedIn(client) }
+func (r *Round) Staleness(client int) int { return r.server.round - r.server.askedIn(client) }
 
 // Expected returns when the last response is expected of the clients that were asked, if
 // none fails and links are not shared.
@@ -66,54 +64,47 @@ func (r *Round) Expected() engine.Time { return r.expected }
 
 // Sharing reports whether transfers share links or have rates that change: then
 // responses may take longer than expected.
-func (r *Round) Sharing() bool { return r.f.clients.Sharing() }
+func (r *Round) Sharing() bool { return r.server.clients.Sharing() }
 
 // History returns the server's record of a client's earlier rounds. The protocol's
 // factory must declare History.
 func (r *Round) History(client int32) History {
-	if r.f.reports == nil {
-		panic(fmt.Sprintf("federation: protocol %s calls Round.History and does not declare History in its factory", r.f.setup.Config.Protocol))
+	if r.server.reports == nil {
+		panic(fmt.Sprintf("federation: protocol %s calls Round.History and does not declare History in its factory", r.server.setup.Config.Protocol))
 	}
-	return r.f.reports.of(int(client))
+	return r.server.reports.of(int(client))
 }
 
 // MinRows returns the rows of the smallest task.
-func (r *Round) MinRows() int { return r.f.minRows }
+func (r *Round) MinRows() int { return r.server.minRows }
 
 // Stream returns the random numbers that a protocol has for a client in this round: the
 // same whenever it is called.
 func (r *Round) Stream(client int) Stream {
-	return rng.New(r.f.setup.Seed, rng.Work, client, r.f.round)
+	return rng.New(r.server.setup.Seed, rng.Work, client, r.server.round)
 }
 
 // StepsWithin returns how many steps of the method a client can do such that its
 // response takes a given time. The client knows the time of the message, its link's usual
 // speed, and its processor's present speed. The margin lengthens the uplink by a share.
 func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
-	f := r.f
-	_, bytesUp := f.usualBytes(client)
-	down, usual := f.clients.Transfers(client, bytesUp)
-	up := float64(usual.Seconds() * (1 + margin))
-	left := length.Seconds() - down.Seconds() - up
-	if rounds := float64(f.perRound()); rounds > 1 { // of the hub, each with a message and a response
-		short := f.clients.State(client).Downlink.Seconds() + float64(f.clients.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
-		left = (left - float64((rounds-1)*short)) / rounds
-	}
-	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Shape.Values()) - f.method.About.Messages.FLOPs
-	return f.workload.Within(int(f.setup.Rows[client]), flops)
+	return r.server.estimates.stepsWithin(client, length, margin)
 }
 
 // EndAt ends the round at an instant, behind what else happens then. It is called at
 // most once in a round.
 func (r *Round) EndAt(at engine.Time) {
 	r.timed = true
-	r.f.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
+	r.server.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
 }
 
 // End ends the round now.
-func (r *Round) End() { r.f.end() }
+func (r *Round) End() {
+	r.ended = true
+	r.server.clients.Stop()
+}
 
 // reset forgets the events of the round before.
-func (r *Round) reset(f *Federation) {
-	r.f, r.received, r.outstanding, r.expected, r.timed = f, 0, 0, 0, false
+func (r *Round) reset() {
+	r.received, r.outstanding, r.expected, r.timed = 0, 0, 0, false
 }

@@ -3,10 +3,7 @@ package federation
 import (
 	"math"
 
-	"fedsim/algorithms"
 	"fedsim/engine"
-	"fedsim/internal/state"
-	"fedsim/mtl"
 )
 
 // reports holds the reports of clients to the server, for selectors and protocols that
@@ -60,58 +57,4 @@ func (r *reports) respond(t int, now engine.Time) {
 	c := &r.clients[t]
 	c.Responses++
 	c.Round, c.Time, c.Loss, c.RMS = c.LastAsked, now-c.since, c.loss, c.rms
-}
-
-// reportLosses evaluates the model that those of the clients listed were sent that
-// have done their work, on the rows of each.
-func (f *Federation) reportLosses(listed []int32) {
-	r := f.reports
-	if r == nil || !r.losses {
-		return
-	}
-	var solved []int32
-	for _, t := range listed {
-		if f.devices[t].solved {
-			solved = append(solved, t)
-		}
-	}
-	f.recorder.Answer(func() {
-		if r.rows {
-			problem, w := f.setup.Problem, f.method.Model().W
-			f.setup.Pool.For(len(solved), func(i, _ int) {
-				t := int(solved[i])
-				c := &r.clients[t]
-				c.loss, c.rms = problem.LocalRMS(t, mtl.ModelRow(w, problem.TaskOf(t)))
-			})
-			return
-		}
-		losses := make([]float64, len(solved))
-		f.losses(solved, losses)
-		for i, t := range solved {
-			r.clients[t].loss = losses[i]
-		}
-	}, func(c *state.Coder) {
-		for _, t := range solved {
-			report := &r.clients[t]
-			if c.Float64(&report.loss); r.rows {
-				c.Float64(&report.rms)
-			}
-		}
-	})
-}
-
-// losses evaluates the present global model on the training rows of each of the clients.
-func (f *Federation) losses(clients []int32, into []float64) {
-	if len(clients) == 0 {
-		return
-	}
-	if f.method.About.Losses == algorithms.Yes {
-		f.fail(f.method.Batched.Losses(clients, into))
-		return
-	}
-	problem, w := f.setup.Problem, f.method.Model().W
-	f.setup.Pool.For(len(clients), func(i, _ int) {
-		t := int(clients[i])
-		into[i] = problem.LocalLoss(t, mtl.ModelRow(w, problem.TaskOf(t)))
-	})
 }

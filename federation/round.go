@@ -2,452 +2,288 @@ package federation
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
-	"fedsim/algorithms"
-	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/results"
 )
 
-// runRound runs one round and returns its results without metrics.
-func (f *Federation) runRound() results.Round {
-	f.open.ended = false
+// Cohort is whom a round asks.
+type Cohort struct {
+	Clients []int32     // in ascending order
+	Wanted  int         // the number of clients that the server wanted to ask
+	Began   engine.Time // when the round began
+	// Bytes returns the size of the message to a client of the cohort; nil: sizes are those of
+	// clients.Clients.SetBytesDown and SetBytesDownOf.
+	Bytes func(client int) float64
+}
+
+// Begin starts the clients. It comes before the first round.
+func (f *Server) Begin() { f.clients.Begin() }
+
+// Start begins a round.
+func (f *Server) Start() {
 	f.open.began = f.clients.Now()
-	available := results.UnknownCount
-	f.note(RoundStarted, engine.Server, 0)
-	if !f.continuous() || !f.async.started {
-		f.awaitAvailable()
+	f.journal.note(RoundStarted, engine.Server, 0)
+}
+
+// Listen lets responses count for the open round, until it ends. Otherwise they are those of
+// late clients between two rounds.
+func (f *Server) Listen() { f.open.ended = false }
+
+// Await lets time pass until the round that was started can ask a client. It returns how many
+// can be asked; results.UnknownCount without rounds.
+func (f *Server) Await() (available int) {
+	if f.continuous == nil || !f.continuous.started {
+		f.AwaitAvailable()
 	}
-	if f.aborted() {
-		return results.Round{}
+	if f.continuous != nil {
+		return results.UnknownCount
 	}
-	if f.continuous() {
-		f.openContinuous()
-	} else {
-		for f.noneAvailable() {
-			// The server waits for the first device that is available.
-			if !f.clients.Step() || f.noneEverAvailable() {
-				f.stalled = f.whyNoneAvailable()
-			}
-			if f.aborted() {
-				return results.Round{}
-			}
-		}
-		available = f.canBeAsked()
-		f.open.bytes = f.messageBytes(f.beginRound())
-		f.clients.SetBytesDown(f.open.bytes)
-		f.choose()
-		f.address()
-		f.openRound()
-	}
-	if !f.aborted() && !f.open.ended {
-		f.clients.Run()
-	}
-	if !f.aborted() && !f.open.ended {
-		f.stalled = f.whyNotEnded()
-	}
-	if f.aborted() {
-		return results.Round{}
-	}
-	var thetas []float64
-	if !f.continuous() {
-		f.clients.CloseGroup()
-		f.countResponses()
-		thetas = f.thetas()
-		f.noteThetas(thetas)
-		f.close()
-		if f.serverWork(f.endRound() + f.closePrivate()); f.aborted() {
-			return results.Round{}
+	for !f.Aborted() && f.noneAvailable() {
+		// The server waits for the first device that is available.
+		if !f.clients.Step() || f.supervisor.noneEverAvailable() {
+			f.supervisor.stalled = f.supervisor.whyNoneAvailable()
 		}
 	}
-	r := f.account()
-	r.Available, r.Thetas = available, thetas
-	return r
+	return f.Askable()
 }
-
-// account ends the accounts of the round and returns its results without metrics.
-func (f *Federation) account() results.Round {
-	traffic := f.clients.Take()
-	r := results.NewRound()
-	r.Outer, r.Round = f.outer, f.round+1
-	r.Participants, r.Dropped, r.Late = f.tally.taken, f.tally.dropped, f.tally.late+f.tally.refused
-	r.FLOPs, r.BytesDown, r.BytesUp = traffic.FLOPs, traffic.BytesDown, traffic.BytesUp
-	if f.continuous() {
-		f.tally.cohort, f.tally.asked = f.wanted-f.async.free, f.wanted
-	}
-	f.census.add(&f.tally)
-	f.tally = tally{} // events between two rounds count for the second
-	batteries := f.clients.Batteries()
-	batteries.AccountAll(f.clients.Now())
-	f.noteRound()
-	f.round++
-	// The energy between two rounds counts for the second.
-	spent := batteries.Total().DrainedJ
-	r.TimeS, r.EnergyJ = f.clients.Now().Seconds(), spent-f.energy.spent
-	f.energy.spent = spent
-	return r
-}
-
-// whyNotEnded returns why a round without further events has not ended.
-func (f *Federation) whyNotEnded() string {
-	if f.clients.Clock().Pending() == 0 && !f.open.timed {
-		return fmt.Sprintf("round %d waits for responses that never arrive: devices are unavailable forever", f.round+1)
-	}
-	return beyond(fmt.Sprintf("round %d", f.round+1))
-}
-
-// aborted reports whether the run has ended within a round: it stalled, or was
-// interrupted.
-func (f *Federation) aborted() bool { return f.stalled != "" || f.watchdog.discarded.Load() }
 
 // noneAvailable reports whether a round that begins now has no device to ask and no late
 // response to wait for. A round that waits for all devices begins in any case.
-func (f *Federation) noneAvailable() bool {
-	n := len(f.devices)
+func (f *Server) noneAvailable() bool {
 	if f.traits.WaitsForAll && f.selector == nil {
 		return false
 	}
-	return f.clients.Unavailable() == n && len(f.open.late) == 0
+	return f.clients.Unavailable() == f.setup.Clients && len(f.open.late) == 0
 }
 
-// openRound prepares the attempts of the devices of the round, does their local work, and
-// sends the server's message.
-func (f *Federation) openRound() {
-	waits := f.traits.WaitsForAll
-	up := 0
-	for _, t := range f.open.asked {
-		available := f.clients.Available(int(t))
-		f.devices[t] = device{steps: f.devices[t].steps, chosen: true, dropped: !available}
-		f.clients.Release(int(t))
-		if available {
-			up++
-		} else if depleted, charged := f.clients.Depleted(int(t)); waits && depleted && !charged {
-			f.stall(int(t), "has an empty battery and is never charged")
-			return
+// Askable returns how many clients are available and owe no response to an earlier round.
+func (f *Server) Askable() int {
+	n := f.supervisor.numberAvailable()
+	for _, t := range f.open.late {
+		if f.clients.Available(int(t)) {
+			n--
 		}
 	}
-	f.tally.dropped += len(f.open.asked) - up
-	f.countCohort(up)
-	f.noteUnavailable()
-	f.open.reset(f)
+	return n
+}
+
+// Open prepares the attempts of a cohort, lets the driver do the local work, and sends the
+// messages. The list of clients must stay as it is until Close.
+func (f *Server) Open(of Cohort) {
+	f.open.asked, f.open.began, f.open.played = of.Clients, of.Began, true
+	f.reports.ask(of.Clients, f.round, f.clients.Now())
+	up, possible := f.openAttempts()
+	if !possible {
+		return
+	}
+	f.accounts.tally.dropped += len(f.open.asked) - up
+	f.accounts.countCohort(up, of.Wanted)
+	f.journal.noteUnavailable()
+	f.open.reset()
 	f.open.outstanding = up
-	f.openPrivate(up)
 	for _, t := range f.open.late {
-		switch d := &f.devices[t]; {
+		switch d := &f.attempts.devices[t]; {
 		case d.responded: // since the last round
-			f.countReceived(int(t))
+			f.attempts.countReceived(int(t))
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
 			f.open.outstanding++
 		}
 	}
-	if f.setup.session == nil {
-		f.part.draw(f, f.open.asked)
+	f.tiers.open()
+	f.clients.OpenGroup(f.round, f.open.asked, f.traits.WaitsForAll)
+	if of.Bytes != nil {
+		for _, t := range f.open.asked {
+			f.clients.SetBytesDown(of.Bytes(int(t)))
+			f.prepare(int(t))
+		}
+	} else {
+		f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
 	}
-	f.openTiers()
-	f.clients.OpenGroup(f.round, f.open.asked, waits)
-	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
-	f.solve(f.open.asked)
-	f.chargeAuthors()
-	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepareUplink(int(f.open.asked[i])) })
+	f.attempts.solve(f.open.asked)
+	f.estimates.chargeAuthors()
+	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.attempts.prepareUplink(int(f.open.asked[i])) })
 	f.open.expected = f.clients.SendGroup(f.open.asked)
 	if !f.open.ended {
 		f.protocol.Open(&f.open)
 	}
 }
 
+// openAttempts resets the state of the devices that the round asks, and counts those that are
+// available. It is not possible to wait for all if one of them can never respond.
+func (f *Server) openAttempts() (up int, possible bool) {
+	for _, t := range f.open.asked {
+		d := &f.attempts.devices[t]
+		available := f.clients.Available(int(t))
+		*d = device{steps: d.steps, chosen: true, dropped: !available}
+		f.clients.Release(int(t))
+		if available {
+			up++
+		} else if depleted, charged := f.clients.Depleted(int(t)); f.traits.WaitsForAll && depleted && !charged {
+			f.attempts.stall(int(t), "has an empty battery and is never charged")
+			return up, false
+		}
+	}
+	return up, true
+}
+
 // prepare draws the downlink and the drop of device t in this round, and limits its
 // steps.
-func (f *Federation) prepare(t int) {
-	if s := f.setup.session; s != nil {
-		s.setBytesDown(t)
-	}
+func (f *Server) prepare(t int) {
 	f.clients.PrepareDownlink(t, f.number(t), 0)
 	if f.limiter != nil {
-		f.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
+		f.attempts.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
 	}
 }
 
-// mustSolve reports whether device t may compute in this round. If the round waits for
-// all, every device will. A device that drops may be asked again. Without rounds only
-// devices that compute are listed.
-func (f *Federation) mustSolve(t int) bool {
-	if f.traits.WaitsForAll || f.traits.Continuous {
-		return true
+// Play lets time pass until the protocol ends the open round. A server without rounds asks
+// clients first.
+func (f *Server) Play() {
+	if f.continuous != nil {
+		f.continuous.open()
 	}
-	return f.clients.Available(t) && f.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
-}
-
-// solve does the local work of those devices listed that must, on all cores. The work
-// depends only on their messages, so it can be done before its virtual time.
-func (f *Federation) solve(listed []int32) {
-	together := f.method.About.Batched
-	f.setup.Pool.For(len(listed), func(i, worker int) {
-		t := int(listed[i])
-		if !f.mustSolve(t) {
-			return
-		}
-		f.devices[t].solved = true
-		if !together {
-			f.setWork(t, f.method.Solve(f.request(t, worker)))
-		}
-	})
-	if together {
-		f.solveTogether(listed)
+	if !f.Aborted() && !f.open.ended {
+		f.clock.RunUntil(engine.Never)
 	}
-	f.fail(f.nonfinite.err)
-	if f.watchdog.halt.Halted() {
-		f.watchdog.discarded.Store(true)
-		f.clients.Stop()
-		return
-	}
-	f.reportLosses(listed)
-	for _, t := range listed {
-		if d := &f.devices[t]; d.solved {
-			f.count.steps += int64(d.steps)
-		}
+	if !f.Aborted() && !f.open.ended {
+		f.supervisor.stalled = f.stallReason()
 	}
 }
 
-// solveTogether does the local work of those devices listed that must, in one call.
-func (f *Federation) solveTogether(listed []int32) {
-	var requests []algorithms.Request
-	for _, t := range listed {
-		if f.devices[t].solved {
-			requests = append(requests, f.request(int(t), 0))
-		}
+// stallReason returns why a round without further events has not ended.
+func (f *Server) stallReason() string {
+	if f.clients.Clock().Pending() == 0 && !f.open.timed {
+		return fmt.Sprintf("round %d waits for responses that never arrive: devices are unavailable forever", f.round+1)
 	}
-	if len(requests) == 0 {
-		return
-	}
-	works := make([]algorithms.Work, len(requests))
-	f.method.Batched.SolveAll(requests, works)
-	for i := range works {
-		f.setWork(requests[i].Device, works[i])
-	}
+	return beyond(fmt.Sprintf("round %d", f.round+1))
 }
 
-// request returns the request for the local work of device t.
-func (f *Federation) request(t, worker int) algorithms.Request {
-	steps := algorithms.NoLimit
-	if budget := f.budget(t); budget < unlimited {
-		steps = int(budget)
-	}
-	steps = f.part.steps(t, f.setup.Rows, steps)
-	return algorithms.Request{Device: t, Round: f.localRound(t), Steps: steps, Worker: worker, Stream: f.stream(t), Halt: f.watchdog.halt}
-}
+// Round returns the open round.
+func (f *Server) Round() *Round { return &f.open }
 
-// setWork notes the local work of device t.
-func (f *Federation) setWork(t int, work algorithms.Work) {
-	f.devices[t].steps = int32(min(work.Steps, math.MaxInt32))
-	f.examine(t, work.Err)
-	f.clients.SetWork(t, work.FLOPs+f.exchangeFLOPs(work.Values), f.responseBytes(work.Values))
-	if s := f.setup.session; s != nil {
-		s.setWork(t)
-	}
-	if f.count.capped != nil {
-		f.count.capped[t] = work.Capped
-	}
-}
+// Ended reports whether the protocol has ended the open round.
+func (f *Server) Ended() bool { return f.open.ended }
 
-// messageBytes returns the size of a message of so many numbers, or bytes of a method that
-// counts in them.
-func (f *Federation) messageBytes(amount int) float64 {
-	if f.method.About.Messages.Bytes {
-		return f.clients.MessageBytes(0) + float64(amount)
-	}
-	return f.clients.MessageBytes(amount)
-}
-
-// address sets the size of the message to each device of the round of a method whose
-// messages differ.
-func (f *Federation) address() {
-	if !f.method.About.Messages.Differ {
-		return
-	}
-	for _, t := range f.open.asked {
-		f.clients.SetBytesDownOf(int(t), f.messageBytes(f.open.sent.To(int(t)))+f.exchangedDown())
-	}
-}
-
-// usualBytes returns the usual sizes of the server's message to device t and of its
-// response.
-func (f *Federation) usualBytes(t int) (down, up float64) {
-	if usual := f.method.About.Messages.Usual; usual != nil {
-		down, up := usual(t)
-		return f.messageBytes(down), f.messageBytes(up)
-	}
-	return f.clients.MessageBytes(f.usual) + f.exchangedDown(), f.responseBytes(f.usual)
-}
-
-// responded hears that the response of device t has arrived.
-func (f *Federation) responded(t int) {
-	f.devices[t].responded = true
-	f.note(ResponseArrived, t, f.stepsBehind(t))
-	f.reports.respond(t, f.clients.Now())
-	if f.continuous() {
-		f.takeResponse(t)
-		return
-	}
-	if f.open.ended { // a late response between two rounds
-		return
-	}
-	f.countReceived(t)
-	f.open.outstanding--
-	f.protocol.Responded(&f.open, t)
-	f.checkExhausted()
-}
-
-// stepsBehind returns the steps of the work behind the response of device t, in all rounds of
-// its hub that had one.
-func (f *Federation) stepsBehind(t int) float64 {
-	if f.tiers != nil {
-		return float64(f.tiers.steps[t])
-	}
-	return float64(f.devices[t].steps)
-}
-
-// countReceived counts the response of device t for the protocol. Partial work that the
-// server drops counts only where the round waits for everybody.
-func (f *Federation) countReceived(t int) {
-	if f.traits.WaitsForAll || !f.part.drops(t) {
-		f.open.received++
-	}
-}
-
-// stopExpecting takes device t from those that may still respond in this round.
-func (f *Federation) stopExpecting(t int) {
-	if !f.open.ended && !f.goesOn(t) {
-		f.open.outstanding--
-		f.clients.StopWaiting(t)
-		f.checkExhausted()
-	}
-}
-
-// checkExhausted calls the protocol when no further response can arrive in the round.
-func (f *Federation) checkExhausted() {
-	if f.open.outstanding <= 0 {
-		f.protocol.Exhausted(&f.open)
-	}
-}
-
-// end ends the open round.
-func (f *Federation) end() {
-	f.open.ended = true
-	f.clients.Stop()
-}
-
-// countResponses decides whether the server takes the responses of the round: all of
-// them, or none if they are too few.
-func (f *Federation) countResponses() {
+// Count decides whether the server takes the responses of the round: all of them, or none if
+// they are too few, or the driver does not accept them. accept may be nil.
+func (f *Server) Count(accept func() bool) {
+	f.clients.CloseGroup()
 	responses := 0
-	for _, t := range f.all() {
-		if f.devices[t].responded && !f.part.drops(int(t)) {
+	for _, t := range f.Listed() {
+		if f.attempts.devices[t].responded && !f.partial.drops(int(t)) {
 			responses++
 		}
 	}
-	f.open.enough = responses >= f.setup.Config.MinReports && f.unmasks()
+	f.open.enough = responses >= f.setup.Config.MinReports && (accept == nil || accept())
 }
 
-// takes reports whether the server takes a response of device t in the round that closes.
-func (f *Federation) takes(t int) bool {
-	d := &f.devices[t]
-	return d.chosen && d.responded && f.open.enough && !f.part.drops(t)
+// Listed returns the clients whose responses the open round takes, in order: those it
+// asked, and those that still owe one from before. It is valid until the next call.
+func (f *Server) Listed() []int32 {
+	if len(f.open.late) == 0 {
+		return f.open.asked
+	}
+	f.open.merged = append(append(f.open.merged[:0], f.open.asked...), f.open.late...)
+	slices.Sort(f.open.merged)
+	return f.open.merged
 }
 
-// close ends the round. The server takes the updates that it has received, in device
-// order. All other work is discarded on both sides, or continues under a protocol that
+// Takes reports whether the server takes a response of a client in the round that closes. It
+// is known after Count.
+func (f *Server) Takes(client int) bool {
+	d := &f.attempts.devices[client]
+	return d.chosen && d.responded && f.open.enough && !f.partial.drops(client)
+}
+
+// Close ends the round, after Count. The server takes the updates that it has received, in
+// device order. All other work is discarded on both sides, or continues under a protocol that
 // takes late responses.
-func (f *Federation) close() {
+func (f *Server) Close() {
 	f.clients.StopServerTimer()
-	all := f.all()
+	all := f.Listed()
 	defer f.clients.Flush()
-	f.closeTiers()
+	f.tiers.close()
 	f.open.late = f.open.late[:0]
-	f.weighLate(all)
 	for _, t := range all {
-		d := &f.devices[t]
+		d := &f.attempts.devices[t]
 		fresh := f.askedIn(int(t)) == f.round // it was asked in this round
 		switch {
-		case f.takes(int(t)):
+		case f.Takes(int(t)):
 			if d.solved { // otherwise its hub has taken its work before
-				f.commit(int(t))
+				f.driver.Commit(int(t), f.weight(int(t)))
 			}
-			f.take(int(t))
+			f.accounts.Take(int(t))
 		case d.responded:
-			f.method.Discard(int(t))
-			f.note(UpdateRefused, int(t), 0)
-			if f.part.drops(int(t)) {
-				f.tally.refused++
-				f.note(ResponseLate, int(t), 0)
+			f.driver.Discard(int(t))
+			f.journal.note(UpdateRefused, int(t), 0)
+			if f.partial.drops(int(t)) {
+				f.accounts.tally.refused++
+				f.journal.note(ResponseLate, int(t), 0)
 			}
 		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
 			f.open.late = append(f.open.late, t)
 			if fresh {
-				f.tally.late++
-				f.note(ResponseLate, int(t), 0)
+				f.accounts.Late(int(t))
 			}
 			continue
 		default:
-			f.endAttempt(int(t), fresh)
+			f.attempts.end(int(t), fresh)
 		}
 		d.chosen = false
 	}
 	f.protocol.Close(&f.open)
 }
 
-// endAttempt ends the attempt of device t, whose response has not arrived.
-func (f *Federation) endAttempt(t int, fresh bool) {
-	d := &f.devices[t]
-	if d.solved {
-		f.method.Discard(t)
-	}
-	f.clients.StopTimer(t)
-	switch {
-	case f.clients.Paused(t):
-		f.markDropped(t, clients.BecameUnavailable)
-	case !d.dropped && fresh:
-		f.tally.late++
-		f.note(ResponseLate, t, 0)
-	}
-	f.clients.Cancel(t)
-}
-
-// beginRound opens a round of the method and returns the size of its message.
-func (f *Federation) beginRound() int {
-	var err error
-	f.open.sent, err = f.method.Begin()
-	f.fail(err)
-	return f.open.sent.Size
-}
-
-// endRound closes a round of the method and returns the server's work.
-func (f *Federation) endRound() float64 {
-	flops, err := f.method.End()
-	f.fail(err)
-	return flops
-}
-
-// commit makes the work of device t final.
-func (f *Federation) commit(t int) {
-	f.refuseNonFinite(t)
-	f.method.Commit(t, f.weight(t))
-	f.countCapped(t)
-}
-
-// weight returns the factor of the update of device t.
-func (f *Federation) weight(t int) float64 {
-	factor := f.lateFactor(t)
+// weight returns the factor that the protocol gives to the update of device t.
+func (f *Server) weight(t int) float64 {
 	if f.weigher == nil {
-		return factor
+		return 1
 	}
-	return factor * f.weigher.Weight(&f.open, t)
+	return f.weigher.Weight(&f.open, t)
 }
 
-// countCapped counts an update of capped work that the server has taken.
-func (f *Federation) countCapped(t int) {
-	if f.count.capped != nil && f.count.capped[t] {
-		f.count.taken++
+// number returns that of the next attempt of device t.
+func (f *Server) number(t int) int {
+	if f.tiers == nil {
+		return f.round
 	}
+	return f.round*f.tiers.rounds + int(f.tiers.done[t/f.setup.Network.HubSize])
+}
+
+// perRound returns how many numbers of attempts a round has.
+func (f *Server) perRound() int {
+	if f.tiers == nil {
+		return 1
+	}
+	return f.tiers.rounds
+}
+
+// askedIn returns the round of the last attempt of device t.
+func (f *Server) askedIn(t int) int {
+	number := f.clients.Number(t)
+	if number < 0 {
+		return number
+	}
+	return number / f.perRound()
+}
+
+// LocalRound returns how often a client that takes part in everything has worked before the
+// attempt that a client was asked for; 0 without rounds.
+func (f *Server) LocalRound(client int) int {
+	if f.tiers == nil {
+		return f.round
+	}
+	return f.clients.Number(client)
+}
+
+// Account ends the accounts of the round, and returns its results without metrics.
+func (f *Server) Account() results.Round {
+	f.open.played = false
+	r := f.accounts.close()
+	f.journal.noteRound()
+	f.round++
+	f.accounts.spend(&r)
+	return r
 }

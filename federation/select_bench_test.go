@@ -3,12 +3,9 @@ package federation
 import (
 	"testing"
 
-	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
-	"fedsim/mtl"
 )
 
 // BenchmarkSelection measures a round of each selector alone: of 10^6 clients three in four
@@ -23,15 +20,10 @@ func BenchmarkSelection(b *testing.B) {
 	}
 	for _, name := range []string{"uniform", "data", "speed", "rpow-d", "oort", paperOort, "tifl", "fedcs", "refl"} {
 		b.Run(name, func(b *testing.B) {
-			factory, _ := algorithms.Lookup("fedavg")
-			s := Setup{
-				System: system(testSeed), Config: Defaults(),
-				Plan: Plan{Outer: 1, Rounds: 1}, Factory: factory, Options: factory.Options(), Pool: parallel.NewPool(2),
-			}
-			s.Devices.Spread, s.Devices.SpreadWidth, s.Devices.BatteryWh = devices.LogNormal, 1, batteryNone
-			s.Clients, s.Rows, s.Shape = n, rows, mtl.Shape{Features: 50, Outputs: 1}
-			s = timedOn(s)
-			f := start(b, s)
+			s := world(WaitForAll, nil)
+			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 1
+			s.Clients, s.Rows = n, rows
+			f := start(b, s, 1)
 			s.Config.Clients = asked
 			selectBy(&s, name, asked, 3*asked)
 			declared, options, _ := s.Config.selector()

@@ -275,7 +275,7 @@ func (o *oort) util(s *Selection, t int32, largest float64) float64 {
 func (o *oort) admit(s *Selection, exploit int, util func(int32) float64) []int32 {
 	n := len(o.known)
 	o.utils = slices.Grow(o.utils[:0], n)[:n]
-	s.f.setup.Pool.For(n, func(i, _ int) { o.utils[i] = util(o.known[i]) })
+	s.server.setup.Pool.For(n, func(i, _ int) { o.utils[i] = util(o.known[i]) })
 	o.keys = o.keys[:0]
 	for i, t := range o.known {
 		o.keys = append(o.keys, keyed{-o.utils[i], t})

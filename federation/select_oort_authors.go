@@ -220,7 +220,7 @@ func (o *authorsOort) exploit(s *Selection, count int, preferred float64) []int3
 	low, width, top := o.norm()
 	n := len(o.known)
 	o.scores = slices.Grow(o.scores[:0], n)[:n]
-	s.f.setup.Pool.For(n, func(i, _ int) {
+	s.server.setup.Pool.For(n, func(i, _ int) {
 		t := o.known[i]
 		u := (min(o.reward[t], top)-low)/width + math.Sqrt(0.1*elementary.Log(float64(s.Round))/float64(o.last[t]))
 		o.scores[i] = math.Abs(o.slow(t, u, preferred))

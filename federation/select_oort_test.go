@@ -45,7 +45,7 @@ func figure(t *testing.T, s string) float64 {
 // the reports.
 func seen(rows []int32, declared SelectorFactory) *Selection {
 	declared.History = true
-	f := &Federation{setup: Setup{System: clients.System{Clients: len(rows), Rows: rows}, Pool: parallel.NewPool(2)}}
+	f := &Server{setup: Setup{System: clients.System{Clients: len(rows), Rows: rows}, Pool: parallel.NewPool(2)}}
 	f.reports = newReports(len(rows), declared)
 	f.selection = newSelection(f, testSeed, len(rows), len(rows))
 	f.selection.declared = declared
@@ -92,11 +92,11 @@ func (o *oortTrace) weighted(s *Selection, k int, from []int32, weight func(int3
 // the trace.
 func (o *oortTrace) respond(s *Selection, round int, clients []int32, times float64) {
 	began := engine.FromSeconds(float64(1000 * round))
-	s.f.reports.ask(clients, round-1, began)
+	s.server.reports.ask(clients, round-1, began)
 	for _, client := range clients {
 		if x := o.turns[[2]int{round, int(client)}]; x.loss > 0 {
-			s.f.reports.clients[client].rms = x.loss * times
-			s.f.reports.respond(int(client), began+engine.FromSeconds(x.seconds))
+			s.server.reports.clients[client].rms = x.loss * times
+			s.server.reports.respond(int(client), began+engine.FromSeconds(x.seconds))
 		}
 	}
 }

@@ -1,58 +1,15 @@
 package federation
 
 import (
-	"errors"
 	"math"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
-	"fedsim/config"
+	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
-	"fedsim/results"
 )
-
-// papersSelectors lists the registered selectors of papers, those with a reference, and the variant
-// of "oort".
-func papersSelectors() []string {
-	names := slices.DeleteFunc(SelectorNames(), func(name string) bool {
-		f, _ := LookupSelector(name)
-		return f.Reference == ""
-	})
-	return append(names, paperOort)
-}
-
-// paperOort stands for "oort" with the convention of the paper.
-const paperOort = "oort of the paper"
-
-// selectBy sets a selector with options for the world of the tests.
-func selectBy(s *Setup, name string, clients, candidates int) {
-	name, paper := strings.CutSuffix(name, " of the paper")
-	s.Config.Selection, s.Config.Clients = name, clients
-	factory, _ := LookupSelector(name)
-	if factory.Candidates {
-		s.Config.Candidates = candidates
-	}
-	switch name {
-	case "fedcs":
-		s.Config.SelectionOptions = &fedcsOptions{RoundS: 1, ReportBytes: 100, Uploads: "parallel"}
-	case "oort":
-		o := factory.Options().(*oortOptions)
-		o.PacerWindow, o.Participations = 2, 12
-		if paper {
-			o.Convention, o.PacerStepS = oortPaper, 0.4
-		}
-		s.Config.SelectionOptions = o
-	case "tifl":
-		s.Config.SelectionOptions = &tiflOptions{Tiers: 3, Adaptive: true, Every: 2, Credits: 8}
-	case "refl":
-		s.Config.SelectionOptions = &reflOptions{PeriodS: 3, Slots: 4, Smooth: 0.25, Holdoff: 1}
-	}
-}
 
 // The lowest keys are those of a sorted list, also with equal keys and without a number.
 func TestLowestKeysAreTheFirstOfASortedList(t *testing.T) {
@@ -86,119 +43,6 @@ func TestLowestKeysAreTheFirstOfASortedList(t *testing.T) {
 	}
 }
 
-// Every selector has the same bits for any number of workers, in a world in which
-// everything happens, and its selections differ from uniform ones. The server refuses
-// selections of another size and of unavailable clients.
-func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
-	scene := func(name string, workers int) *Outcome {
-		return run(t, world(t, "fedavg", Deadline, func(s *Setup) {
-			stormy(s)
-			s.Problem = learning(t)
-			s.Pool = parallel.NewPool(workers)
-			selectBy(s, name, 3, 5)
-		}))
-	}
-	uniform := scene("uniform", 1)
-	for _, name := range papersSelectors() {
-		one := scene(name, 1)
-		if err := sameOutcome(scene(name, 4), one); err != nil {
-			t.Errorf("%s: 4 workers: %v", name, err)
-		}
-		if one.Status != results.Done || one.EventHash == uniform.EventHash {
-			t.Errorf("%s: %s with events %x; uniform has %x", name, one.Status, one.EventHash, uniform.EventHash)
-		}
-	}
-}
-
-// Selectors that need no losses have the same events in timing mode as with learning, and
-// in a session that plays the rounds. Others are refused there.
-func TestSelectorsWithoutLosses(t *testing.T) {
-	for _, name := range papersSelectors() {
-		setup := world(t, "fedavg", Deadline, func(s *Setup) {
-			stormy(s)
-			s.Config.ServerGFLOPS = 0
-			reflect.ValueOf(s.Options).Elem().FieldByName("Batch").SetInt(1) // a driver knows the FLOPs of a step alone
-			selectBy(s, name, 3, 5)
-			if o, ok := s.Config.SelectionOptions.(*tiflOptions); ok {
-				o.Adaptive = false
-			}
-		})
-		factory, _, _ := setup.Config.selector()
-		mute := timed(t, setup)
-		if factory.Losses || factory.RowLosses {
-			if _, err := New(mute); err == nil || !strings.Contains(err.Error(), "must be another") {
-				t.Errorf("%s in timing mode: %v", name, err)
-			}
-			continue
-		}
-		want := recordRun(t, mute)
-		if learns := run(t, setup); learns.EventHash != want.EventHash {
-			t.Errorf("%s: events %x in timing mode, %x with learning", name, want.EventHash, learns.EventHash)
-		}
-		ses := sessionOf(t, mute, nil)
-		var got []results.Round
-		play(t, ses, want, func(r results.Round, _ []Notice) { got = append(got, r) })
-		if err := sameRounds(got, want.Rounds[1:]); err != nil {
-			t.Errorf("%s in a session: %v", name, err)
-		}
-	}
-}
-
-// A learner reports mean losses alone.
-func TestRowLossesNeedAProblem(t *testing.T) {
-	for name, refused := range map[string]bool{"power-of-choice": false, "rpow-d": false, "cpow-d": true, "oort": true, paperOort: true, "tifl": false} {
-		_, err := New(ownLearner(t, WaitForAll, func(s *Setup) { selectBy(s, name, 3, 5) }))
-		if refused != (err != nil && strings.Contains(err.Error(), "losses of single rows")) || !refused && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := New(ownLearner(t, WaitForAll, func(s *Setup) {
-		selectBy(s, "oort", 3, 5)
-		s.Config.SelectionOptions.(*oortOptions).Losses = "mean"
-	})); err != nil {
-		t.Errorf("oort by mean losses: %v", err)
-	}
-}
-
-// A mini-batch of all rows has the loss of all rows, and a client that reports the root
-// mean square of its losses reports the mean of them too.
-func TestLossesOfRows(t *testing.T) {
-	compared := 0
-	script = func(s *Selection) []int32 {
-		clients := s.Available()
-		all := slices.Clone(s.Losses(clients))
-		part := slices.Clone(s.SampledLosses(clients, 1))
-		for i, sampled := range s.SampledLosses(clients, 1000) {
-			if !near(sampled, all[i], 1e-12) {
-				t.Errorf("round %d, client %d: loss %g of a mini-batch of all rows, want %g", s.Round, i, sampled, all[i])
-			}
-			if part[i] == all[i] && s.Round > 0 {
-				t.Errorf("round %d, client %d: a row has the mean loss %g", s.Round, i, all[i])
-			}
-			p, w := s.f.setup.Problem, s.f.method.Model().W
-			sum, rows := 0.0, p.Train.Tasks[i].X.Rows
-			for row := range rows {
-				x := p.Loss.Value(p.Train.Tasks[i].X.Dot(row, w.Row(min(i, w.Rows-1))), p.Train.Tasks[i].Y[row])
-				sum += x * x
-			}
-			_, rms := p.LocalRMS(i, w.Row(min(i, w.Rows-1)))
-			if !near(rms, math.Sqrt(sum/float64(rows)), 1e-12) {
-				t.Errorf("round %d, client %d: root mean square %g, want %g", s.Round, i, rms, math.Sqrt(sum/float64(rows)))
-			}
-			if h := s.History(int32(i)); h.Responses > 0 && (math.IsNaN(h.RMS) || h.RMS < h.Loss) {
-				t.Errorf("client %d reports a root mean square of %g and a mean of %g", i, h.RMS, h.Loss)
-			} else if h.Responses > 0 {
-				compared++
-			}
-		}
-		return s.Uniform(3, nil)
-	}
-	run(t, world(t, "fedavg", WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = "curious", 3 }))
-	if compared < 20 {
-		t.Errorf("%d reports are compared", compared)
-	}
-}
-
 // rpow-d takes clients that have not responded first, then the largest losses.
 func TestLastReportedLosses(t *testing.T) {
 	factory, _ := LookupSelector("rpow-d")
@@ -209,8 +53,8 @@ func TestLastReportedLosses(t *testing.T) {
 	s := seen(make([]int32, 6), factory)
 	for client, loss := range []float64{0.3, 0.9, -1, 0.5, 0.7, -1} { // below 0: none
 		if loss > 0 {
-			s.f.reports.clients[client].loss = loss
-			s.f.reports.respond(client, 1)
+			s.server.reports.clients[client].loss = loss
+			s.server.reports.respond(client, 1)
 		}
 	}
 	s.asked = 4
@@ -220,9 +64,9 @@ func TestLastReportedLosses(t *testing.T) {
 	}
 }
 
-// estimates returns estimates of which each has its download in milliseconds, its work and
+// estimated returns estimates of which each has its download in milliseconds, its work and
 // its upload.
-func estimates(of ...[3]engine.Time) []Estimate {
+func estimated(of ...[3]engine.Time) []Estimate {
 	var all []Estimate
 	for _, e := range of {
 		all = append(all, Estimate{e[0] * 1e6, e[1] * 1e6, e[2] * 1e6})
@@ -232,7 +76,7 @@ func estimates(of ...[3]engine.Time) []Estimate {
 
 // FedCS takes the candidates that lengthen the round least while they fit.
 func TestFedCSFitsTheRound(t *testing.T) {
-	all := estimates([3]engine.Time{10, 90, 100}, [3]engine.Time{10, 40, 50}, [3]engine.Time{10, 290, 30}, [3]engine.Time{10, 490, 10}, [3]engine.Time{10, 40, 50})
+	all := estimated([3]engine.Time{10, 90, 100}, [3]engine.Time{10, 40, 50}, [3]engine.Time{10, 290, 30}, [3]engine.Time{10, 490, 10}, [3]engine.Time{10, 40, 50})
 	for _, c := range []struct {
 		sequential   bool
 		began, limit engine.Time
@@ -256,61 +100,19 @@ func TestFedCSFitsTheRound(t *testing.T) {
 	}
 }
 
-// The estimates of FedCS cost a message and its answer for each candidate: their bytes, the
-// time until the last answer, and the energy of the radio.
-func TestEstimatesAreCharged(t *testing.T) {
-	const report, rounds = 500, 10
-	setup := func(selection string) Setup {
-		return world(t, "fedavg", WaitForAll, func(s *Setup) {
-			s.Config.Selection, s.Config.Clients = selection, 3
-			if selection == "fedcs" {
-				selectBy(s, selection, 3, 5)
-				s.Config.SelectionOptions.(*fedcsOptions).ReportBytes = report
-				s.Config.SelectionOptions.(*fedcsOptions).RoundS = 100
-			}
-			s.Plan.Rounds = rounds
-		})
-	}
-	var seen entries
-	s := setup("fedcs")
-	s.Journal = &seen
-	f := start(t, s)
-	out, err := f.Run(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const each = 2 * (latencyS + 8*report/1e6)
-	asked := seen.taken(rounds)
-	script = func(s *Selection) []int32 { return asked[s.Round] }
-	plain := run(t, setup("blind"))
-	radio := f.clients.Links().Radio(0)
-	power := radio.Active(1, 0) + radio.Active(0, 1)
-	for h := 1; h <= rounds; h++ {
-		got, want := out.Rounds[h], plain.Rounds[h]
-		if got.BytesDown != want.BytesDown+5*report || got.BytesUp != want.BytesUp+5*report {
-			t.Errorf("round %d: %g bytes down and %g up, without estimates %g and %g", h, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
-		}
-		if wait := got.TimeS - want.TimeS; !near(wait, float64(h)*each, 1e-6) {
-			t.Errorf("round %d ends %g s later, want %g", h, wait, float64(h)*each)
-		}
-		idle := float64(len(sizes)) * idleW * each
-		if more := got.EnergyJ - want.EnergyJ; !near(more, idle+5*power*each/2, 1e-6) {
-			t.Errorf("round %d takes %g J more, want %g", h, more, idle+5*power*each/2)
-		}
-	}
-	if power == 0 {
-		t.Error("the radio takes no power: the test shows nothing of it")
-	}
-}
-
 // The reports are there with that of the slowest candidate, whatever its number.
 func TestTheSlowestReportCounts(t *testing.T) {
-	fast, slow := class("fast", 0.5), class("slow", 0.5)
+	fast := fleets.Class{
+		Name: "fast", Share: 0.5, ClockGHz: 1e-6, FlopsPerCycle: 1, BatteryWh: devices.Mains,
+		Link: "lte", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 10,
+	}
+	slow := fast
+	slow.Name = "slow"
 	slow.UplinkMbps, slow.RTTms = 0.1, 100
-	f := start(t, world(t, "fedavg", WaitForAll, func(s *Setup) {
+	f := start(t, world(WaitForAll, func(s *Setup) {
 		selectBy(s, "fedcs", 3, 5)
 		s.Fleet = &fleets.Fleet{Classes: []fleets.Class{fast, slow}}
-	}))
+	}), 1)
 	s := &f.selection
 	s.open(0, false, nil)
 	all := []int32{0, 1, 2, 3, 4, 5, 6}
@@ -329,24 +131,17 @@ func TestTheSlowestReportCounts(t *testing.T) {
 
 // Tiers are equal parts of the clients in the order of their response times.
 func TestTiersOfTiFL(t *testing.T) {
-	setup := world(t, "fedavg", WaitForAll, func(s *Setup) {
+	f := start(t, world(WaitForAll, func(s *Setup) {
 		selectBy(s, "tifl", 2, 0)
 		*s.Config.SelectionOptions.(*tiflOptions) = tiflOptions{Tiers: 3, Every: 1}
-		s.Plan.Rounds = 60
-	})
-	f := start(t, setup)
-	if _, err := f.Run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	}), 1)
+	taken := f.taken(60)
 	// Rows 12, 31, 8, 20, 9, 40, 15: in order clients 2, 4, 0 | 6, 3 | 1, 5.
 	if got := f.selector.(*tifl).tiers; !slices.Equal(got, []uint8{0, 2, 0, 1, 0, 2, 1}) {
 		t.Errorf("tiers %v", got)
 	}
-	var seen entries
-	setup.Journal = &seen
-	run(t, setup)
 	times := make([]int, 3)
-	for h, pair := range seen.taken(60) {
+	for h, pair := range taken {
 		tiers := []uint8{f.selector.(*tifl).tiers[pair[0]], f.selector.(*tifl).tiers[pair[1]]}
 		if tiers[0] != tiers[1] {
 			t.Errorf("round %d has clients of tiers %v", h, tiers)
@@ -415,19 +210,13 @@ func TestProbabilitiesOfTiers(t *testing.T) {
 func TestCreditsOfTiers(t *testing.T) {
 	for _, adaptive := range []bool{false, true} {
 		const credits = 7
-		setup := world(t, "fedavg", WaitForAll, func(s *Setup) {
+		f := start(t, world(WaitForAll, func(s *Setup) {
 			selectBy(s, "tifl", 2, 0)
 			s.Config.SelectionOptions = &tiflOptions{Tiers: 3, Every: 2, Credits: credits, Adaptive: adaptive}
-			s.Plan.Rounds = 3*credits + 5
-		})
-		var seen entries
-		setup.Journal = &seen
-		f := start(t, setup)
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		}), 1)
+		taken := f.taken(3*credits + 5)
 		selector, times := f.selector.(*tifl), make([]int, 3)
-		for _, clients := range seen.taken(setup.Plan.Rounds)[:3*credits] {
+		for _, clients := range taken[:3*credits] {
 			times[selector.tiers[clients[0]]]++
 		}
 		if !slices.Equal(times, []int{credits, credits, credits}) || !slices.Equal(selector.credits, []int{0, 0, 0}) {
@@ -448,7 +237,7 @@ func TestREFLSmoothsTheLengthsOfRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := start(t, timed(t, world(t, "fedavg", WaitForAll, nil)))
+	f := start(t, world(WaitForAll, nil), 1)
 	s := &f.selection
 	s.declared, s.asked, f.reports = factory, 2, newReports(7, factory)
 	for round, c := range []struct{ at, mu float64 }{
@@ -459,35 +248,6 @@ func TestREFLSmoothsTheLengthsOfRounds(t *testing.T) {
 		selector.Select(s)
 		if got := selector.(*refl).mu; math.Abs(got-c.mu) > 1e-9 {
 			t.Errorf("round %d: the expected length is %g s, want %g", round, got, c.mu)
-		}
-	}
-}
-
-// A client that has responded is not asked in the next holdoff rounds, and may be in the one after:
-// six clients respond, one a round, so that some client comes again as soon as it can.
-func TestREFLHoldsOff(t *testing.T) {
-	for holdoff := range 6 {
-		setup := world(t, "fedavg", Deadline, func(s *Setup) {
-			s.Config.Clients, s.Config.Selection, s.Config.DeadlineS = 1, "refl", 100
-			s.Config.SelectionOptions = &reflOptions{PeriodS: 1e6, Slots: 1, Smooth: 0.25, Holdoff: holdoff}
-			s.Devices.ClockGHz = 1
-			s.Faults.Never = []int{3}
-			s.Plan.Rounds = 80
-		})
-		var seen entries
-		setup.Journal = &seen
-		run(t, setup)
-		last, least := map[int32]int{}, 1000
-		for h, clients := range seen.taken(80) {
-			for _, client := range clients {
-				if before, ok := last[client]; ok {
-					least = min(least, h-before)
-				}
-				last[client] = h
-			}
-		}
-		if least != holdoff+1 || len(last) != 6 {
-			t.Errorf("holdoff %d: a client is asked again after %d rounds; %d clients responded", holdoff, least, len(last))
 		}
 	}
 }
@@ -513,7 +273,7 @@ func TestREFLPredictsForTheNextRound(t *testing.T) {
 			t.Errorf("at %g s, rounds of %g s: slots %v, want %v", c.now, c.mu, r.slots, c.want)
 		}
 	}
-	f := start(t, timed(t, world(t, "fedavg", WaitForAll, nil)))
+	f := start(t, world(WaitForAll, nil), 1)
 	s := &f.selection
 	s.declared, s.asked, f.reports = factory, 6, newReports(7, factory)
 	f.reports.ask([]int32{0}, 2, 0)
@@ -535,7 +295,7 @@ func TestTiersLookAtLosses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := start(t, timed(t, world(t, "fedavg", WaitForAll, nil)))
+	f := start(t, world(WaitForAll, nil), 1)
 	s, x := &f.selection, selector.(*tifl)
 	s.declared, s.asked, f.reports = factory, 2, newReports(7, factory)
 	for round := range 10 {
@@ -567,7 +327,7 @@ func TestREFLSelectsTheLeastAvailable(t *testing.T) {
 	}
 	r := selector.(*refl)
 	at := engine.Time(0)
-	f := start(t, timed(t, world(t, "fedavg", WaitForAll, nil)))
+	f := start(t, world(WaitForAll, nil), 1)
 	s := &f.selection
 	s.declared = factory
 	f.reports = newReports(7, factory)
@@ -606,47 +366,5 @@ func TestREFLSelectsTheLeastAvailable(t *testing.T) {
 	}
 	if got = pick(8, 50, 4); !slices.Equal(got, []int32{4}) {
 		t.Errorf("clients %v, want 4: no other is available", got)
-	}
-}
-
-// taken lists the clients whose updates each round takes.
-func (es entries) taken(rounds int) [][]int32 {
-	taken := make([][]int32, rounds)
-	for _, e := range es {
-		if e.Kind == UpdateTaken {
-			taken[e.Round-1] = append(taken[e.Round-1], e.Device)
-		}
-	}
-	return taken
-}
-
-// FedCS without a time limit is a mistake in the scenario: the error names the key.
-func TestFedCSNeedsATimeLimit(t *testing.T) {
-	s := world(t, "fedavg", WaitForAll, func(s *Setup) {
-		selectBy(s, "fedcs", 3, 5)
-		s.Config.SelectionOptions.(*fedcsOptions).RoundS = 0
-	})
-	_, err := New(s)
-	var problem config.Problem
-	if !errors.As(err, &problem) || problem.Key != "federation.selection_options.round_s" {
-		t.Errorf("the error is %v, not about round_s", err)
-	}
-}
-
-// Clients evaluate the model that they are sent, whichever models a run evaluates.
-func TestLossesOfPersonalMethodsAreOfTheSentModel(t *testing.T) {
-	for _, name := range []string{"power-of-choice", "cpow-d", "rpow-d", "oort", paperOort} {
-		var hashes [2]uint64
-		for i, evaluate := range []string{"personal", "global"} {
-			s := world(t, "ditto", WaitForAll, func(s *Setup) {
-				selectBy(s, name, 2, 5)
-				s.Plan.Rounds = 30
-			})
-			reflect.ValueOf(s.Options).Elem().FieldByName("Evaluate").SetString(evaluate)
-			hashes[i] = run(t, s).EventHash
-		}
-		if hashes[0] != hashes[1] {
-			t.Errorf("%s selects by the models that the run evaluates", name)
-		}
 	}
 }

@@ -109,7 +109,7 @@ func (t *tifl) Select(s *Selection) []int32 {
 func (t *tifl) profile(s *Selection) {
 	n := s.Clients()
 	keys := make([]keyed, n)
-	s.f.setup.Pool.For(n, func(i, _ int) {
+	s.server.setup.Pool.For(n, func(i, _ int) {
 		keys[i] = keyed{s.ExpectedResponse(int32(i)).Seconds(), int32(i)}
 	})
 	slices.SortFunc(keys, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client)) })

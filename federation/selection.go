@@ -6,8 +6,6 @@ import (
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
-	"fedsim/internal/state"
-	"fedsim/mtl"
 )
 
 // Selection is a selector's view of a round that opens: the clients available now, their
@@ -17,7 +15,7 @@ type Selection struct {
 	Round int // rounds of the run before this one; outer iterations do not restart the count
 	Size  int // clients to select: as many as the server asks, or all available where those are fewer
 
-	f         *Federation
+	server    *Server
 	declared  SelectorFactory
 	seed      uint64
 	clients   int
@@ -54,8 +52,8 @@ type History struct {
 }
 
 // newSelection returns the selections of a run that asks so many of its clients.
-func newSelection(f *Federation, seed uint64, asked, clients int) Selection {
-	return Selection{f: f, seed: seed, asked: asked, clients: clients}
+func newSelection(f *Server, seed uint64, asked, clients int) Selection {
+	return Selection{server: f, seed: seed, asked: asked, clients: clients}
 }
 
 // open prepares the selection of a round. Unless some clients are not available, all
@@ -72,7 +70,7 @@ func (s *Selection) open(round int, partial bool, available []int32) {
 }
 
 // Now returns the virtual time.
-func (s *Selection) Now() engine.Time { return s.f.clients.Now() }
+func (s *Selection) Now() engine.Time { return s.server.clients.Now() }
 
 // Clients returns the number of clients of the run. They are numbered from 0.
 func (s *Selection) Clients() int { return s.clients }
@@ -108,16 +106,16 @@ func (s *Selection) Available() []int32 {
 }
 
 // Owes reports whether a client is not available because it still owes a late response.
-func (s *Selection) Owes(client int32) bool { return s.f.devices[client].chosen }
+func (s *Selection) Owes(client int32) bool { return s.server.attempts.devices[client].chosen }
 
 // Rows returns the number of training rows of a client.
-func (s *Selection) Rows(client int32) int { return int(s.f.setup.Rows[client]) }
+func (s *Selection) Rows(client int32) int { return int(s.server.setup.Rows[client]) }
 
 // ExpectedResponse returns how long a client usually takes to receive the model, pass
 // once over its rows, and send its response. Jitter, drops and the traces of a run do
 // not change it.
 func (s *Selection) ExpectedResponse(client int32) engine.Time {
-	return s.f.expectedResponse(int(client))
+	return s.server.estimates.response(int(client))
 }
 
 // History returns the record of a client's earlier rounds. The factory must
@@ -126,7 +124,7 @@ func (s *Selection) History(client int32) History {
 	if !s.declared.History {
 		s.undeclared("History", "History")
 	}
-	return s.f.reports.of(int(client))
+	return s.server.reports.of(int(client))
 }
 
 // undeclared ends the run of a selector that calls what its factory does not declare.
@@ -141,7 +139,8 @@ func (s *Selection) Losses(clients []int32) []float64 {
 	if !s.declared.Losses {
 		s.undeclared("Losses", "Losses")
 	}
-	return s.evaluate(clients, func() { s.f.losses(clients, s.losses) })
+	s.server.losses.Losses(clients, s.fresh(len(clients)))
+	return s.losses
 }
 
 // SampledLosses is Losses over a mini-batch of so many rows of each client, drawn at random
@@ -151,24 +150,13 @@ func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
 	if !s.declared.RowLosses {
 		s.undeclared("SampledLosses", "RowLosses")
 	}
-	return s.evaluate(clients, func() {
-		p, w := s.f.setup.Problem, s.f.method.Model().W
-		s.f.setup.Pool.For(len(clients), func(i, _ int) {
-			t := int(clients[i])
-			// Not the numbers of Client, by which Weighted may have drawn the client.
-			stream := s.Client(clients[i]).Fork(rng.Solve)
-			s.losses[i] = p.SampledLoss(t, mtl.ModelRow(w, p.TaskOf(t)), rows, stream)
-		})
-	})
+	s.server.losses.SampledLosses(clients, rows, s.drawn, s.fresh(len(clients)))
+	return s.losses
 }
 
-// evaluate returns the losses of clients, which a function writes and a resumed run
-// replays.
-func (s *Selection) evaluate(clients []int32, write func()) []float64 {
-	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
-	if len(clients) > 0 {
-		s.f.recorder.Answer(write, func(c *state.Coder) { c.Float64s(s.losses) })
-	}
+// fresh returns the list of losses with so many zeros.
+func (s *Selection) fresh(n int) []float64 {
+	s.losses = append(s.losses[:0], make([]float64, n)...)
 	return s.losses
 }
 
@@ -191,13 +179,12 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 		s.undeclared("Estimates", "Estimates")
 	}
 	s.estimates = s.estimates[:0]
-	work := s.f.usualWork()
 	for _, t := range clients {
-		down, up := s.f.usualBytes(int(t))
-		c := s.f.clients
+		down, up := s.server.work.Bytes(int(t))
+		c := s.server.clients
 		s.inquiry = max(s.inquiry, c.Exchange(int(t), bytes, bytes))
 		s.estimates = append(s.estimates, Estimate{
-			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), work(t)), c.UsualUplink(int(t), up),
+			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), s.server.estimates.usual(int(t))), c.UsualUplink(int(t), up),
 		})
 	}
 	return s.estimates
@@ -234,21 +221,8 @@ func (s *Selection) readBatteries() {
 	}
 	for i := range s.Len() {
 		t := s.At(i)
-		var took engine.Time
-		s.battery[t], s.charging[t], took = s.f.readBattery(int(t), s.declared.ReportBytes)
-		s.inquiry = max(s.inquiry, took)
+		s.battery[t], s.charging[t] = s.server.ReadBattery(int(t), s.declared.ReportBytes)
 	}
-}
-
-// readBattery requests a report of the battery of client t, with so many bytes each way. It
-// returns the state of charge, the charger's state and the time of the report.
-func (f *Federation) readBattery(t int, bytes float64) (level float64, charging bool, took engine.Time) {
-	b, now := f.clients.Batteries(), f.clients.Now()
-	level, charging = math.NaN(), b.Charging(t, now)
-	if !b.OnMains(t) {
-		level = b.Level(t, now)
-	}
-	return level, charging, f.clients.Exchange(t, bytes, bytes)
 }
 
 // Inquiry returns how long the reports of batteries and of Estimates take.

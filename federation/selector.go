@@ -3,7 +3,6 @@ package federation
 import (
 	"fmt"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/registry"
@@ -111,30 +110,6 @@ func (f *Config) selector() (factory SelectorFactory, options config.Options, ok
 	return factory, options, true
 }
 
-// checkSelection reports settings that the selector cannot work with in this run.
-func (f *Federation) checkSelection(c *config.Checker) {
-	cfg := &f.setup.Config
-	factory, _, ok := cfg.selector()
-	if !ok {
-		return
-	}
-	if asked, n := f.selection.asked, f.setup.Clients; factory.Candidates {
-		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
-			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
-	}
-	reports := f.method.About.Losses == algorithms.Yes
-	want := "must be another in a run without learning, which has no losses"
-	if f.method.About.Own {
-		want = fmt.Sprintf("must be another: %s cannot report the losses of clients", f.methodName())
-	}
-	rows := f.setup.Problem != nil && !f.method.About.Own
-	c.Require(!factory.Losses || reports || rows, "federation.selection", cfg.Selection, want)
-	if !factory.Losses || reports || rows {
-		c.Require(!factory.RowLosses || rows, "federation.selection", cfg.Selection, fmt.Sprintf(
-			"must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", f.methodName()))
-	}
-}
-
 // validateSelection reports the problems of the keys of the selector.
 func (f *Config) validateSelection(c *config.Checker) {
 	c.OneOf("selection", f.Selection, SelectorNames()...)
@@ -146,30 +121,4 @@ func (f *Config) validateSelection(c *config.Checker) {
 	if o, decoded := f.SelectionOptions.(config.Options); decoded {
 		o.Validate(c.In("selection_options"))
 	}
-}
-
-// usualWork returns a function for the FLOPs of a client in a round where nothing limits it:
-// those of its method, of one pass over its rows where the method has no setting for it or it is
-// not known. The work on the codes of messages and on masks is in it.
-func (f *Federation) usualWork() func(t int32) float64 {
-	steps := func(rows, _ int) int { return rows }
-	if f.workload.Steps != nil {
-		steps = f.workload.Steps
-	}
-	beside := f.exchangeFLOPs(f.usual) + f.method.About.Messages.FLOPs
-	return func(t int32) float64 {
-		rows := int(f.setup.Rows[t])
-		n := steps(rows, algorithms.NoLimit)
-		if n == algorithms.NoLimit {
-			n = rows
-		}
-		return f.flopsOf(int(t), n) + beside
-	}
-}
-
-// expectedResponse returns how long client t usually takes from the server's message
-// to its response, with one pass over its rows.
-func (f *Federation) expectedResponse(t int) engine.Time {
-	down, up := f.usualBytes(t)
-	return f.clients.ExpectedResponse(t, down, f.flopsOf(t, int(f.setup.Rows[t])), up)
 }

@@ -1,164 +1,203 @@
 package federation
 
 import (
-	"fmt"
-	"math"
+	"context"
 
-	"fedsim/algorithms"
 	"fedsim/clients"
+	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/rng"
 )
 
-// unlimited is a budget that leaves the amount of work to the method.
-const unlimited = math.MaxInt32
+// Server is the server of a simulated federated system: it asks clients for work, in rounds or
+// without, by a protocol and a selector. What the work is, its driver knows.
+//
+// A round is Start, Select, Open, Play, Count, Close, Compute and Account, in this order. A
+// driver may leave out Select. Before the first, Begin starts the clients.
+type Server struct {
+	setup   Setup
+	work    Workload
+	driver  Driver
+	outside Messenger // the driver, if it sends messages of its own; nil otherwise
+	losses  Losses    // the driver, if its clients report losses; nil otherwise
 
-// budget returns how many steps device t may take for the response that it was asked
-// for.
-func (f *Federation) budget(t int) int32 {
-	if f.budgets == nil {
-		return unlimited
-	}
-	return f.budgets[t]
+	clients *clients.Clients
+	clock   Clock // lets time pass: the clients, or the driver
+	minRows int   // n_min, the number of rows of the smallest client
+
+	protocol  Protocol
+	traits    Traits
+	limiter   Limiter // nil: the protocol does not limit work
+	weigher   Weigher // nil: updates have no weights
+	selection Selection
+	selector  Selector // nil: a round asks all clients
+	reports   *reports // nil: no plugin uses the history of clients
+	wanted    int      // the number of responses that a round is for
+
+	round int   // the number of rounds before this one
+	open  Round // the open round
+
+	attempts   attempts
+	continuous *continuous // nil: there are rounds
+	partial    *Partial    // nil: clients do all their epochs
+	tiers      *tiers      // nil: hubs have no rounds of their own
+	estimates  estimates
+	accounts   Accounts
+	journal    journal
+	supervisor supervisor
+	fetched    int64 // see fetch
 }
 
-// sentAs returns which of the models that the server sends is for device t.
-func (f *Federation) sentAs(t int) int {
-	switch kind := f.method.About.Model; {
-	case kind == algorithms.DeviceModels:
-		return t
-	case kind == algorithms.OneModel, kind == algorithms.PersonalModels:
-		return 0
-	case f.setup.Problem != nil:
-		return f.setup.Problem.TaskOf(t)
-	default:
-		return t / max(1, f.setup.PerTask)
+// New prepares a server with its clients. The error is a config.Problem, or joins one for each
+// setting that does not go with the others or with the number of clients.
+func New(s Setup, work Workload, d Driver) (*Server, error) {
+	if err := s.CheckSizes(); err != nil {
+		return nil, err
 	}
-}
-
-// prepareUplink prepares the uplink of device t. If its work is not done yet, its length
-// is estimated.
-func (f *Federation) prepareUplink(t int) {
-	if d := &f.devices[t]; !d.solved {
-		flops := 0.0
-		if f.continuous() { // the last one of the device
-			flops, _ = f.clients.Work(t)
+	n := s.Clients
+	f := &Server{
+		setup: s, work: work, driver: d, minRows: s.MinRows(), traits: s.Config.Traits(),
+		open: Round{ended: true},
+	}
+	f.open.server = f
+	f.outside, _ = d.(Messenger)
+	f.losses, _ = d.(Losses)
+	f.attempts = attempts{server: f, devices: make([]device, n)}
+	f.estimates = estimates{server: f, work: &f.work}
+	f.accounts.server, f.journal.server = f, f
+	f.supervisor = supervisor{server: f, ctx: context.Background()}
+	if work.CountUpdates {
+		f.accounts.updates = make([]int32, n)
+	}
+	var err error
+	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
+		return nil, err
+	}
+	if f.clock = f.clients; f.outside != nil {
+		f.clock = f.outside
+	}
+	if err := f.newPolicies(); err != nil {
+		return nil, err
+	}
+	f.tiers = newTiers(f)
+	if s.Config.PartialShare > 0 {
+		f.partial = newPartial(f)
+	}
+	if f.traits.Continuous {
+		f.continuous = &continuous{server: f, driver: d.(Continuous)}
+		for t := range n {
+			f.clients.SetNumber(t, -1)
 		}
-		_, bytesUp := f.usualBytes(t)
-		f.clients.SetWork(t, flops, bytesUp)
 	}
-	f.clients.PrepareUplink(t)
+	return f, nil
 }
 
-// downloaded hears that the message of device t has arrived, or was lost.
-func (f *Federation) downloaded(t int) (compute bool) {
-	if f.continuous() {
-		f.solvePending()
+// newPolicies makes the protocol and the selector.
+func (f *Server) newPolicies() (err error) {
+	s, n := &f.setup, f.setup.Clients
+	if f.protocol, err = s.Config.newProtocol(); err != nil {
+		return err
 	}
-	return f.budget(t) != 0
+	wanted, asked := s.Config.Sizes(n)
+	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
+	if f.traits.Weighs && f.work.Weights {
+		f.weigher = f.protocol.(Weigher)
+	}
+	if f.traits.LimitsWork && !f.work.Uncounted {
+		f.limiter, f.attempts.budgets = f.protocol.(Limiter), make([]int32, n)
+	}
+	c := config.NewChecker()
+	if s.Check(c); c.Err() != nil {
+		return c.Err()
+	}
+	if f.selector, err = s.newSelector(asked); err != nil {
+		return err
+	}
+	declared := SelectorFactory{}
+	if f.selector != nil {
+		declared, _, _ = s.Config.selector()
+	}
+	f.selection.declared = declared
+	if protocol, _ := LookupProtocol(s.Config.Protocol); declared.History || protocol.History {
+		f.reports = newReports(n, declared)
+	}
+	return nil
 }
 
-// failed hears that the attempt of device t brings no response. The server notices
-// when the response is overdue, but at once when the device has no time to compute, or
-// its battery is depleted.
-func (f *Federation) failed(t int, why clients.Reason) {
-	switch why {
-	case clients.BatteryDepleted: // see depleted
-	case clients.NoTime:
-		f.stopExpecting(t)
-	default:
-		f.markDropped(t, why)
-		if f.asksAgain(f.clients.Try(t)) {
-			f.clients.SetTimer(t, f.clients.Due(t))
-		} else {
-			f.stopExpecting(t)
-		}
+// clientsSetup returns the setup of the clients.
+func (f *Server) clientsSetup() clients.Setup {
+	s := &f.setup
+	c := clients.Setup{
+		System: s.System,
+		Cost:   s.Config.Cost, PassFLOPs: f.work.PassFLOPs, LeastFLOPs: f.estimates.leastFLOPs(),
+		Model: f.work.Model, Due: f.attempts.asksAgain(0), Ahead: f.fetch, GiveUp: f.supervisor.interrupted,
+		HubRounds: f.work.HubRounds, NoMessages: f.work.NoMessages, RoundTrips: f.work.RoundTrips,
 	}
+	if s.Journal != nil {
+		c.Journal = &f.journal
+	}
+	return c
 }
 
-// depleted hears that the battery of device t is empty.
-func (f *Federation) depleted(t int, pending bool) {
-	if d := &f.devices[t]; !d.chosen || d.responded || f.clients.Held(t) {
+// listener returns the server's reactions to clients.
+func (f *Server) listener() clients.Listener {
+	a := &f.attempts
+	l := clients.Listener{
+		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed,
+		Available: a.available, Depleted: a.depleted, Recharged: a.recharged,
+		Gathered: func(hub int) bool { return f.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat, Unreached: a.unreached, Watch: f.supervisor.watch,
+	}
+	if f.outside != nil {
+		l.Downloaded, l.Responded, l.Failed = a.downloadedBeside, a.respondedBeside, a.failedBeside
+		l.Depleted, l.Timer, l.Unreached = a.depletedBeside, a.timeoutBeside, a.unreachedBeside
+	}
+	return l
+}
+
+// Clients returns the clients, for their state and for messages of the driver's own.
+func (f *Server) Clients() *clients.Clients { return f.clients }
+
+// Watch makes the end of a context interrupt the run: its round is then discarded, unless it
+// ends soon.
+func (f *Server) Watch(ctx context.Context) { f.supervisor.ctx = ctx }
+
+// Stalled returns why the run cannot continue; empty: it can.
+func (f *Server) Stalled() string { return f.supervisor.stalled }
+
+// Stall ends the run: it can never be completed.
+func (f *Server) Stall(why string) { f.supervisor.stall(why) }
+
+// Aborted reports whether the run has ended within a round: it stalled, or was interrupted.
+func (f *Server) Aborted() bool { return f.supervisor.aborted() }
+
+// Rounds returns the number of rounds that have ended.
+func (f *Server) Rounds() int { return f.round }
+
+// Note makes an entry of a client, or of the server (engine.Server), at this instant.
+func (f *Server) Note(k EntryKind, client int, amount float64) { f.journal.note(k, client, amount) }
+
+// Compute lets the server compute for as long as the work takes it.
+func (f *Server) Compute(flops float64) {
+	speed := f.setup.Config.ServerGFLOPS * 1e9
+	if speed == 0 {
 		return
 	}
-	f.markDropped(t, clients.BatteryDepleted)
-	switch {
-	case f.continuous():
-		f.discardAttempt(t)
-	case !f.traits.WaitsForAll:
-		if pending {
-			f.stopExpecting(t)
-		}
-	default:
-		if _, charged := f.clients.Depleted(t); !charged {
-			f.stall(t, "has an empty battery and is never charged")
-		}
+	until := f.clients.Now().Add(engine.FromSeconds(flops / speed))
+	if until == engine.Never {
+		f.supervisor.stalled = beyond(serverWork)
+		return
 	}
+	f.clock.RunUntil(until)
 }
 
-// recharged hears that the battery of device t is full enough again.
-func (f *Federation) recharged(t int) {
-	if f.needsResponse(t) && f.clients.CannotComplete(t) {
-		f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
-	}
-}
-
-// available hears that device t is available again, and asks it if the server needs its
-// response.
-func (f *Federation) available(t int) {
-	switch {
-	case f.awaited.open:
-		f.seeAvailable()
-	case f.stalled != "" || !f.clients.Idle(t): // at work, or asked when its response is overdue
-	case f.continuous():
-		f.askIfIdle(t)
-	case f.needsResponse(t):
-		f.retry(t)
-	}
-}
-
-// needsResponse reports whether the round cannot end without a response of device t that has not
-// come.
-func (f *Federation) needsResponse(t int) bool {
-	d := &f.devices[t]
-	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(t)
-}
-
-// timeout hears that a timer has run out: that of the round, or that of device t.
-func (f *Federation) timeout(t int) {
-	if t == engine.Server {
-		f.end()
-	} else {
-		f.askAgain(t)
-	}
-}
-
-// markDropped counts device t when it drops for the first time in this round.
-func (f *Federation) markDropped(t int, why clients.Reason) {
-	if d := &f.devices[t]; !d.dropped {
-		d.dropped = true
-		f.tally.dropped++
-		f.noteWhy(ClientDropped, t, why, 0)
-	}
-}
-
-// stream returns the randomness of the local work of device t.
-func (f *Federation) stream(t int) rng.Stream {
-	return rng.New(f.setup.Seed, rng.Solve, t, f.clients.Number(t))
-}
-
-// stall ends the run: the round can never be completed.
-func (f *Federation) stall(t int, why string) {
-	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, f.setup.Config.Protocol)
-	f.clients.Stop()
-}
+// serverWork names what Compute takes the time of, in errors.
+const serverWork = "the work of the server (federation.server_gflops)"
 
 // fetch reads the state of devices whose events come next into caches.
-func (f *Federation) fetch(soon []int32) {
+func (f *Server) fetch(soon []int32) {
 	read := int64(0)
 	for _, t := range soon {
-		if int(t) < len(f.devices) {
-			read += int64(f.devices[t].steps) + int64(f.budget(int(t)))
+		if int(t) < len(f.attempts.devices) {
+			read += int64(f.attempts.devices[t].steps) + int64(f.attempts.budget(int(t)))
 		}
 	}
 	f.fetched = read // the compiler removes reads without a use

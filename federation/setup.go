@@ -1,64 +1,76 @@
 package federation
 
 import (
-	"math"
+	"fmt"
+	"slices"
 
-	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
-	"fedsim/algorithms/privacy"
 	"fedsim/clients"
-	"fedsim/data"
-	"fedsim/mtl"
-	"fedsim/results"
+	"fedsim/config"
+	"fedsim/internal/parallel"
 )
 
-// Setup describes a federation: the system that it runs on, the server's rules, and what is
-// learned. Every table must have passed its Validate.
+// Setup describes a server and the system that it runs on. Every table must have passed its
+// Validate.
 type Setup struct {
-	clients.System // Problem sets Clients and Rows, if there is one
+	clients.System
 
-	Config      Config
-	Compression *compress.Config // of messages; nil: none
-	Privacy     *privacy.Config  // nil: nothing protects updates
-	Journal     Journal          // nil: none
-
-	Shape   mtl.Shape // the shape of a task's model; set by Problem, if there is one
-	PerTask int       // the number of devices that share each task, in the order of their numbers; 0: one. A Problem has its own
-
-	Plan     Plan
-	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
-	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
-	Factory  algorithms.Factory
-	Options  algorithms.Options
-	Pool     *algorithms.Pool
-
-	// Checkpoint is called after every round, and may Save the run. nil: there are no
-	// checkpoints.
-	Checkpoint func(*Federation) error
-	Resume     *algorithms.Coder // the checkpoint that the run is resumed from; nil: none
-
-	anyDeadline bool     // deadlines that no device can meet are accepted, to see that none does
-	session     *Session // another program drives this run; nil: the plan does
+	Config  Config
+	Journal Journal        // nil: none
+	Pool    *parallel.Pool // the workers of selections and preparations; nil: one
 }
 
-// Plan is the length of a run.
-type Plan struct {
-	Outer         int            // W updates, with an Omega update between two of them
-	Rounds        int            // rounds of a W update
-	EvalEvery     int            // rounds from one evaluation to the next
-	EvalTasks     int            // tasks that a model is evaluated on; 0: all
-	ClientMetrics []string       // results.ClientMetricNames to record by client, of a linear method
-	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
-	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
-	MaxTime       float64        // virtual seconds after which no round begins; 0: none
-	StopAt        results.Target // the run ends when it is reached
-	Optimum       float64        // P*; NaN when it is not known
-	Constant      float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
-	Solution      *data.Matrix   // W at the optimum, which the run evaluates at its end; nil: it is not known
+// Check reports settings that exclude each other, or do not go with the number of clients. The
+// keys are those of a scenario.
+func (s *Setup) Check(c *config.Checker) {
+	cfg, traits := &s.Config, s.Config.Traits()
+	if traits.Continuous {
+		c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
+	}
+	if s.Network.HubSize > 0 {
+		c.Require(!traits.Continuous, "federation.protocol", cfg.Protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
+		c.Require(!traits.Late, "federation.late", cfg.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
+	}
+	factory, _, ok := cfg.selector()
+	if _, asked := cfg.Sizes(s.Clients); ok && factory.Candidates {
+		c.Require(cfg.Candidates >= asked && cfg.Candidates <= s.Clients, "federation.candidates", cfg.Candidates,
+			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, s.Clients))
+	}
 }
 
-// suboptimality returns (P - P*) / |P* - R(0)|. The scale has no
-// terms in Omega alone: with them |P*| may be near zero.
-func (p *Plan) suboptimality(primal float64) float64 {
-	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
+// CheckLosses reports a selector that needs losses which the clients of a driver do not report.
+func (s *Setup) CheckLosses(c *config.Checker, work *Workload) {
+	factory, _, ok := s.Config.selector()
+	if !ok {
+		return
+	}
+	selection := s.Config.Selection
+	reported := !factory.Losses || work.NoLosses == ""
+	c.Require(reported, "federation.selection", selection, work.NoLosses)
+	if reported {
+		c.Require(!factory.RowLosses || work.NoRowLosses == "", "federation.selection", selection, work.NoRowLosses)
+	}
+}
+
+// CheckEndless reports clients that never respond, for which the protocol would wait without
+// end.
+func (s *Setup) CheckEndless(c *config.Checker) {
+	s.Config.ValidateFaults(c, &s.Faults, &s.Network)
+	if never := s.Faults.Never; s.Config.Traits().WaitsForAll && len(never) > 0 {
+		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless(s.Config.Protocol))
+	}
+}
+
+// CheckSizes reports settings that exceed the number of clients.
+func (s *Setup) CheckSizes() error {
+	n := s.Clients
+	if n > clients.MaxClients {
+		return config.Problem{Key: "data.synthetic.tasks", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", clients.MaxClients)}
+	}
+	if s.Config.Clients > n {
+		return config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
+	}
+	if s.Config.MinAvailable > n {
+		return config.Problem{Key: "federation.min_available", Value: s.Config.MinAvailable, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
+	}
+	return nil
 }

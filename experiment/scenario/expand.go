@@ -8,7 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -191,17 +191,17 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 	}
 	if _, ok := lookup(method.Algorithm); ok {
 		about := method.describe()
-		settings.Federation.ValidateMethod(check.In("federation"), &about)
+		learning.ValidateMethod(check.In("federation"), &settings.Federation, &about)
 		if method.Algorithm == Driven {
 			settings.checkDriven(check)
 		} else {
-			settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &about)
-			federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &about)
+			learning.ValidateCompression(check, &settings.Federation, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &about)
+			learning.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &about)
 		}
-		federation.ValidateHubs(check, settings.Network.HubSize, &about)
-		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
+		learning.ValidateHubs(check, settings.Network.HubSize, &about)
+		learning.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
 		if settings.Run.Mode == Learning {
-			federation.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &about)
+			learning.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &about)
 		}
 		if about.Model == algorithms.PersonalModels && settings.Run.Mode == Learning {
 			settings.checkPersonal(check.In("data"), about.Name)

@@ -20,6 +20,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/session"
 	"fedsim/internal/pipe"
 	"fedsim/internal/record/ledger"
 	"fedsim/results"
@@ -127,7 +128,7 @@ type server struct {
 	request  request
 	response response
 
-	session   *federation.Session
+	session   *session.Session
 	directory *Directory // nil before hello
 	run       results.Run
 	devices   int
@@ -136,7 +137,7 @@ type server struct {
 	book      *ledger.Ledger // nil: no rows by device
 	digests   *digests
 
-	notices  []federation.Notice
+	notices  []session.Notice
 	stalled  string // why the protocol can never end the round; empty: it can
 	finished bool
 	failed   bool
@@ -211,7 +212,7 @@ func (s *server) perform(r *request) *Error {
 		s.response.time("next_change_ns", next)
 	case "select":
 		var chosen, epochs []int32
-		var reports []federation.BatteryReport
+		var reports []session.BatteryReport
 		var err error
 		if r.seen&hasReport != 0 {
 			if reports, err = s.session.Batteries(r.round, r.report); err != nil {
@@ -272,18 +273,18 @@ func (s *server) perform(r *request) *Error {
 // refuse returns the error of an op that the session refuses.
 func (s *server) refuse(err error) *Error {
 	e := &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
-	if of, ok := errors.AsType[*federation.SessionError](err); ok {
-		if of.Code == federation.CodeStalled {
+	if of, ok := errors.AsType[*session.Error](err); ok {
+		if of.Code == session.CodeStalled {
 			s.stalled = of.Text
 		}
-		e.Code, e.Fatal = Code(of.Code), of.Code == federation.CodeInterrupted
+		e.Code, e.Fatal = Code(of.Code), of.Code == session.CodeInterrupted
 		e.Field = s.fieldOf(of)
 	}
 	return e
 }
 
 // fieldOf returns the place of the value in the request that the session refuses.
-func (s *server) fieldOf(e *federation.SessionError) string {
+func (s *server) fieldOf(e *session.Error) string {
 	r := &s.request
 	switch Code(e.Code) {
 	case "past":
@@ -316,7 +317,7 @@ func (s *server) fieldOf(e *federation.SessionError) string {
 }
 
 // waited writes the events of an op that moves the clock.
-func (s *server) waited(all []federation.Notice, end federation.WaitEnd, err error) *Error {
+func (s *server) waited(all []session.Notice, end session.WaitEnd, err error) *Error {
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -348,10 +349,10 @@ func (s *server) exchange(r *request) *Error {
 	}
 	// What Wait would refuse is refused before anything is sent.
 	if now := s.session.Now(); r.until < now {
-		return &Error{Code: Code(federation.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
+		return &Error{Code: Code(session.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
 	}
 	if n := s.session.OpenWork(); n > 0 {
-		return &Error{Code: Code(federation.CodeOpenWork), Message: fmt.Sprintf("%d devices wait for the op work", n)}
+		return &Error{Code: Code(session.CodeOpenWork), Message: fmt.Sprintf("%d devices wait for the op work", n)}
 	}
 	refused, err := s.session.Send(r.round, r.kind, r.messages)
 	if err != nil {
@@ -370,7 +371,7 @@ func (s *server) exchange(r *request) *Error {
 }
 
 // sent returns the ids of the messages that were not refused.
-func (s *server) sent(refused []federation.Refusal) []int64 {
+func (s *server) sent(refused []session.Refusal) []int64 {
 	not := make(map[int64]bool, len(refused))
 	for i := range refused {
 		not[refused[i].ID] = true
@@ -449,7 +450,8 @@ func (s *server) start(declared []results.NamedMetric) error {
 		journals = append(journals, s.book)
 	}
 	setup.Journal = federation.Journals(journals...)
-	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
+	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
+	if s.session, err = session.New(*setup); err != nil {
 		return err
 	}
 	s.rows, err = s.directory.Options.Recorder.Begin(0, about)

@@ -5,7 +5,7 @@ import "strings"
 // Code is the kind of an error in a response.
 type Code string
 
-// The codes. Those of a federation.SessionError are passed on: past, unknown-id,
+// The codes. Those of a session.Error are passed on: past, unknown-id,
 // duplicate-id, device, value, round, open-work, policy, stalled, interrupted.
 const (
 	CodeSyntax       Code = "syntax"        // the line is not one JSON object

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fedsim/engine"
-	"fedsim/federation"
+	"fedsim/federation/session"
 	"fedsim/internal/pipe"
 	"fedsim/results"
 )
@@ -28,7 +28,7 @@ type request struct {
 	report   float64 // bytes
 	kind     string
 	policy   bool
-	messages []federation.Message
+	messages []session.Message
 
 	ids   []int64
 	count int
@@ -229,25 +229,25 @@ func integers(d *pipe.Decoder, to []int64, what string) []int64 {
 }
 
 // messageFields are the fields of a message. A size that is null is NaN.
-var messageFields = pipe.Object[federation.Message]{
-	pipe.Required("id", func(d *pipe.Decoder, m *federation.Message) { m.ID = d.Integer(1, math.MaxInt64, positive) }),
-	pipe.Required("device", func(d *pipe.Decoder, m *federation.Message) {
+var messageFields = pipe.Object[session.Message]{
+	pipe.Required("id", func(d *pipe.Decoder, m *session.Message) { m.ID = d.Integer(1, math.MaxInt64, positive) }),
+	pipe.Required("device", func(d *pipe.Decoder, m *session.Message) {
 		m.Device = int(d.Integer(0, math.MaxInt32, aDevice))
 	}),
-	pipe.Required("down_bytes", func(d *pipe.Decoder, m *federation.Message) {
+	pipe.Required("down_bytes", func(d *pipe.Decoder, m *session.Message) {
 		m.BytesDown = float64(d.Integer(0, mostBytes, wholeBytes))
 	}),
-	pipe.Required("flops", func(d *pipe.Decoder, m *federation.Message) {
+	pipe.Required("flops", func(d *pipe.Decoder, m *session.Message) {
 		if m.FLOPs = math.NaN(); !d.Null() {
 			m.FLOPs = d.Float(0, nonNegFLOP)
 		}
 	}),
-	pipe.Required("up_bytes", func(d *pipe.Decoder, m *federation.Message) {
+	pipe.Required("up_bytes", func(d *pipe.Decoder, m *session.Message) {
 		if m.BytesUp = math.NaN(); !d.Null() {
 			m.BytesUp = float64(d.Integer(0, mostBytes, wholeBytes))
 		}
 	}),
-	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *federation.Message) {
+	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *session.Message) {
 		if !d.Null() {
 			m.Expires = engine.Time(d.Integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))
 		}
@@ -255,7 +255,7 @@ var messageFields = pipe.Object[federation.Message]{
 }
 
 // readMessage reads a message of a send.
-func readMessage(d *pipe.Decoder, m *federation.Message) {
+func readMessage(d *pipe.Decoder, m *session.Message) {
 	messageFields.Read(d, m)
 	if m.Undecided = math.IsNaN(m.FLOPs); m.Undecided != math.IsNaN(m.BytesUp) {
 		d.Fail("flops and up_bytes must both be null, or neither")

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/federation"
+	"fedsim/federation/session"
 	"fedsim/internal/pipe"
 	"fedsim/results"
 )
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
-	want := []federation.Message{
+	want := []session.Message{
 		{ID: 7, Device: 2, BytesDown: 1 << 53, FLOPs: 2.5e6, BytesUp: 3, Expires: 5},
 		{ID: 8, Undecided: true},
 	}

@@ -8,7 +8,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/federation"
+	"fedsim/federation/session"
 	"fedsim/internal/quote"
 	"fedsim/results"
 )
@@ -97,7 +97,7 @@ func (r *response) devices(name string, all []int32) {
 }
 
 // batteries writes the reports of devices.
-func (r *response) batteries(all []federation.BatteryReport) {
+func (r *response) batteries(all []session.BatteryReport) {
 	r.list("reported", len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i].Client), 10) })
 	r.list("battery", len(all), func(i int) { r.b = appendFloat(r.b, all[i].Battery) })
 	r.list("charging", len(all), func(i int) { r.b = strconv.AppendBool(r.b, all[i].Charging) })
@@ -135,7 +135,7 @@ var reasons = [...]string{
 }
 
 // events writes what happened to messages.
-func (r *response) events(all []federation.Notice) {
+func (r *response) events(all []session.Notice) {
 	r.name("events")
 	b := append(r.b, '[')
 	for i := range all {
@@ -147,7 +147,7 @@ func (r *response) events(all []federation.Notice) {
 		b = strconv.AppendInt(append(b, `,"device":`...), int64(n.Device), 10)
 		b = strconv.AppendInt(append(b, `,"t_ns":`...), int64(n.At), 10)
 		b = append(append(append(b, `,"ev":"`...), n.Kind.String()...), '"')
-		if n.Kind == federation.NoticeFailure {
+		if n.Kind == session.NoticeFailure {
 			b = append(append(append(b, `,"reason":"`...), reasons[n.Why]...), '"')
 		}
 		b = append(b, '}')
@@ -156,7 +156,7 @@ func (r *response) events(all []federation.Notice) {
 }
 
 // refused writes the messages that were not sent.
-func (r *response) refused(all []federation.Refusal) {
+func (r *response) refused(all []session.Refusal) {
 	r.list("refused", len(all), func(i int) {
 		why := "busy"
 		if !all[i].Busy {

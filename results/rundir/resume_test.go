@@ -309,7 +309,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	}
 	for from, to := range map[string][2]string{
 		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
-		`"format":10`:  {`"format":9`, "was written by another version of fedsim, v0.1.0: format = 9, must be 10"},
+		`"format":11`:  {`"format":10`, "was written by another version of fedsim, v0.1.0: format = 10, must be 11"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)

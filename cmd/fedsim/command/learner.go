@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/external"
 	"fedsim/internal/learnercheck"
 )
@@ -90,7 +90,7 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	check := learnercheck.Check{
-		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: federation.CheckNamed,
+		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: learning.CheckNamed,
 	}
 	findings := 0
 	var failed error

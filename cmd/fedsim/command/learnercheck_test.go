@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/external"
 	"fedsim/internal/learnercheck"
 )
@@ -17,7 +17,7 @@ func checkScalar(t *testing.T, fault string, change func(*learnercheck.Check)) (
 	t.Helper()
 	c := learnercheck.Check{
 		Options: &external.Options{Command: []string{"learner"}, TimeoutS: 20, Learner: map[string]any{}},
-		Clients: 4, Rows: 10, Rounds: 3, Dir: t.TempDir(), Store: federation.CheckNamed, Grace: time.Minute,
+		Clients: 4, Rows: 10, Rounds: 3, Dir: t.TempDir(), Store: learning.CheckNamed, Grace: time.Minute,
 	}
 	if fault != "" {
 		c.Options.Command = append(c.Options.Command, fault)

@@ -19,7 +19,7 @@ import (
 // is about their exported API.
 var public = []string{
 	"algorithms", "algorithms/compress", "algorithms/privacy", "clients", "cmd/fedsim/command", "config", "data", "data/parquet",
-	"devices", "devices/fleets", "engine", "experiment", "experiment/into", "experiment/scenario", "federation", "mtl", "network", "plots", "results",
+	"devices", "devices/fleets", "engine", "experiment", "experiment/into", "experiment/scenario", "federation", "federation/learning", "federation/session", "mtl", "network", "plots", "results",
 	"results/rundir", "scenarios",
 }
 

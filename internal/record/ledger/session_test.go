@@ -8,7 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/mtl"
+	"fedsim/federation/session"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -16,13 +16,13 @@ import (
 // Rows of a session add up to its rounds, whether the driver ends them or a protocol does.
 func TestRowsOfASessionAddUp(t *testing.T) {
 	const n = 12
-	s := federation.Setup{
+	s := session.Setup{Setup: federation.Setup{
 		System: clients.System{
 			Clients: n, Rows: make([]int32, n), Seed: 5,
 			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
 		},
-		Config: federation.Defaults(), Shape: mtl.Shape{Features: 1, Outputs: 1},
-	}
+		Config: federation.Defaults(),
+	}}
 	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = federation.Deadline, 3, 1
 	s.Config.ServerGFLOPS = 1e-3
 	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
@@ -33,22 +33,22 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		return nil
 	})
 	s.Journal = ledger
-	ses, err := federation.NewSession(federation.SessionSetup{Setup: s})
+	ses, err := session.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen results.Round
 	id, before := int64(0), 0.0
 	for round := 1; round <= 20; round++ {
-		var all []federation.Message
+		var all []session.Message
 		for device := range n {
 			id++
-			all = append(all, federation.Message{ID: id, Device: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
+			all = append(all, session.Message{ID: id, Device: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
 		}
 		var taken []int64
 		arrived := 0
 		if round%2 == 0 {
-			played, _, _, err := ses.Round(round, federation.Train, all, nil)
+			played, _, _, err := ses.Round(round, session.Train, all, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			if _, err = ses.Send(round, "evaluate", all); err != nil {
 				t.Fatal(err)
 			}
-		} else if _, err = ses.Send(round, federation.Train, all); err != nil {
+		} else if _, err = ses.Send(round, session.Train, all); err != nil {
 			t.Fatal(err)
 		}
 		notices, _, err := ses.Advance(ses.Now().Add(engine.FromSeconds(2.5)), nil)
@@ -70,7 +70,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		}
 		arrived += count(notices)
 		for i, n := range notices {
-			if n.Kind == federation.NoticeResponse && i%5 > 0 {
+			if n.Kind == session.NoticeResponse && i%5 > 0 {
 				taken = append(taken, n.ID)
 			}
 		}
@@ -115,9 +115,9 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 }
 
 // count returns how many responses have arrived.
-func count(all []federation.Notice) (n int) {
+func count(all []session.Notice) (n int) {
 	for _, x := range all {
-		if x.Kind == federation.NoticeResponse {
+		if x.Kind == session.NoticeResponse {
 			n++
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/learning"
 	"fedsim/internal/parallel"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
@@ -144,19 +145,21 @@ func problem(t testing.TB, n int) *mtl.Problem {
 }
 
 // setup returns a run of a method in which devices take tenths of a second.
-func setup(t testing.TB, p *mtl.Problem, method, protocol string) federation.Setup {
+func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup {
 	t.Helper()
 	factory, ok := algorithms.Lookup(method)
 	if !ok {
 		t.Fatalf("no algorithm %q", method)
 	}
-	s := federation.Setup{
-		System: clients.System{
-			Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 5,
+	s := learning.Setup{
+		Setup: federation.Setup{
+			System: clients.System{
+				Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 5,
+			},
+			Config: federation.Defaults(), Pool: parallel.NewPool(2),
 		},
-		Config:  federation.Defaults(),
-		Plan:    federation.Plan{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
-		Problem: p, Factory: factory, Options: factory.Options(), Pool: parallel.NewPool(2),
+		Plan:    learning.Plan{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
+		Problem: p, Factory: factory, Options: factory.Options(),
 	}
 	s.Config.Protocol = protocol
 	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == federation.Deadline {
@@ -173,7 +176,7 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) federation.Set
 }
 
 // run runs a setup with a recorder.
-func run(t testing.TB, s federation.Setup, selection Selection) (*Timeline, *federation.Outcome) {
+func run(t testing.TB, s learning.Setup, selection Selection) (*Timeline, *learning.Outcome) {
 	t.Helper()
 	r := NewRecorder(selection, s.Problem.Devices())
 	s.Journal = r
@@ -183,7 +186,7 @@ func run(t testing.TB, s federation.Setup, selection Selection) (*Timeline, *fed
 			panic(fmt.Sprintf("no end of events: %+v", e))
 		}
 	}}
-	f, err := federation.New(s)
+	f, err := learning.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +280,7 @@ func TestSlicesNestAndAddUp(t *testing.T) {
 }
 
 // sum compares what slices show with the rounds of a run.
-func sum(t *rapid.T, all []slice, line *Timeline, out *federation.Outcome, charged, hubs bool) {
+func sum(t *rapid.T, all []slice, line *Timeline, out *learning.Outcome, charged, hubs bool) {
 	amounts := map[string]float64{}
 	seconds := map[string]float64{}
 	for _, x := range all {

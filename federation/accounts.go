@@ -1,0 +1,205 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fedsim/clients"
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+// What makes a run doubtful: a cohort below this share of what was wanted, a larger share of
+// rounds without an update, a smaller share of the trace.
+const (
+	leastCohort  = 0.5
+	mostUnused   = 0.1
+	leastCovered = 0.01
+)
+
+// Accounts counts what becomes of clients and of their updates. A driver counts by it what
+// becomes of messages of its own.
+type Accounts struct {
+	server  *Server
+	tally   tally
+	census  census
+	updates []int32 // by client, the number of updates that the server took; nil: nobody asks
+	spent   float64 // the joules of all devices before the open round
+}
+
+// tally counts the clients of a round.
+type tally struct {
+	taken, dropped int
+	cohort, asked  int // clients that were asked, and those that the server wanted to ask
+	late           int // not responded when the round ended
+	refused        int // responded with partial work, which the server drops
+}
+
+// census counts the clients of all rounds.
+type census struct {
+	cohorts, asked []int32     // by round that asks for updates
+	unused         int         // rounds of which the server took no update
+	began          engine.Time // after the wait of the first round
+}
+
+// add counts a round. One that asks for no update does not count.
+func (c *census) add(t *tally) {
+	if t.asked == 0 {
+		return
+	}
+	c.cohorts, c.asked = append(c.cohorts, int32(t.cohort)), append(c.asked, int32(t.asked))
+	if t.taken == 0 {
+		c.unused++
+	}
+}
+
+// countCohort counts the clients of the round that opens, some of which are available, and
+// those that the server wanted to ask.
+func (a *Accounts) countCohort(available, wanted int) {
+	f := a.server
+	cohort := available
+	if f.traits.WaitsForAll { // those that are not available now are asked later
+		cohort = len(f.open.asked)
+	}
+	a.tally.cohort, a.tally.asked = min(wanted, cohort+len(f.open.late)), wanted
+}
+
+// Accounts returns the accounts of the server.
+func (f *Server) Accounts() *Accounts { return &f.accounts }
+
+// Asked notes for selectors and protocols that a client is asked, in the round of a number.
+func (a *Accounts) Asked(client, round int) {
+	a.server.reports.ask([]int32{int32(client)}, round, a.server.clients.Now())
+}
+
+// Responded notes likewise that its response has arrived.
+func (a *Accounts) Responded(client int) {
+	a.server.reports.respond(client, a.server.clients.Now())
+}
+
+// Sent counts messages that ask for updates: so many were to be sent, and so many were.
+func (a *Accounts) Sent(wanted, sent int) {
+	a.tally.asked += wanted
+	a.tally.cohort += sent
+}
+
+// Limit sets how many clients the open round wanted to ask to what the scenario says, if it
+// asked as many as it could.
+func (a *Accounts) Limit(could int) {
+	if a.tally.asked > 0 && a.tally.asked >= could {
+		a.tally.asked = a.server.selection.asked
+	}
+}
+
+// Late counts a client whose response is late.
+func (a *Accounts) Late(client int) {
+	a.tally.late++
+	a.server.journal.note(ResponseLate, client, 0)
+}
+
+// Drop counts a client when it drops for the first time in this round. It reports whether it
+// did.
+func (a *Accounts) Drop(client int, why clients.Reason) (first bool) {
+	d := &a.server.attempts.devices[client]
+	if first = !d.dropped; first {
+		d.dropped = true
+		a.tally.dropped++
+		a.server.journal.noteWhy(ClientDropped, client, why, 0)
+	}
+	return first
+}
+
+// Undrop lets Drop count a client again, unless a response to a round is expected of it.
+func (a *Accounts) Undrop(client int) {
+	if d := &a.server.attempts.devices[client]; !d.chosen {
+		d.dropped = false
+	}
+}
+
+// Take counts an update of a client that the server takes.
+func (a *Accounts) Take(client int) {
+	a.tally.taken++
+	a.server.journal.note(UpdateTaken, client, 0)
+	if a.updates != nil {
+		a.updates[client]++
+	}
+}
+
+// Taken returns how many updates of the open round the server has taken.
+func (a *Accounts) Taken() int { return a.tally.taken }
+
+// close ends the counts of the open round, and returns its results without metrics.
+func (a *Accounts) close() results.Round {
+	f := a.server
+	traffic := f.clients.Take()
+	r := results.NewRound()
+	r.Round = f.round + 1
+	r.Participants, r.Dropped, r.Late = a.tally.taken, a.tally.dropped, a.tally.late+a.tally.refused
+	r.FLOPs, r.BytesDown, r.BytesUp = traffic.FLOPs, traffic.BytesDown, traffic.BytesUp
+	if f.continuous != nil {
+		a.tally.cohort, a.tally.asked = f.wanted-f.continuous.free, f.wanted
+	}
+	a.census.add(&a.tally)
+	a.tally = tally{} // events between two rounds count for the second
+	f.clients.Batteries().AccountAll(f.clients.Now())
+	return r
+}
+
+// spend adds the time and the energy to the results of a round. The energy between two rounds
+// counts for the second.
+func (a *Accounts) spend(r *results.Round) {
+	spent := a.server.clients.Batteries().Total().DrainedJ
+	r.TimeS, r.EnergyJ = a.server.clients.Now().Seconds(), spent-a.spent
+	a.spent = spent
+}
+
+// Facts returns what is known of client t besides its metrics, by the usual sizes of its
+// messages; Workload.CountUpdates must be set. No event and no random draw depends on it.
+func (a *Accounts) Facts(t int, down, up float64) results.ClientFacts {
+	c := a.server.clients
+	facts := results.ClientFacts{Class: c.Class(t), Updates: int(a.updates[t]), ComputeS: math.NaN(), TransferS: math.NaN()}
+	if flops := a.server.estimates.pass(t); flops > 0 {
+		facts.ComputeS = c.UsualCompute(t, flops).Seconds()
+	}
+	if down > 0 || up > 0 {
+		facts.TransferS = c.UsualTransfers(t, down, up).Seconds()
+	}
+	return facts
+}
+
+// Warnings returns what makes the numbers of the run doubtful.
+func (a *Accounts) Warnings() []results.Warning {
+	var all []results.Warning
+	warn := func(about, format string, args ...any) {
+		all = append(all, results.Warning{About: about, Text: fmt.Sprintf(format, args...)})
+	}
+	c, cfg := &a.census, &a.server.setup.Config
+	rounds := len(c.cohorts)
+	if rounds == 0 {
+		return all
+	}
+	if cohort, asked := median(c.cohorts), median(c.asked); float64(cohort) < leastCohort*float64(asked) {
+		warn("cohort", "half of the rounds have at most %d of the %d clients that they are to ask: the others are not available (federation.min_available = %d)", cohort, asked, cfg.MinAvailable)
+	}
+	because := "no response came in time"
+	if cfg.MinReports > 0 {
+		because = fmt.Sprintf("fewer than federation.min_reports = %d responses came in time", cfg.MinReports)
+	}
+	switch {
+	case c.unused == rounds:
+		warn("unused", "no update was ever used: in all %d rounds %s", rounds, because)
+	case float64(c.unused) > mostUnused*float64(rounds):
+		warn("unused", "%d of %d rounds were discarded: %s", c.unused, rounds, because)
+	}
+	if now, span := (a.server.clients.Now() - c.began).Seconds(), a.server.setup.TraceSpan.Seconds(); now < leastCovered*span && !cfg.Relative() {
+		warn("trace", "the rounds cover %s of a trace of %s, less than %g %%: see devices.flops_scale and \"Time scale\" in docs/traces.md", results.HumanTime(now), results.HumanTime(span), leastCovered*100)
+	}
+	return all
+}
+
+// median returns the lower median of numbers.
+func median(of []int32) int32 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[(len(sorted)-1)/2]
+}

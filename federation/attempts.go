@@ -1,0 +1,351 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/clients"
+	"fedsim/engine"
+)
+
+// unlimited is a budget that leaves the amount of work to the driver.
+const unlimited = math.MaxInt32
+
+// mostAttempts is the limit of attempts in one round.
+const mostAttempts = 100_000
+
+// attempts are the devices as the server sees them, and its reactions to what they report.
+type attempts struct {
+	server  *Server
+	devices []device
+	budgets []int32 // by device, the steps that the protocol allows; nil: the driver decides
+}
+
+// device is the state of a device on the server.
+type device struct {
+	steps     int32 // of its work for this response
+	chosen    bool  // the server expects its response, to the open round or to an earlier one
+	solved    bool  // its local work is done, tentatively
+	responded bool  // the server has its response
+	dropped   bool  // it has dropped in this round
+}
+
+// Attempt is what the server knows of the present attempt of a client.
+type Attempt struct {
+	Expected  bool // the server expects a response, to the open round or to an earlier one
+	Solved    bool // the local work is done, tentatively
+	Responded bool // the server has the response
+	Dropped   bool // the client has dropped in this round
+	Steps     int  // the number of steps of the local work
+}
+
+// Attempt returns what the server knows of the present attempt of a client.
+func (f *Server) Attempt(client int) Attempt {
+	d := &f.attempts.devices[client]
+	return Attempt{Expected: d.chosen, Solved: d.solved, Responded: d.responded, Dropped: d.dropped, Steps: int(d.steps)}
+}
+
+// Solves reports whether a client does the local work that Driver.Solve is called for.
+func (f *Server) Solves(client int) bool { return f.attempts.devices[client].solved }
+
+// Budget returns how many steps a client may take for the response that it was asked for;
+// limited is false when its driver decides.
+func (f *Server) Budget(client int) (steps int, limited bool) {
+	budget := f.attempts.budget(client)
+	return int(budget), budget < unlimited
+}
+
+// SetWork sets the local work of a client, and the size of its response. It may be called for
+// several clients at once.
+func (f *Server) SetWork(client, steps int, flops, bytesUp float64) {
+	f.attempts.devices[client].steps = int32(min(steps, math.MaxInt32))
+	f.clients.SetWork(client, flops, bytesUp)
+}
+
+// budget returns how many steps device t may take for the response that it was asked for.
+func (a *attempts) budget(t int) int32 {
+	if a.budgets == nil {
+		return unlimited
+	}
+	return a.budgets[t]
+}
+
+// prepareUplink prepares the uplink of device t. If its work is not done yet, its length is
+// estimated.
+func (a *attempts) prepareUplink(t int) {
+	f := a.server
+	if !a.devices[t].solved {
+		flops := 0.0
+		if f.continuous != nil { // the last one of the device
+			flops, _ = f.clients.Work(t)
+		}
+		_, bytesUp := f.work.Bytes(t)
+		f.clients.SetWork(t, flops, bytesUp)
+	}
+	f.clients.PrepareUplink(t)
+}
+
+// mustSolve reports whether device t may compute in this round. If the round waits for
+// all, every device will. A device that drops may be asked again. Without rounds only
+// devices that compute are listed.
+func (a *attempts) mustSolve(t int) bool {
+	f := a.server
+	if f.traits.WaitsForAll || f.continuous != nil {
+		return true
+	}
+	return f.clients.Available(t) && a.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
+}
+
+// solve lets the driver do the local work of those devices listed that must.
+func (a *attempts) solve(listed []int32) {
+	f := a.server
+	for _, t := range listed {
+		a.devices[t].solved = a.mustSolve(int(t))
+	}
+	if !f.driver.Solve(listed) {
+		f.supervisor.discard()
+		return
+	}
+	a.reportLosses(listed)
+}
+
+// reportLosses lets those of the clients listed that have done their work report the losses of
+// the model that they were sent.
+func (a *attempts) reportLosses(listed []int32) {
+	f, r := a.server, a.server.reports
+	if r == nil || !r.losses {
+		return
+	}
+	var solved []int32
+	for _, t := range listed {
+		if a.devices[t].solved {
+			solved = append(solved, t)
+		}
+	}
+	losses, rms := make([]float64, len(solved)), make([]float64, len(solved))
+	if r.rows {
+		f.losses.RowLosses(solved, losses, rms)
+	} else {
+		f.losses.Losses(solved, losses)
+	}
+	for i, t := range solved {
+		if r.clients[t].loss = losses[i]; r.rows {
+			r.clients[t].rms = rms[i]
+		}
+	}
+}
+
+// downloaded hears that the message of device t has arrived, or was lost.
+func (a *attempts) downloaded(t int) (compute bool) {
+	if c := a.server.continuous; c != nil {
+		c.solvePending()
+	}
+	return a.budget(t) != 0
+}
+
+// responded hears that the response of device t has arrived.
+func (a *attempts) responded(t int) {
+	f := a.server
+	a.devices[t].responded = true
+	f.journal.note(ResponseArrived, t, a.stepsBehind(t))
+	f.reports.respond(t, f.clients.Now())
+	if f.continuous != nil {
+		f.continuous.takeResponse(t)
+		return
+	}
+	if f.open.ended { // a late response between two rounds
+		return
+	}
+	a.countReceived(t)
+	f.open.outstanding--
+	f.protocol.Responded(&f.open, t)
+	a.checkExhausted()
+}
+
+// stepsBehind returns the steps of the work behind the response of device t, in all rounds of
+// its hub that had one.
+func (a *attempts) stepsBehind(t int) float64 {
+	if ti := a.server.tiers; ti != nil {
+		return float64(ti.steps[t])
+	}
+	return float64(a.devices[t].steps)
+}
+
+// countReceived counts the response of device t for the protocol. Partial work that the
+// server drops counts only where the round waits for everybody.
+func (a *attempts) countReceived(t int) {
+	if f := a.server; f.traits.WaitsForAll || !f.partial.drops(t) {
+		f.open.received++
+	}
+}
+
+// stopExpecting takes device t from those that may still respond in this round.
+func (a *attempts) stopExpecting(t int) {
+	if f := a.server; !f.open.ended && !f.tiers.expects(t) {
+		f.open.outstanding--
+		f.clients.StopWaiting(t)
+		a.checkExhausted()
+	}
+}
+
+// checkExhausted calls the protocol when no further response can arrive in the round.
+func (a *attempts) checkExhausted() {
+	if f := a.server; f.open.outstanding <= 0 {
+		f.protocol.Exhausted(&f.open)
+	}
+}
+
+// failed hears that the attempt of device t brings no response. The server notices
+// when the response is overdue, but at once when the device has no time to compute, or
+// its battery is depleted.
+func (a *attempts) failed(t int, why clients.Reason) {
+	switch c := a.server.clients; why {
+	case clients.BatteryDepleted: // see depleted
+	case clients.NoTime:
+		a.stopExpecting(t)
+	default:
+		a.server.accounts.Drop(t, why)
+		if a.asksAgain(c.Try(t)) {
+			c.SetTimer(t, c.Due(t))
+		} else {
+			a.stopExpecting(t)
+		}
+	}
+}
+
+// depleted hears that the battery of device t is empty.
+func (a *attempts) depleted(t int, pending bool) {
+	f := a.server
+	if d := &a.devices[t]; !d.chosen || d.responded || f.clients.Held(t) {
+		return
+	}
+	a.server.accounts.Drop(t, clients.BatteryDepleted)
+	switch {
+	case f.continuous != nil:
+		f.continuous.discardAttempt(t)
+	case !f.traits.WaitsForAll:
+		if pending {
+			a.stopExpecting(t)
+		}
+	default:
+		if _, charged := f.clients.Depleted(t); !charged {
+			a.stall(t, "has an empty battery and is never charged")
+		}
+	}
+}
+
+// recharged hears that the battery of device t is full enough again.
+func (a *attempts) recharged(t int) {
+	if a.needsResponse(t) && a.server.clients.CannotComplete(t) {
+		a.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
+	}
+}
+
+// available hears that device t is available again, and asks it if the server needs its
+// response.
+func (a *attempts) available(t int) {
+	f := a.server
+	switch {
+	case f.supervisor.awaited.open:
+		f.supervisor.seeAvailable()
+	case f.supervisor.stalled != "" || !f.clients.Idle(t): // at work, or asked when its response is overdue
+	case f.continuous != nil:
+		f.continuous.askIfIdle(t)
+	case a.needsResponse(t):
+		a.retry(t)
+	}
+}
+
+// needsResponse reports whether the round cannot end without a response of device t that has not
+// come.
+func (a *attempts) needsResponse(t int) bool {
+	d, f := &a.devices[t], a.server
+	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(t)
+}
+
+// timeout hears that a timer has run out: that of the round, or that of device t.
+func (a *attempts) timeout(t int) {
+	if t == engine.Server {
+		a.server.open.End()
+	} else {
+		a.askAgain(t)
+	}
+}
+
+// asksAgain reports whether the server asks a device again after a number of tries: the same
+// device in a round, another one without rounds.
+func (a *attempts) asksAgain(try int) bool {
+	f := a.server
+	return f.traits.Continuous || f.traits.WaitsForAll || try < f.setup.Config.Retries
+}
+
+// askAgain handles the end of the wait for device t. The device, or another one in its
+// place, is asked again.
+func (a *attempts) askAgain(t int) {
+	f := a.server
+	switch {
+	case f.continuous != nil && f.clients.Failed(t):
+		f.continuous.discardAttempt(t)
+	case f.continuous != nil: // the server has processed a response
+		f.continuous.askAnother(t)
+	case !f.clients.Available(t):
+		f.clients.Release(t)
+		if !f.traits.WaitsForAll {
+			a.stopExpecting(t)
+		}
+	default:
+		a.retry(t)
+	}
+}
+
+// retry asks device t again.
+func (a *attempts) retry(t int) {
+	c := a.server.clients
+	if c.Awaits(t) {
+		return
+	}
+	if c.Try(t)+1 == mostAttempts {
+		a.stall(t, fmt.Sprintf("has been asked %d times in one round and never responded", mostAttempts))
+		return
+	}
+	c.Retry(t)
+}
+
+// repeat reports whether a message of a hub that was lost n times is sent again.
+func (a *attempts) repeat(hub, n int) bool {
+	f := a.server
+	if n == mostAttempts && f.open.played {
+		f.Stall(fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, f.setup.Config.Protocol))
+		return true
+	}
+	return n < mostAttempts && a.asksAgain(n-1)
+}
+
+// unreached hears that a hub has no further use of device t.
+func (a *attempts) unreached(t int, why clients.Reason) {
+	a.server.accounts.Drop(t, why)
+	if !a.server.traits.WaitsForAll { // otherwise it is asked when it is available
+		a.stopExpecting(t)
+	}
+}
+
+// stall ends the run: the round can never be completed without device t.
+func (a *attempts) stall(t int, why string) {
+	a.server.Stall(fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, a.server.setup.Config.Protocol))
+}
+
+// end ends the attempt of device t, whose response has not arrived.
+func (a *attempts) end(t int, fresh bool) {
+	f, d := a.server, &a.devices[t]
+	if d.solved {
+		f.driver.Discard(t)
+	}
+	f.clients.StopTimer(t)
+	switch {
+	case f.clients.Paused(t):
+		a.server.accounts.Drop(t, clients.BecameUnavailable)
+	case !d.dropped && fresh:
+		f.accounts.Late(t)
+	}
+	f.clients.Cancel(t)
+}

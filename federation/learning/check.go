@@ -1,0 +1,122 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/federation"
+	"fedsim/mtl"
+)
+
+// check finds settings that the method, the problem or the faults cannot live with, of a server
+// that asks so many clients in a round.
+func (f *Federation) check(c *config.Checker, asked int) {
+	about, s := &f.method.About, &f.setup
+	needs, name, cfg, traits := &about.Needs, about.Name, &s.Config, s.Config.Traits()
+	ValidateMethod(c.In("federation"), cfg, about)
+	ValidateCompression(c, cfg, s.Compression, s.Privacy, s.Network.HubSize, f.learns(), about)
+	c.Require(!needs.AllClients || asked == s.Clients, "federation.clients_per_round", asked,
+		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
+	f.checkProblem(c)
+	if traits.Weighs && f.learns() {
+		c.Require(about.Weights == algorithms.Yes, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
+	}
+	ValidatePrivacy(c, s.Privacy, cfg, s.Network.HubSize, about)
+	if f.private.secure() {
+		fewest, fits := s.Privacy.Fits(asked)
+		c.Require(fits, "privacy.ring_bits", s.Privacy.RingBits, fmt.Sprintf("must be at least %d, and at most 64: the sum of %d values of privacy.value_bits = %d must fit", fewest, asked, s.Privacy.ValueBits))
+	}
+	if traits.Continuous {
+		c.Require(s.Plan.ThetaEvery == 0, "run.theta_every", s.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
+	}
+	s.Check(c)
+	ValidateHubs(c, s.Network.HubSize, about)
+	work := f.work.plan()
+	s.CheckLosses(c, &work)
+	f.checkLateWeights(c)
+	s.CheckEndless(c)
+}
+
+// checkProblem finds a problem that the method cannot learn.
+func (f *Federation) checkProblem(c *config.Checker) {
+	about, s := &f.method.About, &f.setup
+	loss, model := "", mtl.ModelLinear
+	if s.Shape.Hidden != (mtl.Widths{}) {
+		model = mtl.ModelMLP
+	}
+	if p := s.Problem; p != nil {
+		loss = p.Config.Loss
+	}
+	ValidateProblem(c, loss, model, about)
+	if p := s.Problem; p != nil {
+		ValidateTasks(c, &p.Config, p.Tasks() < p.Devices(), about)
+		c.Require(!about.Needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
+			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), about.Name))
+	} else if !f.learns() {
+		c.Require(s.Config.ServerGFLOPS == 0, "federation.server_gflops", s.Config.ServerGFLOPS,
+			"must be 0 in a run without learning: the work of the server is not known")
+	}
+}
+
+// ValidateMethod reports what in the table [federation] a method cannot live with. What depends on
+// the data as well, [New] reports.
+func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.Description) {
+	needs, traits := &method.Needs, f.Traits()
+	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
+		fmt.Sprintf("must be %q: %s needs a response of every device", federation.WaitForAll, method.Name))
+	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
+		fmt.Sprintf("must be %q with fit_work, or %q: %s has no setting for the amount of local work", federation.Deadline, federation.Charged, method.Name))
+	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(f.Cost != federation.Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
+		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, method.Name))
+	c.Require(f.Cost != federation.Authors || traits.End != federation.EndsAtDeadline, "cost", f.Cost,
+		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", federation.Physical, federation.Relative, f.Protocol))
+	f.ValidatePartial(c)
+	validateEpochs(c, f, method)
+}
+
+// ValidateProblem reports the loss and the model that a method with the given options cannot
+// learn. What depends on the data as well, [New] reports.
+func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Description) {
+	dual := method.Needs.Dual
+	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
+		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
+	of, _ := mtl.LookupLoss(loss)
+	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(
+		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))
+}
+
+// ValidateTasks reports a problem without a reference optimum for a method that needs it, and couplings
+// and shared tasks for one whose clients know nothing of each other.
+func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *algorithms.Description) {
+	needs := &method.Needs
+	c.Require(!needs.Optimum || problem.HasReference(), "problem.optimum_sweeps", problem.OptimumSweeps, fmt.Sprintf(
+		"must be positive, and problem.model \"linear\": %s is the model that the central solver finds", method.Name))
+	if !needs.Alone {
+		return
+	}
+	c.Require(problem.Regularizer == mtl.RegIndependent, "problem.regularizer", problem.Regularizer, fmt.Sprintf(
+		"must be %q: clients of %s exchange no messages, and other regularizers couple them; or the method must be mocha", mtl.RegIndependent, method.Name))
+	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.devices_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
+}
+
+// ValidateHubs reports a method whose hubs average by themselves where there are no hubs.
+func ValidateHubs(c *config.Checker, hubSize int, method *algorithms.Description) {
+	c.Require(method.HubRounds == 0 || hubSize > 0, "network.hub_size", hubSize, fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
+}
+
+// validateEpochs reports methods without epochs that could be fewer, for partial work.
+func validateEpochs(c *config.Checker, f *federation.Config, method *algorithms.Description) {
+	epochs := method.Work.Epochs
+	if f.PartialShare == 0 || epochs >= 2 && epochs == math.Trunc(epochs) {
+		return
+	}
+	want := fmt.Sprintf("must be 0 or the option \"epochs\" of %s a whole number of at least 2, not %g: a part of them is at least one", method.Name, epochs)
+	if epochs == 0 {
+		want = fmt.Sprintf("must be 0 for %s, whose option \"epochs\" is 0 or missing", method.Name)
+	}
+	c.Require(false, "partial_share", f.PartialShare, want)
+}

@@ -1,0 +1,216 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
+	"fedsim/algorithms/privacy"
+	"fedsim/config"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+)
+
+// coded returns the settings of two codecs.
+func coded(up, down string) *compress.Config {
+	c := compress.Defaults()
+	c.Up, c.Down, c.Share = up, down, 0.4
+	return &c
+}
+
+// A timed run has the events of one that learns, with every codec whose messages have one
+// size, also when devices miss rounds and their messages differ.
+func TestTimedRunsCompressLikeLearning(t *testing.T) {
+	for _, up := range compress.Names() {
+		for _, down := range []string{compress.None, compress.Float16, compress.TopK, compress.Sketch} {
+			for _, m := range []struct{ method, protocol string }{{"fedavg", federation.WaitForAll}, {"fedavg", federation.Charged}, {"fedavg", federation.Deadline}, {"scaffold", federation.Charged}, {"fednova", federation.Charged}, {"mb-sgd", federation.Charged}, {"mb-sdca", federation.Charged}} {
+				method, protocol := m.method, m.protocol
+				if method[:2] == "mb" && down != compress.None && down != compress.Float16 || method == "mb-sdca" && up == compress.QSGD {
+					continue
+				}
+				s := world(t, method, protocol, func(s *Setup) {
+					s.Compression = coded(up, down)
+					s.Faults.DropProbability = 0.2
+					s.Network.Jitter, s.Config.Clients = 0.3, 3
+					s.Config.DeadlineS = 3
+				})
+				if !s.Compression.On() || up == compress.Sparse {
+					continue
+				}
+				learnt, events := run(t, s), run(t, timed(t, s))
+				if learnt.EventHash != events.EventHash {
+					t.Errorf("%s, %s, %s, %s: other events than with learning", method, up, down, protocol)
+				}
+			}
+		}
+	}
+}
+
+// The bytes of a round are those of the formulas, and times follow from them: a device takes
+// 5 ms and 8 us a byte for a message.
+func TestBytesOfCompressedRounds(t *testing.T) {
+	for _, c := range []struct {
+		up, down        string
+		bytesUp, toEach int // payload
+	}{
+		{compress.None, compress.Float16, 8 * features, 2 * features},
+		{compress.Float16, compress.None, 2 * features, 8 * features},
+		{compress.QSGD, compress.None, (64 + 6*features + 7) / 8, 8 * features}, // 33 levels
+		{compress.TopK, compress.QSGD, (2*(64+3) + 7) / 8, (64 + 6*features + 7) / 8},
+		{compress.RandomK, compress.None, 2 * 8, 8 * features},
+		{compress.Sign, compress.None, (64 + features + 7) / 8, 8 * features},
+		{compress.Sketch, compress.None, 2 * 8, 8 * features},
+		{compress.None, compress.Sign, 8 * features, (64 + features + 7) / 8},
+	} {
+		s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression, s.Plan.Rounds = coded(c.up, c.down), 5 })
+		n := float64(len(sizes))
+		for _, r := range run(t, s).Rounds[1:] {
+			down := n * float64(64+c.toEach)
+			if compress.Biased(c.down) && r.Round == 1 { // devices hold nothing
+				down = n * message
+			}
+			if r.BytesUp != n*float64(64+c.bytesUp) || r.BytesDown != down {
+				t.Errorf("%s, %s, round %d: %g bytes up and %g down, want %g and %g", c.up, c.down, r.Round, r.BytesUp, r.BytesDown, n*float64(64+c.bytesUp), down)
+			}
+		}
+	}
+	// One device of the most rows decides the time of a round.
+	plain := run(t, world(t, "fedavg", federation.WaitForAll, nil)).Rounds[1]
+	half := run(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression = coded(compress.Float16, compress.None) })).Rounds[1]
+	code := features / rate // one operation a value to encode
+	if want := plain.TimeS - 8*6*features/1e6 + code; math.Abs(half.TimeS-want) > 1e-9 {
+		t.Errorf("a round takes %v s with float16 up, want %v", half.TimeS, want)
+	}
+	if want := plain.FLOPs + float64(len(sizes)*features); half.FLOPs != want {
+		t.Errorf("%g FLOPs, want %g", half.FLOPs, want)
+	}
+}
+
+// Results do not depend on the workers, and no compression is today's run.
+func TestCompressedRunsAreDeterministic(t *testing.T) {
+	for _, c := range []*compress.Config{coded(compress.TopK, compress.TopK), coded(compress.QSGD, compress.Float16), coded(compress.Sketch, compress.RandomK)} {
+		for _, m := range []struct{ method, protocol string }{{"fedavg", federation.Charged}, {"fedbuff", federation.Asynchronous}} {
+			var hashes [3]string
+			for i, workers := range []int{1, 2, 8} {
+				s := world(t, m.method, m.protocol, func(s *Setup) {
+					busyNetwork(s)
+					s.Compression, s.Config.Clients = c, 4
+					s.Pool = parallel.NewPool(workers)
+				})
+				out := run(t, s)
+				hashes[i] = fmt.Sprintf("%x %x", out.EventHash, out.ModelHash)
+			}
+			if hashes[0] != hashes[1] || hashes[0] != hashes[2] {
+				t.Errorf("%s, %s: %v with 1, 2 and 8 workers", m.method, c.Up, hashes)
+			}
+		}
+	}
+	off := compress.Defaults()
+	s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression = &off })
+	if a, b := run(t, s), run(t, world(t, "fedavg", federation.WaitForAll, nil)); a.EventHash != b.EventHash || a.ModelHash != b.ModelHash {
+		t.Error("settings of no compression change a run")
+	}
+}
+
+// Personalized methods send one model, whichever models a run evaluates.
+func TestPersonalMethodsCompressTheSentModel(t *testing.T) {
+	var hashes [2]uint64
+	for i, evaluate := range []string{"personal", "global"} {
+		s := world(t, "ditto", federation.WaitForAll, func(s *Setup) {
+			busyNetwork(s)
+			s.Compression = coded(compress.Sparse, compress.TopK)
+		})
+		reflect.ValueOf(s.Options).Elem().FieldByName("Evaluate").SetString(evaluate)
+		hashes[i] = run(t, s).EventHash
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("the messages depend on the models that are evaluated: %x", hashes)
+	}
+}
+
+// The usual work of a client has that on codes and masks.
+func TestUsualWorkHasCodesAndMasks(t *testing.T) {
+	work := func(change func(*Setup)) float64 {
+		f, err := New(world(t, "fedavg", federation.WaitForAll, change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.work.usualFLOPs(0)
+	}
+	plain := work(nil)
+	if got := work(func(s *Setup) { s.Compression = coded(compress.Float16, compress.None) }); got != plain+features {
+		t.Errorf("with float16 the usual work is %g FLOPs, want %d more than %g", got, features, plain)
+	}
+	masked := work(func(s *Setup) {
+		p := privacy.Defaults()
+		p.SecureAggregation, s.Privacy = "secagg", &p
+		reflect.ValueOf(s.Options).Elem().FieldByName("Weights").SetString("equal")
+	})
+	p := privacy.Defaults()
+	p.SecureAggregation = "secagg"
+	if exchange := p.Exchange(len(sizes)); masked != plain+exchange.ClientFLOPs(features) {
+		t.Errorf("with masks the usual work is %g FLOPs, without %g", masked, plain)
+	}
+}
+
+// What cannot be compressed is refused, with the key, the cause and the remedy.
+func TestRefusedCompression(t *testing.T) {
+	for _, c := range []struct {
+		method, protocol string
+		change           func(*Setup)
+		key, want        string
+	}{
+		{"fedavg", federation.WaitForAll, func(s *Setup) { s.Config.Cost = federation.Relative }, "federation.cost", "do not depend on the size"},
+		{"fedavg", federation.WaitForAll, func(s *Setup) {
+			p := privacy.Defaults()
+			p.SecureAggregation, s.Privacy = "secagg", &p
+		}, "privacy.secure_aggregation", "one code"},
+		{"fedavg", federation.WaitForAll, func(s *Setup) {
+			p := privacy.Defaults()
+			p.Mechanism, s.Privacy = "central", &p
+		}, "compression.up", "epsilon would be wrong"},
+		{"fedavg", federation.WaitForAll, func(s *Setup) { s.Network.HubSize = 2 }, "network.hub_size", "hubs add up"},
+		{"mocha", federation.WaitForAll, func(s *Setup) { s.Compression.Up = compress.QSGD }, "compression.up", "never sent"},
+		{"mocha", federation.WaitForAll, func(s *Setup) { s.Compression.Feedback = false }, "compression.feedback", "V = X a"},
+		{"mocha", federation.WaitForAll, func(s *Setup) { s.Compression.Down = compress.TopK }, "compression.down", "its own model"},
+		{"async-mocha", federation.Asynchronous, nil, "compression.up", "line search"},
+	} {
+		s := world(t, c.method, c.protocol, func(s *Setup) {
+			s.Compression = coded(compress.TopK, compress.None)
+			if c.change != nil {
+				c.change(s)
+			}
+		})
+		if c.method == "mocha" {
+			s.Options.(*algorithms.MOCHAOptions).Epochs = 1
+		}
+		_, err := New(s)
+		if problem, ok := find(err, c.key); !ok || !strings.Contains(problem.Want, c.want) {
+			t.Errorf("%s: %v, want %s: ... %s", c.method, err, c.key, c.want)
+		}
+	}
+	// Without learning there are no values to decide sizes.
+	s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression = coded(compress.Sparse, compress.None) })
+	if _, err := New(timed(t, s)); err == nil || !strings.Contains(err.Error(), "one size") {
+		t.Errorf("sparse in timing mode: %v", err)
+	}
+}
+
+// find returns the problem of a key in a joined error.
+func find(err error, key string) (config.Problem, bool) {
+	if p, ok := err.(config.Problem); ok {
+		return p, p.Key == key
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if p, ok := find(e, key); ok {
+				return p, true
+			}
+		}
+	}
+	return config.Problem{}, false
+}

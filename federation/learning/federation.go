@@ -1,0 +1,222 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/algorithms"
+	"fedsim/clients"
+	"fedsim/config"
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/internal/replay"
+	"fedsim/mtl"
+	"fedsim/results"
+)
+
+// Federation is one run of a method on a server, which it drives.
+type Federation struct {
+	setup      Setup
+	server     *federation.Server
+	clients    *clients.Clients
+	method     *algorithms.Method
+	failure    error        // the first of the method; nil: none
+	coupling   mtl.Coupling // the present one
+	outer      int          // the number of outer iterations before the present one
+	evaluation evaluation
+
+	work     workload
+	open     round
+	late     lateUpdates
+	private  *private // nil: nothing protects updates
+	count    workCount
+	recorder *replay.Recorder // nil: there are no checkpoints
+
+	nonfinite nonfinite        // the updates that have NaN or an infinity
+	halt      *algorithms.Halt // ends local work of an interrupted run
+}
+
+// round is the open round.
+type round struct {
+	sent  algorithms.Sent
+	bytes float64 // of the message of the method
+}
+
+// workCount counts local work.
+type workCount struct {
+	steps  int64
+	capped []bool // by device, whether its work ended at the method's limit; nil for a method without one
+	taken  int    // updates of such work that the server took
+}
+
+// New prepares a run. The error joins a config.Problem for each setting that
+// does not go with the others or with the number of devices.
+func New(s Setup) (*Federation, error) {
+	if p := s.Problem; p != nil {
+		s.Clients, s.Rows, s.Shape, s.PerTask = p.Devices(), p.RowCounts(), p.Shape, 0
+	}
+	if err := s.CheckSizes(); err != nil {
+		return nil, err
+	}
+	method, err := s.newMethod(s.Coupling)
+	if err != nil {
+		return nil, err
+	}
+	if method.About.Own {
+		s.Plan.Optimum = math.NaN()
+	}
+	f := &Federation{setup: s, method: method, coupling: s.Coupling}
+	f.evaluation = evaluation{f: f}
+	if f.evaluation.named, err = s.named(&method.About); err != nil {
+		return nil, err
+	}
+	_, asked := s.Config.Sizes(s.Clients)
+	f.private = s.newPrivate(asked)
+	f.evaluation.named = append(f.evaluation.named, f.private.metrics()...)
+	f.work = workload{f: f, Workload: method.About.Work}
+	f.work.usual = f.work.MessageValues(s.Shape.Values())
+	c := config.NewChecker()
+	f.check(c, asked)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if f.server, err = federation.New(s.Setup, f.work.plan(), driver{f}); err != nil {
+		return nil, err
+	}
+	f.clients = f.server.Clients()
+	if f.work.Limit != "" {
+		f.count.capped = make([]bool, s.Clients)
+	}
+	if err := f.evaluation.newSample(); err != nil {
+		return nil, err
+	}
+	if err := f.record(); err != nil {
+		return nil, err
+	}
+	if !s.AnyDeadline {
+		err = f.server.CheckDeadline(f.work.leastBytes())
+	}
+	return f, err
+}
+
+// fail notes an error of the method: the run ends with the first one after the round.
+func (f *Federation) fail(err error) {
+	if f.failure == nil {
+		f.failure = err
+	}
+}
+
+// methodErr returns the error of a method that has failed.
+func (f *Federation) methodErr() error {
+	if f.failure == nil {
+		return nil
+	}
+	return fmt.Errorf("%s failed in round %d: %w", f.methodName(), f.server.Rounds(), f.failure)
+}
+
+// methodName names the method in errors.
+func (f *Federation) methodName() string { return f.method.About.Name }
+
+// learns reports whether the method learns; in timing mode it only takes the time.
+func (f *Federation) learns() bool { return f.method.About.Evaluated != algorithms.ByNobody }
+
+// Stateful reports whether checkpoints of the method can be saved.
+func (f *Federation) Stateful() bool { return f.method.Stateful != nil }
+
+// Own reports whether the method has a model and metrics of its own.
+func (f *Federation) Own() bool { return f.method.About.Own }
+
+// evaluates reports whether the run evaluates the model of the method.
+func (f *Federation) evaluates() bool { return f.method.About.Evaluated == algorithms.ByRun }
+
+// updateCoupling updates Omega from the present W and continues under the new
+// coupling. A regularizer that learns nothing keeps its coupling.
+func (f *Federation) updateCoupling() error {
+	if !f.evaluates() {
+		return nil
+	}
+	p := f.setup.Problem
+	var next mtl.Coupling
+	var err error
+	updated := false
+	f.recorder.Answer(func() {
+		next, err = p.Regularizer.Update(f.setup.Pool, p.TaskModels(f.evaluation.model()), p.Config.Floor(f.outer))
+		updated = err == nil
+	}, func(c *algorithms.Coder) { c.Bool(&updated) })
+	if err != nil && err != mtl.ErrFixed {
+		return fmt.Errorf("updating Omega after round %d: %w", f.server.Rounds(), err)
+	}
+	if !updated {
+		return nil
+	}
+	if next != nil { // not in a replay: the coupling is that of the checkpoint
+		f.method.SetCoupling(next)
+		f.coupling = next
+	}
+	f.server.Note(federation.CouplingUpdated, engine.Server, 0)
+	f.server.Compute(p.Regularizer.UpdateFLOPs(p.Tasks(), p.Values()))
+	return nil
+}
+
+// runRound runs one round and returns its results without metrics.
+func (f *Federation) runRound() results.Round {
+	began := f.clients.Now()
+	f.server.Start()
+	f.server.Listen()
+	available := f.server.Await()
+	if f.server.Aborted() {
+		return results.Round{}
+	}
+	var thetas []float64
+	if f.setup.Config.Traits().Continuous {
+		f.server.Play()
+	} else {
+		thetas = f.playRound(began)
+	}
+	if f.server.Aborted() {
+		return results.Round{}
+	}
+	r := f.server.Account()
+	r.Outer, r.Available, r.Thetas = f.outer, available, thetas
+	return r
+}
+
+// playRound asks the clients of the round, and takes their responses.
+func (f *Federation) playRound(began engine.Time) (thetas []float64) {
+	f.begin()
+	f.openRound(f.server.Select(), began)
+	f.server.Play()
+	if f.server.Aborted() {
+		return nil
+	}
+	f.server.Count(f.unmasks)
+	thetas = f.thetas()
+	f.late.weigh(f)
+	f.server.Close()
+	flops, err := f.method.End()
+	f.fail(err)
+	f.server.Compute(flops + f.closePrivate())
+	return thetas
+}
+
+// begin opens a round of the method.
+func (f *Federation) begin() {
+	var err error
+	f.open.sent, err = f.method.Begin()
+	f.fail(err)
+	f.open.bytes = f.work.messageBytes(f.open.sent.Size)
+	f.clients.SetBytesDown(f.open.bytes)
+}
+
+// openRound opens the round of those asked.
+func (f *Federation) openRound(asked []int32, began engine.Time) {
+	if f.method.About.Messages.Differ {
+		for _, t := range asked {
+			f.clients.SetBytesDownOf(int(t), f.work.messageBytes(f.open.sent.To(int(t)))+f.work.exchangedDown())
+		}
+	}
+	f.openPrivate(asked)
+	f.server.Partial().Draw(asked, int(f.work.Epochs))
+	_, wanted := f.setup.Config.Sizes(f.setup.Clients)
+	f.server.Open(federation.Cohort{Clients: asked, Wanted: wanted, Began: began})
+}

@@ -1,0 +1,465 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/clients"
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+// randomProblem makes a small classification problem with the given numbers of rows.
+// Labels follow a direction that tasks share in part; one in ten is flipped.
+func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
+	t.Helper()
+	train := &data.Set{Name: "random", Features: features, Generated: true}
+	test := &data.Set{Name: "random", Features: features, Generated: true}
+	shared := rng.New(1, rng.Skew, -1, 0)
+	common := make([]float64, features)
+	for j := range common {
+		common[j] = shared.Normal()
+	}
+	for k, n := range sizes {
+		own := rng.New(1, rng.Skew, k, 0)
+		w := make([]float64, features)
+		for j := range w {
+			w[j] = common[j] + own.Normal()
+		}
+		draw := rng.New(1, rng.Synthetic, k, 0)
+		make := func(n int) data.Task {
+			task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+			for i := range n {
+				z := 0.0
+				for j, x := 0, task.X.Row(i); j < features; j++ {
+					x[j] = draw.Normal()
+					z += x[j] * w[j]
+				}
+				task.Y[i] = math.Copysign(1, z)
+				if draw.Float64() < 0.1 {
+					task.Y[i] = -task.Y[i]
+				}
+			}
+			return task
+		}
+		train.Tasks = append(train.Tasks, make(n))
+		test.Tasks = append(test.Tasks, make(4))
+	}
+	cfg := mtl.Defaults()
+	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = mtl.RegMean, 0.1, 0.02
+	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The figures of the world of the tests. A device does 1000 FLOP/s, so that one
+// coordinate step, 4 d + 8 = 32 FLOPs at d = 6, takes 32 ms; a message of
+// 64 + 6 x 8 = 112 bytes takes 5 ms + 0.896 ms each way.
+const (
+	features    = 6
+	stepFLOPs   = 4*features + 8
+	rate        = 1000.0
+	message     = 64 + 8*features
+	latencyS    = 0.005
+	transferS   = latencyS + 8*message/1e6
+	idleW       = 0.5
+	computeW    = 2.0
+	testSeed    = 3
+	noDevice    = -1
+	batteryNone = devices.Mains
+)
+
+var sizes = []int{12, 31, 8, 20, 9, 40, 15}
+
+// system returns a system with the default tables and without clients.
+func system(seed uint64) clients.System {
+	return clients.System{
+		Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: seed,
+	}
+}
+
+// world returns the setup of a method under a protocol without failures. change may be
+// nil.
+func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
+	t.Helper()
+	factory, ok := algorithms.Lookup(method)
+	if !ok {
+		t.Fatalf("%q is not registered", method)
+	}
+	s := Setup{
+		Setup:   federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
+		Plan:    Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
+		Factory: factory, Options: factory.Options(),
+	}
+	s.Config.Protocol = protocol
+	if protocol == federation.Deadline {
+		s.Config.DeadlineS = 0.5
+	}
+	d := &s.Devices
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, idleW, computeW, batteryNone
+	n := &s.Network
+	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
+	if protocol != federation.WaitForAll {
+		// The amount of work is the protocol's.
+		switch o := s.Options.(type) {
+		case *algorithms.MOCHAOptions:
+			o.Epochs = 0
+		case *algorithms.MbSDCAOptions:
+			o.Batch = 0
+		case *algorithms.MbSGDOptions:
+			o.Batch = 0
+		}
+	}
+	if change != nil {
+		change(&s)
+	}
+	if s.Problem == nil {
+		s.Problem = randomProblem(t, features, sizes...)
+	}
+	if factory.Describe(s.Options, mtl.Shape{}).Messages.None {
+		cfg := s.Problem.Config
+		cfg.Regularizer = mtl.RegIndependent
+		p, err := mtl.NewProblem(cfg, data.Split{Train: s.Problem.Train, Test: s.Problem.Test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Problem = p
+	}
+	if s.Coupling == nil {
+		c, err := s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Coupling = c
+	}
+	check := config.NewChecker()
+	s.Config.Validate(check.In("federation"))
+	s.Devices.Validate(check.In("devices"))
+	s.Network.Validate(check.In("network"))
+	s.Faults.Validate(check.In("faults"))
+	s.Options.Validate(check.In("options"))
+	if problems := check.Problems(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return s
+}
+
+// methods returns the registered methods whose description is of some kind.
+func methods(kind func(*algorithms.Description) bool) []string {
+	return slices.DeleteFunc(algorithms.Names(), func(name string) bool {
+		f, _ := algorithms.Lookup(name)
+		about := f.Describe(f.Options(), mtl.Shape{})
+		return !kind(&about)
+	})
+}
+
+// withoutHubs returns the registered methods that need no hubs, and that send messages.
+func withoutHubs() []string {
+	return methods(func(d *algorithms.Description) bool { return d.HubRounds == 0 && !d.Messages.None })
+}
+
+// described changes the description of the method of a setup.
+func described(s *Setup, change func(*algorithms.Description)) {
+	describe := s.Factory.Describe
+	s.Factory.Describe = func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+		d := describe(o, shape)
+		change(&d)
+		return d
+	}
+}
+
+func start(t testing.TB, s Setup) *Federation {
+	t.Helper()
+	f, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// run runs the whole plan.
+func run(t testing.TB, s Setup) *Outcome {
+	t.Helper()
+	out, err := start(t, s).Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// sameRounds compares rounds bit by bit, so that NaN equals NaN and 0 is not -0.
+func sameRounds(a, b []results.Round) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d rounds against %d", len(a), len(b))
+	}
+	for h := range a {
+		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
+		for i := range x.NumField() {
+			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
+			if thetas, ok := x.Field(i).Interface().([]float64); ok {
+				same = slices.EqualFunc(thetas, b[h].Thetas, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) })
+			}
+			if x.Field(i).Kind() == reflect.Float64 {
+				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
+			}
+			if !same {
+				return fmt.Errorf("row %d: %s is %v against %v", h, x.Type().Field(i).Name, x.Field(i), y.Field(i))
+			}
+		}
+	}
+	return nil
+}
+
+// sameOutcome compares the outcomes of two runs.
+func sameOutcome(a, b *Outcome) error {
+	if err := sameRounds(a.Rounds, b.Rounds); err != nil {
+		return err
+	}
+	x, y := *a, *b
+	x.Rounds, y.Rounds = nil, nil
+	if !reflect.DeepEqual(x, y) {
+		return fmt.Errorf("%+v against %+v", x, y)
+	}
+	return nil
+}
+
+// sameModel compares weights, their image and dual variables bit by bit.
+func sameModel(a, b algorithms.Model) error {
+	same := func(what string, x, y []float64) error {
+		if len(x) != len(y) {
+			return fmt.Errorf("%s: %d values against %d", what, len(x), len(y))
+		}
+		for i := range x {
+			if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
+				return fmt.Errorf("%s[%d]: %v against %v", what, i, x[i], y[i])
+			}
+		}
+		return nil
+	}
+	for t := range a.W.Rows {
+		if err := same(fmt.Sprintf("w_%d", t), a.W.Row(t), b.W.Row(t)); err != nil {
+			return err
+		}
+		if a.V == nil {
+			continue
+		}
+		if err := same(fmt.Sprintf("v_%d", t), a.V.Row(t), b.V.Row(t)); err != nil {
+			return err
+		}
+	}
+	if len(a.Duals) != len(b.Duals) {
+		return fmt.Errorf("%d blocks of dual variables against %d", len(a.Duals), len(b.Duals))
+	}
+	for t := range a.Duals {
+		if err := same(fmt.Sprintf("alpha_%d", t), a.Duals[t], b.Duals[t]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func near(got, want, tolerance float64) bool {
+	return math.Abs(got-want) <= tolerance*math.Max(1, math.Abs(want))
+}
+
+// nanosecond is the resolution of the clock: each length of a phase is rounded
+// to it.
+const nanosecond = 1e-9
+
+// witness returns hooks that call seen before each event of a device, with the device's
+// state then. The test sets f.
+func witness(f **Federation, seen func(e engine.Event, d clients.State)) *engine.Hooks {
+	return &engine.Hooks{Fired: func(e engine.Event) {
+		if e.Device >= 0 && int(e.Device) < (*f).setup.Clients {
+			seen(e, (*f).clients.State(int(e.Device)))
+		}
+	}}
+}
+
+// learning returns a problem whose coupling is learned, starting at the identity.
+func learning(t testing.TB) *mtl.Problem {
+	t.Helper()
+	p := randomProblem(t, features, sizes...)
+	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: p.Train, Test: p.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// playRound does round h of a method with all devices, without a federation.
+func playRound(a algorithms.Algorithm, s Setup, h int) {
+	a.Begin()
+	for k := range s.Problem.Tasks() {
+		a.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
+		a.Commit(k, 1)
+	}
+	a.End()
+}
+
+// sharing returns a problem of three tasks whose rows lie on the seven devices,
+// with updates that are scaled by gamma.
+func sharing(t testing.TB) *mtl.Problem {
+	t.Helper()
+	p := randomProblem(t, features, sizes...)
+	train, test := *p.Train, *p.Test
+	train.Owner = []int{0, 1, 0, 2, 1, 0, 2}
+	test.Tasks = test.Tasks[:3]
+	cfg := p.Config
+	cfg.Gamma = 0.7
+	q, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// withConfig returns the problem under another configuration.
+func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
+	t.Helper()
+	q, err := mtl.NewProblem(cfg, data.Split{Train: p.Train, Test: p.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// fixedScale is a regularizer whose coupling does not depend on the number of tasks.
+type fixedScale struct{ scale float64 }
+
+func (r fixedScale) Start(_ *parallel.Pool, m int) (mtl.Coupling, error) {
+	return mtl.Identity{M: m, Scale: r.scale}, nil
+}
+
+func (fixedScale) Update(*parallel.Pool, *data.Matrix, float64) (mtl.Coupling, error) {
+	return nil, mtl.ErrFixed
+}
+
+func (fixedScale) UpdateFLOPs(int, int) float64 { return 0 }
+
+// budget returns how many steps the protocol allows device t.
+func (f *Federation) budget(t int) int32 {
+	steps, _ := f.server.Budget(t)
+	return int32(steps)
+}
+
+// workOf returns the local work of a device in the open round.
+func (f *Federation) workOf(t int) algorithms.Work {
+	flops, bytes := f.clients.Work(t)
+	header := f.clients.MessageBytes(0)
+	return algorithms.Work{Steps: int(f.server.Attempt(int(t)).Steps), FLOPs: flops, Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
+}
+
+// connected returns what device 0 draws while its radio is awake and moves nothing.
+func connected(f *Federation) float64 {
+	return f.clients.Fleet().IdlePower(0) + f.clients.Links().Radio(0).Active(0, 0)
+}
+
+// draw returns whether and where device t drops in an attempt.
+func (f *Federation) draw(t, round, try int) devices.Drop {
+	drops, err := devices.NewDrops(f.setup.Faults, f.setup.Clients, f.setup.Seed)
+	if err != nil {
+		panic(err)
+	}
+	return drops.Draw(t, round, try)
+}
+
+// evaluated returns a round with the metrics of the present model.
+func evaluated(t testing.TB, f *Federation, r results.Round) results.Round {
+	t.Helper()
+	r, err := f.evaluation.evaluate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// unevaluated returns a round without its metrics.
+func unevaluated(r results.Round) results.Round {
+	for i := range results.RoundColumns {
+		if c := &results.RoundColumns[i]; !c.Kind.Measured() {
+			c.Set(&r, results.Unknown(c.Type()))
+		}
+	}
+	return r
+}
+
+// expectedResponse returns how long selectors expect the response of device t to take.
+func expectedResponse(f *Federation, t int) engine.Time {
+	down, up := f.work.usualBytes(t)
+	return f.clients.ExpectedResponse(t, down, f.work.flops(t, int(f.setup.Rows[t])), up)
+}
+
+// papersSelectors returns the selectors of papers.
+func papersSelectors() []string {
+	names := slices.DeleteFunc(federation.SelectorNames(), func(name string) bool {
+		f, _ := federation.LookupSelector(name)
+		return f.Reference == ""
+	})
+	return append(names, paperOort)
+}
+
+// paperOort stands for "oort" with the convention of the paper.
+const paperOort = "oort of the paper"
+
+// selectBy sets a selector with options for the world of the tests.
+func selectBy(s *Setup, name string, clients, candidates int) {
+	name, paper := strings.CutSuffix(name, " of the paper")
+	s.Config.Selection, s.Config.Clients = name, clients
+	factory, _ := federation.LookupSelector(name)
+	if factory.Candidates {
+		s.Config.Candidates = candidates
+	}
+	s.Config.SelectionOptions = nil
+	if o := optionsOf(name); o != nil {
+		s.Config.SelectionOptions = o
+	}
+	switch name {
+	case "fedcs":
+		selectorOption(s, "RoundS", 1.0)
+		selectorOption(s, "ReportBytes", 100.0)
+	case "oort":
+		selectorOption(s, "PacerWindow", 2)
+		selectorOption(s, "Participations", 12)
+		if paper {
+			selectorOption(s, "Convention", "paper")
+			selectorOption(s, "PacerStepS", 0.4)
+		}
+	case "tifl":
+		selectorOption(s, "Tiers", 3)
+		selectorOption(s, "Every", 2)
+		selectorOption(s, "Credits", 8)
+	case "refl":
+		selectorOption(s, "PeriodS", 3.0)
+		selectorOption(s, "Slots", 4)
+		selectorOption(s, "Holdoff", 1)
+	}
+}
+
+// selectorOption sets an option of the selector.
+func selectorOption(s *Setup, key string, value any) {
+	reflect.ValueOf(s.Config.SelectionOptions).Elem().FieldByName(key).Set(reflect.ValueOf(value))
+}
+
+// optionsOf returns the default options of a selector; nil: it has none.
+func optionsOf(name string) config.Options {
+	if f, _ := federation.LookupSelector(name); f.Options != nil {
+		return f.Options()
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package learning
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/algorithms"
+	"fedsim/results"
+)
+
+// Metrics returns the metrics that the method declares; nil for a method without named
+// metrics.
+func (f *Federation) Metrics() []results.NamedMetric { return f.evaluation.named }
+
+// named returns the metrics by client that the plan asks for, and those that a method
+// declares.
+func (s *Setup) named(about *algorithms.Description) ([]results.NamedMetric, error) {
+	declared := append(s.clientMetrics(about), named(about.Metrics)...)
+	if err := results.CheckNamed(declared); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
+	}
+	return declared, nil
+}
+
+// evaluateNamed adds the named values of an evaluation to a round.
+func (e *evaluation) evaluateNamed(r *results.Round, own *algorithms.Evaluation) error {
+	if e.f.method.Reporter == nil {
+		return r.SetNamed(e.named, e.f.private.measured())
+	}
+	if err := setNamed(r, e.named, own.Values); err != nil {
+		return err
+	}
+	return e.setClients(r, clientMetrics(own.Clients))
+}
+
+// named returns metrics that a method declares.
+func named(metrics []algorithms.NamedMetric) []results.NamedMetric {
+	declared := make([]results.NamedMetric, len(metrics))
+	for i, m := range metrics {
+		declared[i] = results.NamedMetric(m)
+	}
+	return declared
+}
+
+// metric returns the metric of a target.
+func (e *evaluation) metric(t results.Target) results.Metric {
+	m, _ := (&results.Run{Metrics: e.named}).Metric(t.Metric)
+	return m
+}
+
+// CheckNamed reports what is wrong with metrics that a method declares, and with values for
+// a model of so many clients. A run stores none of them then.
+func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
+	metrics := named(declared)
+	if err := results.CheckNamed(metrics); err != nil {
+		return err
+	}
+	var r results.Round
+	if err := setNamed(&r, metrics, values); err != nil {
+		return err
+	}
+	return r.SetClients(metrics, make([]int32, clients), clientMetrics(byClient))
+}
+
+// setNamed adds named values to a round.
+func setNamed(r *results.Round, declared []results.NamedMetric, values []algorithms.NamedValue) error {
+	stored := make([]results.NamedValue, len(values))
+	for i := range values {
+		stored[i] = results.NamedValue(values[i])
+	}
+	return r.SetNamed(declared, stored)
+}
+
+// clientMetrics returns values by client that a method reports.
+func clientMetrics(reported []algorithms.ClientMetric) []results.ClientMetric {
+	values := make([]results.ClientMetric, len(reported))
+	for i, m := range reported {
+		values[i] = results.ClientMetric{Split: m.Split, Name: m.Name, Clients: m.Clients, Values: m.Values}
+	}
+	return values
+}
+
+// declares reports whether the method declares the named values of a round, or the metrics of
+// which they are statistics over clients.
+func (e *evaluation) declares(r *results.Round) bool {
+	declared := results.WithStatistics(e.named)
+	for _, v := range r.Metrics {
+		if !slices.ContainsFunc(declared, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
+			return false
+		}
+	}
+	return true
+}

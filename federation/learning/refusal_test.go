@@ -1,0 +1,100 @@
+package learning
+
+import (
+	"errors"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/federation"
+)
+
+// What does not go together is refused before anything runs, all of it at once,
+// with the keys of the scenario.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, method, protocol string
+		change                 func(*Setup)
+		want                   string
+	}{
+		{"cocoa with a deadline", "cocoa", federation.Deadline, nil,
+			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device`},
+		{"cocoa charged", "cocoa", federation.Charged, nil,
+			`federation.protocol = "charged": must be "wait-for-all": cocoa needs a response of every device`},
+		{"no amount of work", "mocha", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MOCHAOptions).Epochs = 0 },
+			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
+		{"no batch", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MbSGDOptions).Batch = 0 },
+			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mb-sgd has no setting for the amount of local work`},
+		{"authors with a deadline", "mocha", federation.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
+			`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
+		{"a method that the authors do not have", "mocha", federation.WaitForAll, func(s *Setup) {
+			s.Config.Cost = federation.Authors
+			described(s, func(d *algorithms.Description) { d.Work.AuthorUnits = 0 })
+		},
+			`federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for mocha`},
+		{"never", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.Never = []int{4, 2} },
+			`faults.never = 2: must be empty under protocol "wait-for-all", which would wait forever`},
+		{"p = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability = 1 },
+			`faults.drop_probability = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"p_t = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0, 1, 0, 0, 0, 0} },
+			`faults.drop_probability_per_device[2] = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"p^h = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbabilityByRound = []float64{0.5, 1} },
+			`faults.drop_probability_by_round[1] = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"nothing arrives", "mocha", federation.WaitForAll, func(s *Setup) { s.Network.LossProbability = 1 },
+			`network.loss_probability = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"no such device", "mocha", federation.Deadline, func(s *Setup) { s.Faults.Never = []int{1, 7} },
+			`faults.never[1] = 7: must be the number of a device, in 0..6`},
+		{"another number of devices", "mocha", federation.Deadline, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0.5} },
+			`faults.drop_probability_per_device = [0.0, 0.5]: must have one value for each of the 7 devices, has 2`},
+		{"partial work without epochs", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
+			`federation.partial_share = 0.5: must be 0 for mb-sgd, whose option "epochs" is 0 or missing`},
+		{"a part of one epoch", "fedavg", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
+			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least 2, not 1: a part of them is at least one`},
+		{"partial work without rounds", "fedbuff", federation.Asynchronous, func(s *Setup) { s.Config.PartialShare = 0.5; setEpochs(s, 3) },
+			`federation.partial_share = 0.5: must be 0 under protocol "asynchronous": partial work is drawn for every round`},
+		{"partial work by the authors", "mocha", federation.WaitForAll, func(s *Setup) {
+			s.Config.PartialShare, s.Config.Cost = 0.5, federation.Authors
+			setEpochs(s, 3)
+		},
+			`federation.partial_share = 0.5: must be 0 with cost "authors", which gives every device the same time`},
+		{"two at once", "cocoa", federation.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
+			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device` + "\n" +
+				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := New(world(t, c.method, c.protocol, c.change))
+			if f != nil || err == nil || err.Error() != c.want {
+				t.Fatalf("got  %v\nwant %s", err, c.want)
+			}
+			var problem config.Problem
+			if !errors.As(err, &problem) || problem.Key == "" {
+				t.Errorf("%v is not made of problems with keys", err)
+			}
+		})
+	}
+}
+
+// Faults that wait-for-all can live with, and those that a deadline can.
+func TestAccepted(t *testing.T) {
+	for _, s := range []Setup{
+		world(t, "cocoa", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability = 0.999 }),
+		world(t, "mocha", federation.Deadline, func(s *Setup) { s.Faults.DropProbability, s.Faults.Never = 1, []int{0} }),
+		world(t, "mb-sdca", federation.Charged, func(s *Setup) { s.Network.LossProbability = 1 }),
+		world(t, "mb-sgd", federation.Charged, func(s *Setup) { s.Config.Cost = federation.Authors }),
+	} {
+		if _, err := New(s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A method that cannot be built says which one it is.
+func TestMethodThatCannotStart(t *testing.T) {
+	broken := errors.New("no room")
+	_, err := New(world(t, "mocha", federation.WaitForAll, func(s *Setup) {
+		s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return nil, broken }
+	}))
+	if !errors.Is(err, broken) || err.Error() != "starting mocha: no room" {
+		t.Errorf("got %v", err)
+	}
+}

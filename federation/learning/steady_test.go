@@ -1,0 +1,121 @@
+//go:build !race
+
+package learning
+
+// The race detector empties pools at random, so allocations are not counted
+// under it.
+
+import (
+	"fmt"
+	"testing"
+
+	"fedsim/devices"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+)
+
+// serverDoneAt makes n devices of ten rows with faults, jitter and batteries.
+func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federation {
+	rows := make([]int, n)
+	for k := range rows {
+		rows[k] = 10
+	}
+	f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+		p := randomProblem(t, features, rows...)
+		cfg := p.Config
+		cfg.Regularizer = "independent" // the algorithm's own work stays linear in n
+		s.Problem = withConfig(t, p, cfg)
+		s.Pool = parallel.NewPool(1)
+		joules(s, 1000)
+		s.Devices.ChargeW = 100
+		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.1, devices.AtRandom
+		for _, c := range change {
+			c(s)
+		}
+	}))
+	f.clients.Begin()
+	return f
+}
+
+// A round allocates the closures of its parallel loop and nothing for a device
+// or an event.
+func TestRoundsAllocateNothingPerDevice(t *testing.T) {
+	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+		var per [2]float64
+		for i, n := range []int{30, 1000} {
+			f := busy(t, n, protocol)
+			for range 20 { // until the engine's tables have grown
+				f.runRound()
+			}
+			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+			if f.server.Stalled() != "" {
+				t.Fatal(f.server.Stalled())
+			}
+		}
+		t.Logf("%s: %g allocations a round of 30 devices, %g of 1000", protocol, per[0], per[1])
+		// Six with one worker for each of three loops: what parallel.For keeps of
+		// a loop, its closure and the bound handler.
+		if per[0] > 18 || per[1] > per[0]+2 { // a table of the engine may still grow
+			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
+		}
+	}
+}
+
+// Likewise behind hubs.
+func TestHubsAllocateNothing(t *testing.T) {
+	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+		var per [2]float64
+		for i, n := range []int{30, 1000} {
+			f := busy(t, n, protocol, func(s *Setup) { s.Network.HubSize = 10 })
+			for range 20 {
+				f.runRound()
+			}
+			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+			if f.server.Stalled() != "" {
+				t.Fatal(f.server.Stalled())
+			}
+		}
+		if per[0] > 18 || per[1] > per[0]+2 {
+			t.Errorf("%s: %g allocations a round of 30 devices behind hubs, %g of 1000: want the same few", protocol, per[0], per[1])
+		}
+	}
+}
+
+// Likewise where what devices and links do changes all the time.
+func TestModelsAllocateNothing(t *testing.T) {
+	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+		var per [2]float64
+		for i, n := range []int{30, 1000} {
+			f := busy(t, n, protocol, func(s *Setup) { s.Speed, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} })
+			for range 20 {
+				f.runRound()
+			}
+			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+			if f.server.Stalled() != "" {
+				t.Fatal(f.server.Stalled())
+			}
+		}
+		if per[0] > 18 || per[1] > per[0]+2 {
+			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
+		}
+	}
+}
+
+func BenchmarkRound(b *testing.B) {
+	for _, protocol := range []string{federation.WaitForAll, federation.Deadline} {
+		for _, n := range []int{30, 1000} {
+			b.Run(fmt.Sprintf("%s/%d", protocol, n), func(b *testing.B) {
+				f := busy(b, n, protocol)
+				b.ReportAllocs()
+				b.ResetTimer()
+				fired := f.clients.Clock().Fired()
+				for range b.N {
+					f.runRound()
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rounds/s")
+				b.ReportMetric(float64(f.clients.Clock().Fired()-fired)/float64(b.N), "events/round")
+			})
+		}
+	}
+}

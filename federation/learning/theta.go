@@ -1,0 +1,49 @@
+package learning
+
+import (
+	"math"
+
+	"fedsim/federation"
+	"fedsim/internal/state"
+)
+
+// thetas returns theta_t^h of every device in the round that is about to close: 1
+// for those of which the server takes no answer, and measured for the others (eq.
+// localSolutionQuality2a). An answer to an earlier round solves a subproblem that is
+// gone: its theta is not known (NaN). thetas returns nil in rounds that are not
+// measured and for methods that cannot say. It costs no virtual time.
+func (f *Federation) thetas() []float64 {
+	every := f.setup.Plan.ThetaEvery
+	if !f.method.About.Theta || every == 0 || (f.server.Rounds()+1)%every != 0 {
+		return nil
+	}
+	thetas := make([]float64, f.setup.Clients)
+	var measured []int32
+	for t := range thetas {
+		switch {
+		case !f.server.Takes(t):
+			thetas[t] = 1
+		case f.clients.Number(t) != f.server.Rounds():
+			thetas[t] = math.NaN()
+		default:
+			measured = append(measured, int32(t))
+		}
+	}
+	f.recorder.Answer(func() {
+		f.setup.Pool.For(len(measured), func(i, _ int) {
+			t := int(measured[i])
+			update := f.method.Inspected.Update(t)
+			thetas[t] = update.Theta(f.setup.Problem, t)
+		})
+	}, func(c *state.Coder) {
+		for _, t := range measured {
+			c.Float64(&thetas[t])
+		}
+	})
+	for t, theta := range thetas {
+		if !math.IsNaN(theta) {
+			f.server.Note(federation.ThetaMeasured, t, theta)
+		}
+	}
+	return thetas
+}

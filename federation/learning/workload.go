@@ -1,0 +1,157 @@
+package learning
+
+import (
+	"fmt"
+
+	"fedsim/algorithms"
+	"fedsim/algorithms/privacy"
+	"fedsim/federation"
+)
+
+// workload is the work and the messages of a method, with what privacy adds to them.
+type workload struct {
+	algorithms.Workload
+	f     *Federation
+	usual int // numbers of a usual message, of a method that counts in them
+}
+
+// plan returns what the server knows of the work before it asks for it.
+func (w *workload) plan() federation.Workload {
+	s, about := &w.f.setup, &w.f.method.About
+	p := federation.Workload{
+		Name: about.Name, PassFLOPs: float64(s.MinRows()) * s.Shape.StepFLOPs(), StepFLOPs: w.StepFLOPs,
+		Within: w.stepsWithin, Usual: w.usualFLOPs, Bytes: w.usualBytes, Model: w.sentAs,
+		Weights: w.f.learns() && about.Weights == algorithms.Yes,
+		Epochs:  int(w.Epochs), AuthorUnits: w.AuthorUnits, AllClients: about.Needs.AllClients,
+		HubRounds: about.HubRounds, NoMessages: about.Messages.None,
+		CountUpdates: len(w.f.evaluation.named) > 0,
+	}
+	if w.FLOPs != nil {
+		p.FLOPs = w.flops
+	}
+	if s.Privacy.Secure() {
+		p.RoundTrips = privacy.RoundTrips
+	}
+	reports, rows := about.Losses == algorithms.Yes, s.Problem != nil && !about.Own
+	if !reports && !rows {
+		p.NoLosses = "must be another in a run without learning, which has no losses"
+		if about.Own {
+			p.NoLosses = fmt.Sprintf("must be another: %s cannot report the losses of clients", about.Name)
+		}
+	}
+	if !rows {
+		p.NoRowLosses = fmt.Sprintf("must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", about.Name)
+	}
+	return p
+}
+
+// flops returns the FLOPs of so many steps of client t.
+func (w *workload) flops(t, steps int) float64 { return w.Of(int(w.f.setup.Rows[t]), steps) }
+
+// stepsWithin returns how many steps client t can do with so many FLOPs, beside its work for
+// messages.
+func (w *workload) stepsWithin(t int, flops float64) float64 {
+	flops = flops - w.exchangeFLOPs(w.f.setup.Shape.Values()) - w.f.method.About.Messages.FLOPs
+	return w.Within(int(w.f.setup.Rows[t]), flops)
+}
+
+// usualFLOPs returns the FLOPs of client t in a round where nothing limits it: those of its
+// method, of one pass over its rows where the method has no setting for it or it is not known.
+// The work on the codes of messages and on masks is in it.
+func (w *workload) usualFLOPs(t int) float64 {
+	rows := int(w.f.setup.Rows[t])
+	n := rows
+	if w.Steps != nil {
+		if n = w.Steps(rows, algorithms.NoLimit); n == algorithms.NoLimit {
+			n = rows
+		}
+	}
+	return w.flops(t, n) + (w.exchangeFLOPs(w.usual) + w.f.method.About.Messages.FLOPs)
+}
+
+// within returns how many of the steps allowed device t may take: of those that it could at its
+// usual speed, as large a part as its epochs are of all.
+func (w *workload) within(t, allowed int) int {
+	some, all := w.f.server.Partial().Epochs(t)
+	if some == 0 {
+		return allowed
+	}
+	n, made := int(w.f.setup.Rows[t]), int64(some)
+	usual := int(min(int64(allowed), int64(n)*int64(all)))
+	if w.Steps != nil {
+		usual = w.Steps(n, allowed)
+	}
+	steps := float64(int64(usual) * made / int64(all))
+	if w.FLOPs != nil { // in no more time
+		steps = min(steps, w.Within(n, float64(w.Of(n, usual)*float64(made))/float64(all)))
+	}
+	return int(max(1, steps))
+}
+
+// sentAs returns which of the models that the server sends is for device t.
+func (w *workload) sentAs(t int) int {
+	s := &w.f.setup
+	switch kind := w.f.method.About.Model; {
+	case kind == algorithms.DeviceModels:
+		return t
+	case kind == algorithms.OneModel, kind == algorithms.PersonalModels:
+		return 0
+	case s.Problem != nil:
+		return s.Problem.TaskOf(t)
+	default:
+		return t / max(1, s.PerTask)
+	}
+}
+
+// messageBytes returns the size of a message of so many numbers, or bytes of a method that
+// counts in them.
+func (w *workload) messageBytes(amount int) float64 {
+	if w.f.method.About.Messages.Bytes {
+		return w.f.clients.MessageBytes(0) + float64(amount)
+	}
+	return w.f.clients.MessageBytes(amount)
+}
+
+// usualBytes returns the usual sizes of the server's message to device t and of its
+// response.
+func (w *workload) usualBytes(t int) (down, up float64) {
+	if usual := w.f.method.About.Messages.Usual; usual != nil {
+		down, up := usual(t)
+		return w.messageBytes(down), w.messageBytes(up)
+	}
+	return w.f.clients.MessageBytes(w.usual) + w.exchangedDown(), w.responseBytes(w.usual)
+}
+
+// leastBytes returns a size that no message is below.
+func (w *workload) leastBytes() float64 {
+	if m := &w.f.method.About.Messages; w.Steps != nil && !m.Differ && !m.Bytes && !w.f.private.secure() {
+		return w.f.clients.MessageBytes(w.usual)
+	}
+	return w.f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
+}
+
+// exchangedDown returns the bytes that the server sends a client for secure aggregation.
+func (w *workload) exchangedDown() float64 {
+	if !w.f.private.secure() {
+		return 0
+	}
+	return w.f.private.exchange.BytesDown() + float64(privacy.RoundTrips*w.f.clients.MessageBytes(0))
+}
+
+// responseBytes returns the size of a response of so many numbers; masked, with the
+// messages of the exchange, under secure aggregation.
+func (w *workload) responseBytes(amount int) float64 {
+	if !w.f.private.secure() {
+		return w.messageBytes(amount)
+	}
+	e := &w.f.private.exchange
+	return e.MaskedBytes(amount) + e.BytesUp() + float64((1+privacy.RoundTrips)*w.f.clients.MessageBytes(0))
+}
+
+// exchangeFLOPs returns the work of a client for secure aggregation.
+func (w *workload) exchangeFLOPs(values int) float64 {
+	if !w.f.private.secure() {
+		return 0
+	}
+	return w.f.private.exchange.ClientFLOPs(values)
+}

@@ -1,0 +1,55 @@
+package federation
+
+import "fedsim/clients"
+
+// A Messenger hears of every message. Those of rounds are the server's first; of the messages
+// of the driver's own the server does not know.
+
+func (a *attempts) downloadedBeside(t int) (compute bool) {
+	if a.devices[t].chosen {
+		return a.downloaded(t)
+	}
+	a.server.outside.Downloaded(t)
+	return true
+}
+
+func (a *attempts) respondedBeside(t int) {
+	ofRound := a.devices[t].chosen
+	if ofRound {
+		a.responded(t)
+	}
+	a.server.outside.Responded(t, ofRound)
+}
+
+func (a *attempts) failedBeside(t int, why clients.Reason) {
+	ofRound := a.devices[t].chosen
+	a.server.outside.Failed(t, why, ofRound)
+	if ofRound {
+		a.failed(t, why)
+		if !a.asksAgain(a.server.clients.Try(t)) {
+			a.server.outside.Ended(t, why)
+		}
+	}
+}
+
+func (a *attempts) unreachedBeside(t int, why clients.Reason) {
+	ofRound := a.devices[t].chosen
+	a.server.outside.Failed(t, why, ofRound)
+	if ofRound {
+		a.unreached(t, why)
+	}
+}
+
+func (a *attempts) depletedBeside(t int, pending bool) {
+	if a.devices[t].chosen {
+		a.depleted(t, pending)
+		a.server.outside.Ended(t, clients.BatteryDepleted)
+	}
+}
+
+func (a *attempts) timeoutBeside(t int) {
+	a.timeout(t)
+	if c := a.server.clients; t >= 0 && !c.AtWork(t) {
+		a.server.outside.Ended(t, c.WhyUnavailable(t))
+	}
+}

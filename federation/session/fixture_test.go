@@ -1,0 +1,108 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/clients"
+	"fedsim/devices"
+	"fedsim/federation"
+	"fedsim/federation/learning"
+	"fedsim/internal/parallel"
+	_ "fedsim/internal/rapidseed"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+// The figures of the world of the tests: see those of package learning.
+const (
+	features  = 6
+	stepFLOPs = 4*features + 8
+	message   = 64 + 8*features
+	latencyS  = 0.005
+	testSeed  = 3
+)
+
+var sizes = []int{12, 31, 8, 20, 9, 40, 15}
+
+// system returns a system with the default tables and without clients.
+func system(seed uint64) clients.System {
+	return clients.System{
+		Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: seed,
+	}
+}
+
+// world returns the setup of a method in timing mode under a protocol without failures.
+func world(t testing.TB, method, protocol string, change func(*learning.Setup)) learning.Setup {
+	t.Helper()
+	factory, ok := algorithms.Lookup(method)
+	if !ok {
+		t.Fatalf("%q is not registered", method)
+	}
+	s := learning.Setup{
+		Setup:   federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
+		Plan:    learning.Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
+		Factory: factory.Timed(), Options: factory.Options(), Shape: mtl.Shape{Features: features, Outputs: 1},
+	}
+	s.Clients = len(sizes)
+	for _, n := range sizes {
+		s.Rows = append(s.Rows, int32(n))
+	}
+	if s.Config.Protocol = protocol; protocol == federation.Deadline {
+		s.Config.DeadlineS = 0.5
+	}
+	d, n := &s.Devices, &s.Network
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, 0.5, 2, devices.Mains
+	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
+	change(&s)
+	return s
+}
+
+// driven returns the setup of a session in the world of a run.
+func driven(s learning.Setup) Setup {
+	return Setup{
+		Setup: s.Setup, PassFLOPs: float64(s.MinRows()) * s.Shape.StepFLOPs(), Values: s.Shape.Values(),
+		StepFLOPs: s.Factory.Describe(s.Options, s.Shape).Work.StepFLOPs,
+	}
+}
+
+// run runs the whole plan.
+func run(t testing.TB, s learning.Setup) *learning.Outcome {
+	t.Helper()
+	f, err := learning.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.Run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func joules(s *learning.Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
+
+// sameRounds compares the measures of rounds bit by bit.
+func sameRounds(a, b []results.Round) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d rounds against %d", len(a), len(b))
+	}
+	for h := range a {
+		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
+		for i := range x.NumField() {
+			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
+			if x.Field(i).Kind() == reflect.Float64 {
+				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
+			}
+			if !same {
+				return fmt.Errorf("row %d: %s is %v against %v", h, x.Type().Field(i).Name, x.Field(i), y.Field(i))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package session
+
+import (
+	"errors"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/federation"
+	"fedsim/federation/learning"
+)
+
+// A driver averages updates itself, so that a session has no use for weights.
+func TestSessionsRefuseWhatTheyDoNotDo(t *testing.T) {
+	for key, change := range map[string]func(*learning.Setup){
+		"federation.late_weights": func(s *learning.Setup) { s.Config.LateWeights = federation.LateREFL },
+	} {
+		s := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) { s.Config.DeadlineS, s.Config.Late = 5, federation.Keep })
+		change(&s)
+		_, err := New(driven(s))
+		var problem config.Problem
+		if !errors.As(err, &problem) || problem.Key != key {
+			t.Errorf("%s: the error is %v", key, err)
+		}
+	}
+}

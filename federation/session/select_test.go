@@ -1,0 +1,61 @@
+package session
+
+import (
+	"reflect"
+	"testing"
+
+	"fedsim/devices"
+	"fedsim/federation"
+	"fedsim/federation/learning"
+	"fedsim/results"
+)
+
+// A session that plays the rounds of a selector has the events of a run. Selectors that need
+// losses are refused.
+func TestSessionsSelect(t *testing.T) {
+	for _, name := range federation.SelectorNames() {
+		factory, _ := federation.LookupSelector(name)
+		s := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) {
+			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
+			s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
+			s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+			s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
+			s.Plan.Rounds = 30
+			set(s.Options, "Batch", 1) // a driver knows the FLOPs of a step alone
+			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
+				s.Config.Candidates = 5
+			}
+			if factory.Options != nil {
+				o := factory.Options()
+				set(o, "RoundS", 1.0)
+				set(o, "Adaptive", false)
+				set(o, "PeriodS", 3.0)
+				set(o, "Slots", 4)
+				s.Config.SelectionOptions = o
+				if factory.Declare != nil {
+					factory.Declare(o, &factory)
+				}
+			}
+		})
+		if factory.Losses || factory.RowLosses {
+			if _, err := New(driven(s)); err == nil {
+				t.Errorf("%s needs losses, and a session accepts it", name)
+			}
+			continue
+		}
+		want := recordRun(t, s)
+		var got []results.Round
+		play(t, sessionOf(t, s, nil), want, func(r results.Round, _ []Notice) { got = append(got, r) })
+		if err := sameRounds(got, want.Rounds[1:]); err != nil {
+			t.Errorf("%s in a session: %v", name, err)
+		}
+	}
+}
+
+// set sets a field of options that have it.
+func set(options any, key string, value any) {
+	if f := reflect.ValueOf(options).Elem().FieldByName(key); f.IsValid() {
+		f.Set(reflect.ValueOf(value))
+	}
+}

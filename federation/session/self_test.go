@@ -1,0 +1,107 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/federation/learning"
+	"fedsim/results"
+)
+
+// selfDriven is a driver that ends rounds on its own: under deadline when the time has
+// come, under first with the last response that it needs.
+func selfDriven(t testing.TB, ses *Session, s learning.Setup, want recorded, round int) results.Round {
+	t.Helper()
+	cohort, err := ses.Select(round)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := messagesOf(ses, want, round, cohort)
+	refused, err := ses.Send(round, Train, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for _, m := range all {
+		if !slices.ContainsFunc(refused, func(r Refusal) bool { return r.ID == m.ID }) {
+			ids = append(ids, m.ID)
+		}
+	}
+	var taken []int64
+	if s.Config.Protocol == federation.Deadline {
+		notices, end, err := ses.Advance(ses.Now().Add(engine.FromSeconds(s.Config.DeadlineS)), nil)
+		if err != nil || end != EndedUntil {
+			t.Fatal(end, err)
+		}
+		taken = responseIDs(notices)
+	}
+	needed, _ := s.Config.Sizes(s.Clients)
+	for ended := 0; s.Config.Protocol == federation.First && len(taken) < needed && ended < len(ids); {
+		notices, end, err := ses.Wait(ids, ended+1, engine.Never, nil)
+		if err != nil || end > EndedCount {
+			t.Fatal(end, err)
+		}
+		taken = append(taken, responseIDs(notices)...)
+		ended += len(notices)
+	}
+	if err := ses.Cancel(ids); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ses.Close(round, taken, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// responseIDs returns the ids of messages with a response.
+func responseIDs(all []Notice) (ids []int64) {
+	for _, n := range all {
+		if n.Kind == NoticeResponse {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
+}
+
+// A driver that ends rounds on its own has the clients of timing mode: what happens to
+// them is the same at every instant, and so are the rounds.
+func TestADriverEndsRoundsOnItsOwn(t *testing.T) {
+	for _, w := range worlds {
+		for _, protocol := range []string{federation.Deadline, federation.First} {
+			s := world(t, "fedavg", protocol, func(s *learning.Setup) {
+				w.change(s)
+				s.Config.Fit = false
+				s.Config.DetectS = 0
+				if protocol == federation.First {
+					if s.Config.Clients == 0 {
+						s.Config.Clients = 4
+					}
+					s.Config.Over = 1.5
+				}
+				s.Plan.Rounds = 12
+				s.AnyDeadline = true
+			})
+			want := recordRun(t, s)
+			var events []engine.Event
+			var got []results.Round
+			ses := sessionOf(t, s, &events)
+			for round := 1; round < len(want.Rounds); round++ {
+				got = append(got, selfDriven(t, ses, s, want, round))
+			}
+			if err := sameRounds(got, want.Rounds[1:]); err != nil {
+				t.Errorf("%s, %s: %v", w.name, protocol, err)
+			}
+			a, b := clientEvents(events), clientEvents(want.events)
+			if !slices.Equal(a, b) {
+				i := 0
+				for i < min(len(a), len(b)) && a[i] == b[i] {
+					i++
+				}
+				t.Errorf("%s, %s: %d events of clients, timing mode %d; the first %d are the same, then %v against %v", w.name, protocol, len(a), len(b), i, a[min(i, len(a)-1)], b[min(i, len(b)-1)])
+			}
+		}
+	}
+}
