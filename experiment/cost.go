@@ -114,7 +114,9 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 
 // learning adds the quantities of a method of fedsim that asks a share of the devices in a round, for data
 // of so many rows by task.
-func (q *quantities) learning(s *scenario.Settings, about *algorithms.Description, shape mtl.Shape, rowsOf []int32, share float64) {
+func (q *quantities) learning(
+	s *scenario.Settings, about *algorithms.Description, shape mtl.Shape, rowsOf []int32, share float64,
+) {
 	rows := 0.0
 	for _, n := range rowsOf {
 		rows += float64(n)
@@ -123,7 +125,8 @@ func (q *quantities) learning(s *scenario.Settings, about *algorithms.Descriptio
 	q.load = float64(all * float64(shape.Features+2) * valueTime)
 	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(len(rowsOf), shape.Values(), s.Run.Outer)
 
-	models, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2 // FLOPs of a value in an update of all models
+	// coupled is the number of FLOPs of a value in an update of all models.
+	models, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2
 	if about.Model.Count(len(rowsOf)) == 1 {
 		models, coupled = 1, 4
 	}

@@ -148,11 +148,14 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare = &preparer{Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver, memory: o.Memory}
+	r.prepare = &preparer{
+		Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver, memory: o.Memory,
+	}
 	if r.prepare.Preparation == nil {
 		r.prepare.Preparation = &Preparation{}
 	}
-	r.learners = external.NewLearners(context.WithoutCancel(ctx), o.Stderr) // a run that is interrupted ends after its round
+	// A run that is interrupted ends after its round.
+	r.learners = external.NewLearners(context.WithoutCancel(ctx), o.Stderr)
 	r.learners.Remind(o.Clock, external.Reminders{After: 10 * time.Second, Every: time.Minute})
 	if o.Waits != nil {
 		o.Waits(r.learners.Pending)
@@ -254,7 +257,8 @@ func (r *runner) repeat(rep repetition) {
 	result.Status, result.Reason = out.Status, out.Reason
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.AtOptimum = out.AtOptimum
-	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
+	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash
+	result.Events, result.Steps = out.Events, out.Steps
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Stragglers = results.StragglersOf(out.Rounds)
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
@@ -300,7 +304,9 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	// A grid that grows takes nothing back.
 	r.shareBefore = max(r.shareBefore, r.before/float64(r.total))
 	r.share = max(r.share, r.made/float64(r.total), r.shareBefore)
-	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Before: r.shareBefore, Run: id, TimeS: timeS, Phase: phase})
+	r.options.Progress(Progress{
+		Done: r.done, Total: r.total, Share: r.share, Before: r.shareBefore, Run: id, TimeS: timeS, Phase: phase,
+	})
 }
 
 // add counts further runs, and runs from before an interruption.

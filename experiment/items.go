@@ -22,8 +22,10 @@ const (
 // items, which need them. A run whose need is not there makes it itself, so a process never depends on
 // another one.
 type Item struct {
-	Kind   string
-	Of     []string // IDs of its runs, without tuned options; the ID of a run with the problem; keys of jobs; a table and the label of a set
+	Kind string
+	// Of has the IDs of runs without tuned options, the ID of a run with the problem of an optimum, keys
+	// of the jobs of a tuning, or a table and the label of its data set.
+	Of     []string
 	Runs   []int    // places of its runs, increasing
 	Needs  []int    // indices of the items that must be made first, all of them before this one
 	States []string // names of its states in Options.Shared: it is made when all are there. Runs have none
@@ -136,7 +138,7 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.Model || !g.recordable(&run, len(sized.rows)) {
 			return run.ID, nil
 		}
-		fmt.Fprintf(&b, "%+v;", recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System})
+		fmt.Fprintf(&b, "%+v;", recordingKeyOf(&run))
 	}
 	return b.String(), nil
 }
@@ -151,7 +153,8 @@ func (g *grouping) optimum(of *scenario.Run, seed uint64) ([]int, error) {
 	q, err := g.quantitiesOf(&run)
 	name := keyOf(s).name()
 	return []int{place(g.need, name, func() int {
-		g.needs = append(g.needs, Item{Kind: KindOptimum, Of: []string{run.ID}, States: []string{name}, Cost: q.optimum(s)})
+		optimum := Item{Kind: KindOptimum, Of: []string{run.ID}, States: []string{name}, Cost: q.optimum(s)}
+		g.needs = append(g.needs, optimum)
 		return len(g.needs) - 1
 	})}, err
 }
@@ -231,7 +234,7 @@ func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o O
 	}
 	jobs := r.jobs(s.Experiments)
 	if len(jobs) == 0 {
-		return config.Problem{Key: "item", Value: strings.Join(of, " "), Want: "must be of a run or method of the scenario"}
+		return noItem(of, "a run or method of the scenario")
 	}
 	switch kind {
 	case KindRuns:
@@ -258,7 +261,12 @@ func (r *runner) makeOptimum(jobs []job, id string) {
 			}
 		}
 	}
-	r.cancel(config.Problem{Key: "item", Value: id, Want: "must be of a run of the scenario"})
+	r.cancel(noItem([]string{id}, "a run of the scenario"))
+}
+
+// noItem returns the error of an item that the scenario does not have.
+func noItem(of []string, want string) error {
+	return config.Problem{Key: "item", Value: strings.Join(of, " "), Want: "must be of " + want}
 }
 
 // placesOf reports which runs an item is of: its own, those of the first jobs of an optimum, or

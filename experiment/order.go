@@ -33,7 +33,7 @@ func (r *runner) order(jobs []job) []repetition {
 		}
 		key, run := j.Key(), j.winner.WithSeed(j.Seeds[0])
 		if r.recordable(&run, 1) {
-			key = fmt.Sprintf("%+v", recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System})
+			key = fmt.Sprintf("%+v", recordingKeyOf(&run))
 		}
 		waits[j] = first[key]
 		first[key] = true

@@ -100,7 +100,8 @@ func (p *packing) join(seconds float64) {
 		}
 		first := of[0]
 		for _, other := range of[1:] {
-			first.Runs, first.Needs = slices.Concat(first.Runs, other.Runs), with(slices.Clone(first.Needs), other.Needs...)
+			first.Runs = slices.Concat(first.Runs, other.Runs)
+			first.Needs = with(slices.Clone(first.Needs), other.Needs...)
 			other.Runs, moved[other] = nil, first
 		}
 		first.Cost = cost
@@ -116,7 +117,8 @@ func (p *packing) packRuns(seconds float64) {
 	for _, it := range p.runs {
 		if n := len(packed); n > 0 && packed[n-1].Cost.plus(it.Cost).Seconds <= seconds {
 			last := &packed[n-1]
-			last.Runs, last.Needs, last.Cost = append(last.Runs, it.Runs...), with(last.Needs, it.Needs...), last.Cost.plus(it.Cost)
+			last.Runs, last.Needs = append(last.Runs, it.Runs...), with(last.Needs, it.Needs...)
+			last.Cost = last.Cost.plus(it.Cost)
 			continue
 		}
 		it.Runs, it.Needs = slices.Clone(it.Runs), slices.Clone(it.Needs)

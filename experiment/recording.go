@@ -31,6 +31,10 @@ type recordingKey struct {
 	seed               uint64
 }
 
+func recordingKeyOf(run *scenario.Run) recordingKey {
+	return recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
+}
+
 // mostRecorded limits devices times rounds of a recording, 24 bytes each.
 const mostRecorded = 4_000_000
 
@@ -51,7 +55,7 @@ func (r *runner) recordable(run *scenario.Run, devices int) bool {
 // rounds of hubs.
 // The first call for a key creates it.
 func (r *runner) record(run *scenario.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
-	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
+	key := recordingKeyOf(run)
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.Start(algorithms.Setup{
 			Rows: p.problem.RowCounts(), Shape: p.problem.Shape,

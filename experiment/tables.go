@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/crossval"
 	"fedsim/internal/parallel"
@@ -23,7 +22,8 @@ func tableItems(t *scenario.PredictionTable) (items []Item) {
 	for i := range t.Sets {
 		set := &t.Sets[i]
 		items = append(items, Item{
-			Kind: KindTable, Of: []string{t.Name, set.Label}, States: []string{SetName(t.Name, set.Label)}, Cost: setCost(t, set),
+			Kind: KindTable, Of: []string{t.Name, set.Label},
+			States: []string{SetName(t.Name, set.Label)}, Cost: setCost(t, set),
 		})
 	}
 	return items
@@ -42,7 +42,9 @@ func setCost(t *scenario.PredictionTable, set *scenario.PredictionSet) Cost {
 // Tables makes tables of prediction errors, in their order, for a problem with other values of lambda.
 // made receives each. It looks for the data files of all tables before it reads any. When ctx ends, the
 // error wraps that of ctx.
-func Tables(ctx context.Context, tables []scenario.PredictionTable, problem mtl.Config, o Options, made func(*crossval.Result) error) error {
+func Tables(
+	ctx context.Context, tables []scenario.PredictionTable, problem mtl.Config, o Options, made func(*crossval.Result) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
@@ -50,7 +52,9 @@ func Tables(ctx context.Context, tables []scenario.PredictionTable, problem mtl.
 	return r.tables(tables, problem, made)
 }
 
-func (r *runner) tables(tables []scenario.PredictionTable, problem mtl.Config, made func(*crossval.Result) error) error {
+func (r *runner) tables(
+	tables []scenario.PredictionTable, problem mtl.Config, made func(*crossval.Result) error,
+) error {
 	var sources []crossval.Source
 	for i := range tables {
 		t := &tables[i]
@@ -84,18 +88,24 @@ func (r *runner) tables(tables []scenario.PredictionTable, problem mtl.Config, m
 // makeSet makes a data set of a table, which stores its state.
 func (r *runner) makeSet(s *scenario.Scenario, of []string) error {
 	for _, t := range s.Tables {
-		i := slices.IndexFunc(t.Sets, func(set scenario.PredictionSet) bool { return slices.Equal(of, []string{t.Name, set.Label}) })
-		if i >= 0 {
-			t.Sets = t.Sets[i : i+1]
-			return r.tables([]scenario.PredictionTable{t}, s.Settings.Problem, func(*crossval.Result) error { return nil })
+		for i := range t.Sets {
+			if slices.Equal(of, []string{t.Name, t.Sets[i].Label}) {
+				t.Sets = t.Sets[i : i+1]
+				only := []scenario.PredictionTable{t}
+				return r.tables(only, s.Settings.Problem, func(*crossval.Result) error { return nil })
+			}
 		}
 	}
-	return config.Problem{Key: "item", Value: fmt.Sprint(of), Want: "must be a table of the scenario and one of its data sets"}
+	return noItem(of, "a table of the scenario and one of its data sets")
 }
 
 // column makes the column of a data set in a table: the folds of all shuffles, then the tests.
-func (r *runner) column(t *scenario.PredictionTable, set *scenario.PredictionSet, from crossval.Source, problem mtl.Config) (column crossval.Column, err error) {
-	trial, err := parallel.Await(r.ctx, func() (*crossval.Trial, error) { return crossval.NewTrial(t, set, from, problem, r.pool) })
+func (r *runner) column(
+	t *scenario.PredictionTable, set *scenario.PredictionSet, from crossval.Source, problem mtl.Config,
+) (column crossval.Column, err error) {
+	trial, err := parallel.Await(r.ctx, func() (*crossval.Trial, error) {
+		return crossval.NewTrial(t, set, from, problem, r.pool)
+	})
 	if err != nil {
 		return column, err
 	}

@@ -309,7 +309,7 @@ func TestSharedDataSetsMakeTheTable(t *testing.T) {
 			t.Errorf("%d complete sets, none is %s", len(store.All()), name)
 		}
 	}
-	if err := Do(t.Context(), of, KindTable, []string{table.Name, "none"}, Options{}); err == nil || !strings.Contains(err.Error(), "must be a table") {
+	if err := Do(t.Context(), of, KindTable, []string{table.Name, "none"}, Options{}); err == nil || !strings.Contains(err.Error(), "must be of a table") {
 		t.Errorf("a set that the table does not have: %v", err)
 	}
 	store.Saved = func(name string, _ []byte) { t.Errorf("%s is stored again", name) }

@@ -129,9 +129,13 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 			if len(places) == 0 {
 				continue
 			}
-			j := job{Job: of, under: min(e.Tuning.Seeds, len(of.Seeds)), refit: e.Tuning.Refit, extend: e.Tuning.Extend, first: index - len(of.Seeds), places: places, winner: *first}
+			j := job{
+				Job: of, under: min(e.Tuning.Seeds, len(of.Seeds)), refit: e.Tuning.Refit, extend: e.Tuning.Extend,
+				first: index - len(of.Seeds), places: places, winner: *first,
+			}
 			j.Grid = Grid{
-				Experiment: e.Name, Method: first.Label, Point: first.Point, Target: e.Tuning.Target, Relative: first.Settings.Federation.Relative(), Real: first.Settings.Data.Target == data.TargetReal,
+				Experiment: e.Name, Method: first.Label, Point: first.Point, Target: e.Tuning.Target,
+				Relative: first.Settings.Federation.Relative(), Real: first.Settings.Data.Target == data.TargetReal,
 				Listed: len(j.Candidates),
 			}
 			jobs = append(jobs, j)
@@ -210,7 +214,8 @@ func (r *runner) tune(j *job) {
 		}
 	}
 	if len(s.tried) < len(j.Trials) {
-		r.cancel(j.saved.from.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
+		why := fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))
+		r.cancel(j.saved.from.Reject(why))
 	}
 	j.winner, j.Edges = *s.winner(), s.edges()
 }

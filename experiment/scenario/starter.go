@@ -12,8 +12,8 @@ import (
 
 // The marks of text and of keys with their defaults.
 const (
-	said = "# "
-	off  = "#"
+	textMark = "# "
+	keyMark  = "#"
 )
 
 // starterWidth is the most columns of a line of text.
@@ -51,7 +51,7 @@ func Starter(name string) []byte {
 	}
 	var b starter
 	for line := range strings.SplitSeq(starterIntroduction, "\n") {
-		fmt.Fprintf(&b, "%s%s\n", said, line)
+		fmt.Fprintf(&b, "%s%s\n", textMark, line)
 	}
 	for _, s := range sections() {
 		if key, ok := strings.CutPrefix(s.heading, "["); ok && !strings.HasPrefix(key, "[") && !strings.ContainsAny(key, "<.") {
@@ -76,7 +76,7 @@ func (b *starter) settings(table string, s section) {
 			continue
 		}
 		set := chosen[f.Key]
-		b.say(set.reason)
+		b.comment(set.reason)
 		f.Key = strings.TrimPrefix(f.Key, table+".")
 		b.key(f, set.value)
 	}
@@ -109,10 +109,10 @@ func (b *starter) method(algorithm string, set map[string]string) {
 func (b *starter) experiment(name string) {
 	b.heading("[[experiment]]", "a grid of runs; more may follow")
 	fmt.Fprintf(b, "name = %q\n", name)
-	b.say("Lists of values by key. All combinations run, each with every method.")
-	fmt.Fprintf(b, "%ssweep = { \"network.profile\" = [\"3g\", \"lte\", \"wifi\"] }\n", off)
-	b.say("Points drawn from ranges, an axis beside the sweep. Each runs with every method; \"fedsim run sample\" is an example.")
-	fmt.Fprintf(b, "%ssample = { size = 16, ranges = { \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }, \"faults.drop_probability\" = { min = 0.0, max = 0.5 } } }\n", off)
+	b.comment("Lists of values by key. All combinations run, each with every method.")
+	fmt.Fprintf(b, "%ssweep = { \"network.profile\" = [\"3g\", \"lte\", \"wifi\"] }\n", keyMark)
+	b.comment("Points drawn from ranges, an axis beside the sweep. Each runs with every method; \"fedsim run sample\" is an example.")
+	fmt.Fprintf(b, "%ssample = { size = 16, ranges = { \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }, \"faults.drop_probability\" = { min = 0.0, max = 0.5 } } }\n", keyMark)
 	figure := results.DefaultFigure()
 	figure.File = name
 	b.heading("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"")
@@ -128,7 +128,7 @@ func (b *starter) experiment(name string) {
 // heading begins a table.
 func (b *starter) heading(text, doc string) {
 	b.WriteString("\n")
-	b.say(doc)
+	b.comment(doc)
 	fmt.Fprintln(b, text)
 }
 
@@ -140,25 +140,25 @@ func (b *starter) key(f config.Field, value string) {
 		meaning += " (" + f.Unit + ")"
 	}
 	if value == "" {
-		b.say(meaning)
-		fmt.Fprintf(b, "%s%s = %s\n", off, f.Key, f.Default)
+		b.comment(meaning)
+		fmt.Fprintf(b, "%s%s = %s\n", keyMark, f.Key, f.Default)
 		return
 	}
-	b.say(meaning + " (default " + f.Default + ")")
+	b.comment(meaning + " (default " + f.Default + ")")
 	fmt.Fprintf(b, "%s = %s\n", f.Key, value)
 }
 
-// say writes text as a wrapped comment.
-func (b *starter) say(text string) {
-	line := said[:1]
+// comment writes text as a wrapped comment.
+func (b *starter) comment(text string) {
+	line := textMark[:1]
 	for _, word := range strings.Fields(text) {
 		if len(line)+1+len(word) > starterWidth {
 			fmt.Fprintln(b, line)
-			line = said[:1]
+			line = textMark[:1]
 		}
 		line += " " + word
 	}
-	if line != said[:1] {
+	if line != textMark[:1] {
 		fmt.Fprintln(b, line)
 	}
 }

@@ -95,7 +95,7 @@ func TestStarterSamples(t *testing.T) {
 // Comments are as wide as an editor's window.
 func TestStarterIsNarrow(t *testing.T) {
 	for line := range strings.Lines(string(Starter("mine"))) {
-		if strings.HasPrefix(line, said) && len(strings.TrimSuffix(line, "\n")) > starterWidth {
+		if strings.HasPrefix(line, textMark) && len(strings.TrimSuffix(line, "\n")) > starterWidth {
 			t.Errorf("%d bytes: %s", len(line), line)
 		}
 	}

@@ -25,8 +25,10 @@ type Trial struct {
 	rows    *data.Set
 	pool    *parallel.Pool
 
-	mu     sync.Mutex       // guards errors
-	errors [][][]taskErrors // by part and model: of a fold for each lambda, the largest first; of a test for the chosen one; nil: not trained
+	mu sync.Mutex // guards errors
+	// errors has, by part and model, the errors of a fold for each lambda, the largest first, and the
+	// errors of a test for the chosen one; nil: not trained.
+	errors [][][]taskErrors
 }
 
 // NewTrial loads the rows of a data set of a table. All models share the loss, the loss scaling and the

@@ -149,7 +149,8 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
+		Format: format, Version: o.Version, Numerics: rundir.Numerics,
+		Name: s.Name, Scenario: sum(resolved), Command: o.Command,
 		Runs: experiment.Total(s.Experiments), MaxTimeS: o.MaxTime.Seconds(), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
