@@ -196,7 +196,7 @@ func (p *csvParser) problems() error {
 		all = append(all, w.first)
 	}
 	if p.unlisted > 0 {
-		all = append(all, &ParseError{File: p.name, Problem: fmt.Sprintf("has further problems: %d", p.unlisted)})
+		all = append(all, inFile(p.name, "has further problems: %d", p.unlisted))
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -212,7 +212,7 @@ func (p *csvParser) header(cfg *Config) error {
 		if cfg.TaskColumn != "" {
 			first = quote.Text(cfg.TaskColumn) + ", " + first
 		}
-		return &ParseError{File: p.name, Problem: fmt.Sprintf("the file is empty: must have a header with the columns %s and the features", first)}
+		return inFile(p.name, "the file is empty: must have a header with the columns %s and the features", first)
 	}
 	if err != nil {
 		return p.unreadable(err)

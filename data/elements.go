@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -91,7 +90,12 @@ type numbersFile struct {
 
 func (f *numbersFile) close() { _ = f.file.Close() } // it was only read
 
-// wrong returns an error in the file.
+// fail returns an error in the file.
+func (f *numbersFile) fail(format string, arguments ...any) error {
+	return inFile(f.name, format, arguments...)
+}
+
+// wrong returns an error in the file with its cause.
 func (f *numbersFile) wrong(problem string, err error) error {
 	return &ParseError{File: f.name, Problem: problem, Err: err}
 }
@@ -99,7 +103,7 @@ func (f *numbersFile) wrong(problem string, err error) error {
 // unreadable converts an error of reading.
 func (f *numbersFile) unreadable(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return f.wrong("is truncated", nil)
+		return f.fail("is truncated")
 	}
 	return f.wrong("cannot be read: the "+f.made+" may be corrupt", err)
 }
@@ -109,16 +113,16 @@ func (f *numbersFile) read(use func(elements, io.Reader) error) error {
 	err := use(f.elements, f.in)
 	if bad, ok := errors.AsType[*badElement](err); ok {
 		if f.head > 0 {
-			return f.wrong(fmt.Sprintf("byte %d: %s", f.head+bad.at*int64(f.elements.size), bad.problem), nil)
+			return f.fail("byte %d: %s", f.head+bad.at*int64(f.elements.size), bad.problem)
 		}
-		return f.wrong(fmt.Sprintf("element %d: %s", bad.at, bad.problem), nil)
+		return f.fail("element %d: %s", bad.at, bad.problem)
 	}
 	if err != nil {
 		return f.unreadable(err)
 	}
 	switch _, err := f.in.ReadByte(); { // also checks the sum of a zip
 	case err == nil:
-		return f.wrong("has more bytes than its head says", nil)
+		return f.fail("has more bytes than its head says")
 	case err != io.EOF:
 		return f.unreadable(err)
 	}

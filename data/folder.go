@@ -69,7 +69,7 @@ func (f *dataFolder) sizeBound(file string) (int64, error) {
 		return 0, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
 	}
 	if !info.Mode().IsRegular() {
-		return 0, &ParseError{File: f.path(file), Problem: "must be a regular file"}
+		return 0, inFile(f.path(file), "must be a regular file")
 	}
 	bound := info.Size()
 	if header, ok := info.Sys().(*zip.FileHeader); ok {

@@ -56,7 +56,7 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 	}
 	set := &Set{Name: "uci-har", Classes: activities.names, Features: len(features.names), FeatureNames: uniqueNames(features.names)}
 	if set.Features > maxHARFeatures {
-		return nil, &ParseError{File: folder.path("features.txt"), Problem: fmt.Sprintf("names %d features, at most %d are allowed", set.Features, maxHARFeatures)}
+		return nil, inFile(folder.path("features.txt"), "names %d features, at most %d are allowed", set.Features, maxHARFeatures)
 	}
 	var all Task
 	var subjects []string
@@ -101,7 +101,7 @@ func readHARNames(folder *dataFolder, file string) (*harNames, error) {
 		value, err := strconv.Atoi(number)
 		name = strings.TrimSpace(name)
 		if err != nil || !found || name == "" {
-			return &ParseError{File: n.file, Line: line, Problem: fmt.Sprintf("%s must be a number, a blank and a name", quote.Text(text))}
+			return atLine(n.file, line, "%s must be a number, a blank and a name", quote.Text(text))
 		}
 		n.numbers = append(n.numbers, value)
 		n.names = append(n.names, name)
@@ -111,7 +111,7 @@ func readHARNames(folder *dataFolder, file string) (*harNames, error) {
 		return nil, err
 	}
 	if len(n.names) == 0 {
-		return nil, &ParseError{File: n.file, Problem: "the file is empty: must have lines with a number and a name"}
+		return nil, inFile(n.file, "the file is empty: must have lines with a number and a name")
 	}
 	return n, nil
 }
@@ -150,7 +150,7 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 		return h, err
 	}
 	if len(h.y) != len(h.subjects) {
-		return h, &ParseError{File: folder.path(subjectFile), Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", len(h.subjects), half, len(h.y))}
+		return h, inFile(folder.path(subjectFile), "has %d rows, y_%s.txt has %d", len(h.subjects), half, len(h.y))
 	}
 	featureFile := h.featureFile()
 	bound, err := folder.sizeBound(featureFile)
@@ -161,10 +161,10 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 	// small archive with large claims can request.
 	values := int64(len(h.y)) * int64(features)
 	if need := 2*values - 1; bound < need {
-		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.y), features)}
+		return h, inFile(folder.path(featureFile), "is too short to have %d rows of %d values", len(h.y), features)
 	}
 	if bound > maxHARField*values+maxHARText {
-		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, too many for %d rows of %d values", bound, len(h.y), features)}
+		return h, inFile(folder.path(featureFile), "has %d bytes, too many for %d rows of %d values", bound, len(h.y), features)
 	}
 	return h, nil
 }
@@ -222,14 +222,14 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 	for number := 1; ; number++ {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("the line is too long for %d values", into.Cols)}
+			return atLine(name, number, "the line is too long for %d values", into.Cols)
 		}
 		if err != nil && err != io.EOF {
 			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt", Err: err}
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			if row == into.Rows {
-				return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("has more rows than the %d of y_%s.txt", row, h.name)}
+				return atLine(name, number, "has more rows than the %d of y_%s.txt", row, h.name)
 			}
 			if column, problem := parseHARRow(line, into.Row(row)); problem != "" {
 				return &ParseError{File: name, Line: number, Column: column, Problem: problem}
@@ -241,7 +241,7 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 		}
 	}
 	if row < into.Rows {
-		return &ParseError{File: name, Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", row, h.name, into.Rows)}
+		return inFile(name, "has %d rows, y_%s.txt has %d", row, h.name, into.Rows)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func findHAR(files fs.FS, name string) (*dataFolder, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, &ParseError{File: name, Problem: fmt.Sprintf("has no %s, directly or in a folder: not the UCI HAR data set", harMarker)}
+		return nil, inFile(name, "has no %s, directly or in a folder: not the UCI HAR data set", harMarker)
 	case 1:
 		root := strings.TrimSuffix(found[0], "/"+harMarker)
 		sub, err := fs.Sub(files, root)
@@ -79,7 +79,7 @@ func findHAR(files fs.FS, name string) (*dataFolder, error) {
 		}
 		return &dataFolder{sub, name + "/" + root}, nil
 	default:
-		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))}
+		return nil, inFile(name, "holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))
 	}
 }
 
@@ -103,7 +103,7 @@ func readWhole(files fs.FS, file, shownName string, limit int64) (content []byte
 		return nil, &ParseError{File: shownName, Problem: "cannot be read", Err: err}
 	}
 	if int64(len(content)) > limit {
-		return nil, &ParseError{File: shownName, Problem: fmt.Sprintf("has more than %d bytes", limit)}
+		return nil, inFile(shownName, "has more than %d bytes", limit)
 	}
 	return content, nil
 }

@@ -45,12 +45,12 @@ func ReadIDX(path string) (*Set, error) {
 		halves[h] = half
 		rows += half.images.shape[0]
 		if train := halves[0].images; half.images.columns() != train.columns() {
-			return nil, half.images.wrong(fmt.Sprintf("has rows of %d features, %s has %d", half.images.columns(), train.name, train.columns()), nil)
+			return nil, half.images.fail("has rows of %d features, %s has %d", half.images.columns(), train.name, train.columns())
 		}
 	}
 	train := halves[0].images
 	if _, ok := sizeOf([]int{rows, train.columns()}); !ok {
-		return nil, train.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+		return nil, train.fail("has too many values: must have at most %d", maxCells)
 	}
 	task.X = NewMatrix(rows, train.columns())
 	task.Held = rows - train.shape[0]
@@ -156,12 +156,12 @@ func findIDX(path string) (halves [2]string, err error) {
 			half = 1
 		}
 		if halves[half] != "" {
-			return halves, &ParseError{File: path, Problem: fmt.Sprintf("has several files of images (%s): data.path must name one of them", strings.Join(names, ", "))}
+			return halves, inFile(path, "has several files of images (%s): data.path must name one of them", strings.Join(names, ", "))
 		}
 		halves[half] = filepath.Join(path, name)
 	}
 	if halves[0] == "" {
-		return halves, &ParseError{File: path, Problem: "has no file of training images, such as train-images-idx3-ubyte.gz"}
+		return halves, inFile(path, "has no file of training images, such as train-images-idx3-ubyte.gz")
 	}
 	return halves, nil
 }
@@ -189,7 +189,7 @@ func idxLabels(images string) (string, error) {
 	folder, name := filepath.Split(images)
 	before, _, found := strings.Cut(name, "images")
 	if !found {
-		return "", &ParseError{File: images, Problem: `the file's name must contain "images"; its labels are in a file with "labels" instead`}
+		return "", inFile(images, `the file's name must contain "images"; its labels are in a file with "labels" instead`)
 	}
 	if folder == "" {
 		folder = "."
@@ -199,7 +199,7 @@ func idxLabels(images string) (string, error) {
 		return "", err
 	}
 	if len(names) != 1 {
-		return "", &ParseError{File: images, Problem: fmt.Sprintf("must have one file of labels beside it: %d have names that begin with %s", len(names), quote.Text(before+"labels"))}
+		return "", inFile(images, "must have one file of labels beside it: %d have names that begin with %s", len(names), quote.Text(before+"labels"))
 	}
 	return filepath.Join(folder, names[0]), nil
 }
@@ -252,7 +252,7 @@ func (f *idxFile) readHead(file *os.File) error {
 	}
 	known := false
 	if f.elements, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
-		return f.wrong("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes", nil)
+		return f.fail("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes")
 	}
 	for range magic[3] {
 		var size [4]byte
@@ -266,11 +266,11 @@ func (f *idxFile) readHead(file *os.File) error {
 	length := f.head + int64(count)*int64(f.elements.size)
 	switch {
 	case !ok:
-		return f.wrong(fmt.Sprintf("byte 4: has too many values: must have at most %d", maxCells), nil)
+		return f.fail("byte 4: has too many values: must have at most %d", maxCells)
 	case count == 0:
-		return f.wrong("byte 4: has no values: all sizes must be positive", nil)
+		return f.fail("byte 4: has no values: all sizes must be positive")
 	case exact && length != most || length > most:
-		return f.wrong(fmt.Sprintf("has %d bytes, must have %d by the sizes in its head", info.Size(), length), nil)
+		return f.fail("has %d bytes, must have %d by the sizes in its head", info.Size(), length)
 	}
 	return nil
 }
@@ -292,10 +292,10 @@ func (f *idxFile) columns() int {
 // match checks a file of labels against that of the images.
 func (f *idxFile) match(images *idxFile) error {
 	if len(f.shape) != 1 {
-		return f.wrong(fmt.Sprintf("must have labels with one size, it has %d sizes", len(f.shape)), nil)
+		return f.fail("must have labels with one size, it has %d sizes", len(f.shape))
 	}
 	if f.shape[0] != images.shape[0] {
-		return f.wrong(fmt.Sprintf("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.name), nil)
+		return f.fail("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.name)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func jsonFiles(folder string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, &ParseError{File: folder, Problem: "has no file with the suffix .json: data.path must name a LEAF file, a folder of them, or a folder with the folders train and test"}
+		return nil, inFile(folder, "has no file with the suffix .json: data.path must name a LEAF file, a folder of them, or a folder with the folders train and test")
 	}
 	return files, nil
 }
@@ -119,10 +119,10 @@ func (s *leafSet) read(path string, add func(file string, user *leafUser) error)
 // train adds a user with training rows.
 func (s *leafSet) train(file string, user *leafUser) error {
 	if t, known := s.index[user.Name]; known {
-		return &ParseError{File: file, Problem: fmt.Sprintf("user %s is in %s, too: a user must be in one file", quote.Text(user.Name), s.files[t])}
+		return inFile(file, "user %s is in %s, too: a user must be in one file", quote.Text(user.Name), s.files[t])
 	}
 	if user.X.Rows == 0 {
-		return &ParseError{File: file, Problem: fmt.Sprintf("user %s has no rows: must have at least one for training", quote.Text(user.Name))}
+		return inFile(file, "user %s has no rows: must have at least one for training", quote.Text(user.Name))
 	}
 	s.index[user.Name] = len(s.tasks)
 	s.tasks = append(s.tasks, user.Task)
@@ -135,11 +135,11 @@ func (s *leafSet) test(file string, user *leafUser) error {
 	t, known := s.index[user.Name]
 	switch {
 	case !known && s.own:
-		return &ParseError{File: file, Problem: fmt.Sprintf("user %s has no training rows: the folders must be a split by samples (LEAF's -t sample); data.test_rows = \"random\" divides the rows of each user again", quote.Text(user.Name))}
+		return inFile(file, "user %s has no training rows: the folders must be a split by samples (LEAF's -t sample); data.test_rows = \"random\" divides the rows of each user again", quote.Text(user.Name))
 	case !known:
 		return s.train(file, user)
 	case s.tasks[t].Held > 0:
-		return &ParseError{File: file, Problem: fmt.Sprintf("user %s is in another test file, too: a user must be in one file", quote.Text(user.Name))}
+		return inFile(file, "user %s is in another test file, too: a user must be in one file", quote.Text(user.Name))
 	}
 	task := &s.tasks[t]
 	task.X.Data = append(task.X.Data, user.X.Data...)

@@ -83,7 +83,7 @@ func (r *libsvmReader) read(in io.Reader) (*Set, error) {
 		}
 	}
 	if len(r.tasks) == 0 {
-		return nil, &ParseError{File: r.name, Problem: "has no rows"}
+		return nil, inFile(r.name, "has no rows")
 	}
 	if r.names != nil {
 		if err := r.names.requireEnd(fmt.Sprintf("has more names than %s has rows", r.name)); err != nil {
@@ -91,7 +91,7 @@ func (r *libsvmReader) read(in io.Reader) (*Set, error) {
 		}
 	}
 	if r.features == 0 {
-		return nil, &ParseError{File: r.name, Problem: "has no features: rows must have index:value after the label"}
+		return nil, inFile(r.name, "has no features: rows must have index:value after the label")
 	}
 	set := &Set{Tasks: r.tasks}
 	set.settle(r.features)
@@ -129,7 +129,7 @@ func (r *libsvmReader) row(text string) error {
 	if r.names != nil {
 		var err error
 		if name, err = r.names.next(); err == io.EOF {
-			return &ParseError{File: r.names.name, Problem: fmt.Sprintf("has %d names, but %s has more rows", r.names.line, r.name)}
+			return inFile(r.names.name, "has %d names, but %s has more rows", r.names.line, r.name)
 		} else if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func cutBlank(text string) (field, rest string) {
 
 // fail returns an error at the current line.
 func (r *libsvmReader) fail(format string, arguments ...any) error {
-	return &ParseError{File: r.name, Line: r.line, Problem: fmt.Sprintf(format, arguments...)}
+	return atLine(r.name, r.line, format, arguments...)
 }
 
 // lineReader reads lines of a bounded size.

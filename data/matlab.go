@@ -70,15 +70,15 @@ func (m *matFile) set(path string) (*Set, error) {
 			if len(m.others) > 0 {
 				problem += ", it has others: " + listClasses(m.others)
 			}
-			return nil, m.wrong(problem, nil)
+			return nil, m.fail("%s", problem)
 		}
 	}
 	x, y := &m.features, &m.targets
 	if x.cells != y.cells || len(x.matrices) != len(y.matrices) {
-		return nil, m.wrong(fmt.Sprintf("%s has %s, %s has %s: must be cells of the same tasks, or both matrices", quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size()), nil)
+		return nil, m.fail("%s has %s, %s has %s: must be cells of the same tasks, or both matrices", quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
 	}
 	if x.cells && m.tasks.found || m.tasks.cells {
-		return nil, m.wrong("data.arrays.tasks is for features in one matrix, with a number for each row; each cell is a task", nil)
+		return nil, m.fail("data.arrays.tasks is for features in one matrix, with a number for each row; each cell is a task")
 	}
 	set := &Set{Name: nameOf(path), Features: x.matrices[0].Cols}
 	for t := range x.matrices {
@@ -88,10 +88,10 @@ func (m *matFile) set(path string) (*Set, error) {
 		}
 		matrix := x.matrices[t]
 		if matrix.Cols != set.Features {
-			return nil, m.wrong(fmt.Sprintf("is %d x %d, the first cell has %d columns", matrix.Rows, matrix.Cols, set.Features), nil)
+			return nil, m.fail("is %d x %d, the first cell has %d columns", matrix.Rows, matrix.Cols, set.Features)
 		}
 		if problem := requireRows(&matrix, y.matrices[t].Rows); problem != "" {
-			return nil, m.wrong(problem, nil)
+			return nil, m.fail("%s", problem)
 		}
 		task := Task{Name: fmt.Sprint(t + 1), X: matrix, Y: y.matrices[t].Data}
 		switch {
@@ -100,10 +100,10 @@ func (m *matFile) set(path string) (*Set, error) {
 		case m.tasks.found:
 			names, problem := taskNames(m.tasks.matrices[0].Data)
 			if problem != "" {
-				return nil, m.wrong(quote.Text(m.names.Tasks)+", "+problem, nil)
+				return nil, m.fail("%s, %s", quote.Text(m.names.Tasks), problem)
 			}
 			if len(names) != matrix.Rows {
-				return nil, m.wrong(fmt.Sprintf("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Tasks), len(names)), nil)
+				return nil, m.fail("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Tasks), len(names))
 			}
 			set.byTask(task, names)
 		default:
@@ -146,7 +146,7 @@ func (m *matFile) packed(tag matTag) error {
 	left := tag.size * maxDeflate
 	err = m.element(&left, func(tag matTag) error {
 		if tag.kind != matMatrix {
-			return m.wrong("is packed, but not an array", nil)
+			return m.fail("is packed, but not an array")
 		}
 		left := tag.size
 		return m.array(&left)
@@ -156,7 +156,7 @@ func (m *matFile) packed(tag matTag) error {
 	}
 	switch n, err := io.ReadFull(m.in, make([]byte, 1)); { // also checks the sum
 	case n > 0:
-		return m.wrong("has more bytes than the variable", nil)
+		return m.fail("has more bytes than the variable")
 	case err != io.EOF:
 		return m.unreadable(err)
 	}
@@ -187,7 +187,7 @@ func (m *matFile) array(left *int64) error {
 		}
 		return nil
 	case v.found:
-		return m.wrong("the file has a second variable of the name", nil)
+		return m.fail("the file has a second variable of the name")
 	}
 	v.found, v.cells = true, head.class == matCell
 	if !v.cells {
@@ -196,7 +196,7 @@ func (m *matFile) array(left *int64) error {
 		return err
 	}
 	if int64(head.count) > *left/8 || head.count == 0 {
-		return m.wrong(fmt.Sprintf("has %d cells: must have one for each task", head.count), nil)
+		return m.fail("has %d cells: must have one for each task", head.count)
 	}
 	for range head.count {
 		m.cell++
@@ -224,31 +224,31 @@ func (m *matFile) array(left *int64) error {
 // column, and becomes a column.
 func (m *matFile) matrix(left *int64, head matArray, column bool) (matrix Matrix, err error) {
 	if problem := head.refuse(); problem != "" {
-		return matrix, m.wrong(problem, nil)
+		return matrix, m.fail("%s", problem)
 	}
 	rows, columns := head.shape[0], head.shape[1]
 	if column {
 		if rows != 1 && columns != 1 {
-			return matrix, m.wrong(fmt.Sprintf("is %d x %d: must be one number for each row of %s", rows, columns, quote.Text(m.names.Features)), nil)
+			return matrix, m.fail("is %d x %d: must be one number for each row of %s", rows, columns, quote.Text(m.names.Features))
 		}
 		rows, columns = head.count, 1
 	}
 	err = m.element(left, func(tag matTag) error {
 		e, known := matNumbers[tag.kind]
 		if e.order = m.order; !known || tag.size != int64(head.count)*int64(e.size) {
-			return m.wrong(fmt.Sprintf("has %d bytes of numbers of type %d for a size of %d x %d", tag.size, tag.kind, head.shape[0], head.shape[1]), nil)
+			return m.fail("has %d bytes of numbers of type %d for a size of %d x %d", tag.size, tag.kind, head.shape[0], head.shape[1])
 		}
 		if matrix = (Matrix{Rows: rows, Cols: columns, Stride: 1}); column {
 			matrix.Data = make([]float64, rows)
 		} else if _, ok := sizeOf([]int{rows, padded(columns, Lane)}); ok {
 			matrix = NewMatrix(rows, columns)
 		} else {
-			return m.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+			return m.fail("has too many values: must have at most %d", maxCells)
 		}
 		err := e.columns(tag.in, &matrix)
 		if bad, ok := errors.AsType[*badElement](err); ok {
 			at := int(bad.at)
-			return m.wrong(fmt.Sprintf("row %d, column %d: %s", at%rows+1, at/rows+1, bad.problem), nil)
+			return m.fail("row %d, column %d: %s", at%rows+1, at/rows+1, bad.problem)
 		}
 		if err != nil {
 			return m.unreadable(err)

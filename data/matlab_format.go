@@ -47,7 +47,12 @@ type matReader struct {
 	matPlace
 }
 
-// wrong returns an error at the place.
+// fail returns an error at the place.
+func (m *matReader) fail(format string, arguments ...any) error {
+	return m.wrong(fmt.Sprintf(format, arguments...), nil)
+}
+
+// wrong returns an error at the place with its cause.
 func (m *matReader) wrong(problem string, err error) error {
 	switch {
 	case m.name != "":
@@ -63,7 +68,7 @@ func (m *matReader) wrong(problem string, err error) error {
 }
 
 // corrupt returns the error for a file that cannot be right.
-func (m *matReader) corrupt() error { return m.wrong("is corrupt or truncated", nil) }
+func (m *matReader) corrupt() error { return m.fail("is corrupt or truncated") }
 
 // unreadable converts an error of reading.
 func (m *matReader) unreadable(err error) error {
@@ -84,18 +89,18 @@ func (m *matReader) head() error {
 	head = head[:n]
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89HDF")) || bytes.HasPrefix(head, []byte("MATLAB 7.3")):
-		return m.wrong("is a MATLAB 7.3 file (HDF5), must be MATLAB 5"+remedy, nil)
+		return m.fail("is a MATLAB 7.3 file (HDF5), must be MATLAB 5%s", remedy)
 	case n == matHead && string(head[126:]) == "IM":
 		m.order = binary.LittleEndian
 	case n == matHead && string(head[126:]) == "MI":
 		m.order = binary.BigEndian
 	case n >= 20 && bytes.IndexByte(head[:4], 0) >= 0:
-		return m.wrong("is a MATLAB 4 file, must be MATLAB 5"+remedy, nil)
+		return m.fail("is a MATLAB 4 file, must be MATLAB 5%s", remedy)
 	default:
-		return m.wrong("is not a MATLAB 5 file"+remedy, nil)
+		return m.fail("is not a MATLAB 5 file%s", remedy)
 	}
 	if version := m.order.Uint16(head[124:]); version != 0x100 {
-		return m.wrong(fmt.Sprintf("has version %#x of the format, must be 0x100 (MATLAB 5)%s", version, remedy), nil)
+		return m.fail("has version %#x of the format, must be 0x100 (MATLAB 5)%s", version, remedy)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strconv"
@@ -91,7 +90,7 @@ func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]flo
 			problem = "has no label"
 		}
 		if problem != "" {
-			return nil, &ParseError{File: f.path(name), Problem: fmt.Sprintf("row %d: %s", i+1, problem)}
+			return nil, inFile(f.path(name), "row %d: %s", i+1, problem)
 		}
 	}
 	return y, nil
@@ -153,16 +152,16 @@ func (a *npyFile) readHead(bound int64) (err error) {
 	}
 	ok := false
 	if a.count, ok = sizeOf(a.Shape); !ok {
-		return a.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+		return a.fail("has too many values: must have at most %d", maxCells)
 	}
 	if length := int64(a.Bytes) + int64(a.count)*int64(a.Size); length > bound {
-		return a.wrong(fmt.Sprintf("is truncated: must have %d bytes by its head", length), nil)
+		return a.fail("is truncated: must have %d bytes by its head", length)
 	}
 	return nil
 }
 
 func (a *npyFile) wrongType() error {
-	return a.wrong(fmt.Sprintf("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and tasks, texts (U); convert it with astype", string(rune(a.Kind)), a.Size), nil)
+	return a.fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and tasks, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
 }
 
 // features reads an array as the features of rows: all sizes but the first make a row.
@@ -174,15 +173,15 @@ func (f *dataFolder) features(name string) (x Matrix, err error) {
 	defer a.close()
 	switch {
 	case a.Kind == 'U':
-		return x, a.wrong("has texts: features must be numbers", nil)
+		return x, a.fail("has texts: features must be numbers")
 	case len(a.Shape) == 0 || a.count == 0:
-		return x, a.wrong("has no rows of features", nil)
+		return x, a.fail("has no rows of features")
 	case a.Fortran && len(a.Shape) > 2:
-		return x, a.wrong("is in Fortran order with more than two sizes: save numpy.ascontiguousarray(...) of it", nil)
+		return x, a.fail("is in Fortran order with more than two sizes: save numpy.ascontiguousarray(...) of it")
 	}
 	columns := a.count / a.Shape[0]
 	if _, ok := sizeOf([]int{a.Shape[0], padded(columns, Lane)}); !ok {
-		return x, a.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+		return x, a.fail("has too many values: must have at most %d", maxCells)
 	}
 	x = NewMatrix(a.Shape[0], columns)
 	return x, a.read(func(e elements, in io.Reader) error {
@@ -201,7 +200,7 @@ func (f *dataFolder) column(name string, rows int) (numbers []float64, texts []s
 	}
 	defer a.close()
 	if a.count != rows || len(a.Shape) == 0 || a.Shape[0] != rows {
-		return nil, nil, a.wrong(fmt.Sprintf("has the shape %v: must have one value for each of the %d rows of features", a.Shape, rows), nil)
+		return nil, nil, a.fail("has the shape %v: must have one value for each of the %d rows of features", a.Shape, rows)
 	}
 	err = a.read(func(e elements, in io.Reader) error {
 		if a.Kind == 'U' {

@@ -26,9 +26,9 @@ type exportInfo struct {
 // maxExportFile limits the bytes of exportFile.
 const maxExportFile = 1 << 28
 
-// wrongExport returns an error in the description of an export.
-func (f *dataFolder) wrongExport(problem string, err error) error {
-	return &ParseError{File: f.path(exportFile), Problem: problem, Err: err}
+// failExport returns an error in the description of an export.
+func (f *dataFolder) failExport(format string, arguments ...any) error {
+	return inFile(f.path(exportFile), format, arguments...)
 }
 
 // readExportInfo reads the description of an export, whose rows must be those of clients alone.
@@ -41,15 +41,15 @@ func (f *dataFolder) readExportInfo() (about exportInfo, err error) {
 		return about, err
 	}
 	if err := json.Unmarshal(text, &about); err != nil {
-		return about, f.wrongExport("is not what fedsim data export writes", err)
+		return about, &ParseError{File: f.path(exportFile), Problem: "is not what fedsim data export writes", Err: err}
 	}
 	switch n := len(about.Rows); {
 	case n == 0 || len(about.Names) != n || len(about.TaskOf) != n || about.Features < 1:
-		return about, f.wrongExport("must have train_rows, client_names, task_of_client and features", nil)
+		return about, f.failExport("must have train_rows, client_names, task_of_client and features")
 	case len(about.TestRows) != n:
-		return about, f.wrongExport("has clients that share tasks: export the set with data.devices_per_task = 1, and share its tasks where you read it", nil)
+		return about, f.failExport("has clients that share tasks: export the set with data.devices_per_task = 1, and share its tasks where you read it")
 	case about.ValidationRows != nil:
-		return about, f.wrongExport("has validation rows: export the set with data.validation_fraction = 0, and hold rows out where you read it", nil)
+		return about, f.failExport("has validation rows: export the set with data.validation_fraction = 0, and hold rows out where you read it")
 	}
 	return about, nil
 }
@@ -57,7 +57,7 @@ func (f *dataFolder) readExportInfo() (about exportInfo, err error) {
 // readExport reads the arrays that Export wrote. Its test rows are the set's own.
 func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 	if cfg.Arrays != (ArraysConfig{}) {
-		return nil, f.wrongExport("describes the arrays of fedsim data export: [data.arrays] must not name others", nil)
+		return nil, f.failExport("describes the arrays of fedsim data export: [data.arrays] must not name others")
 	}
 	about, err := f.readExportInfo()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 		rows := 0
 		for _, n := range halves[h] {
 			if n < 0 || n > maxCells || rows > maxCells {
-				return nil, f.wrongExport(fmt.Sprintf("has %d rows of a client", n), nil)
+				return nil, f.failExport("has %d rows of a client", n)
 			}
 			rows += n
 		}
@@ -85,18 +85,18 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 			return nil, err
 		}
 		if x.Rows != rows || x.Cols != about.Features || texts != nil {
-			return nil, f.wrongExport(fmt.Sprintf("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols), nil)
+			return nil, f.failExport("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols)
 		}
 		set.append(halves[h], about.Names, &x, y, half == "test")
 	}
 	for t := range set.Tasks {
 		if problem := refuseName(set.Tasks[t].Name); problem != "" {
-			return nil, f.wrongExport("the client's name "+problem, nil)
+			return nil, f.failExport("the client's name %s", problem)
 		}
 	}
 	if cfg.Target != TargetReal && about.Labels != nil {
 		if problem := set.named(about.Labels); problem != "" {
-			return nil, f.wrongExport(problem, nil)
+			return nil, f.failExport("%s", problem)
 		}
 	}
 	return set, nil

@@ -161,7 +161,7 @@ func (t *Table) miss(column int) int {
 // where Config.Transform fills in values.
 func (t *Table) Set() (*Set, error) {
 	if t.lines == 0 {
-		return nil, &ParseError{File: t.file, Problem: "has a header but no rows"}
+		return nil, inFile(t.file, "has a header but no rows")
 	}
 	if err := t.incomplete(); err != nil {
 		return nil, err

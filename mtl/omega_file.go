@@ -42,8 +42,7 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 
 // parseOmega reads Omega; name is the file in error messages.
 func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
-	bounded := input.NewRecords(r, maxOmegaRow)
-	records := csv.NewReader(bounded)
+	records := input.NewCSV(r, maxOmegaRow)
 	records.FieldsPerRecord = -1 // checked below, for a better error message
 	fault := func(line, column int, format string, args ...any) error {
 		return &data.ParseError{File: name, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)}
@@ -71,9 +70,6 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 		}
 		for t, field := range record {
 			line, column := records.FieldPos(t)
-			if rows == 0 && t == 0 {
-				field = strings.TrimPrefix(field, "\ufeff") // spreadsheets write a byte-order mark
-			}
 			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
 				return nil, fault(line, column, "%s must be a number of at most 1e100 in size", quote.Text(strings.TrimSpace(field)))
