@@ -54,9 +54,11 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{Name: "uci-har", Classes: activities.names, Features: len(features.names), FeatureNames: uniqueNames(features.names)}
+	set := &Set{Name: "uci-har", Classes: activities.names, Features: len(features.names),
+		FeatureNames: uniqueNames(features.names)}
 	if set.Features > maxHARFeatures {
-		return nil, inFile(folder.path("features.txt"), "names %d features, at most %d are allowed", set.Features, maxHARFeatures)
+		return nil, inFile(folder.path("features.txt"), "names %d features, at most %d are allowed", set.Features,
+			maxHARFeatures)
 	}
 	var all Task
 	var subjects []string
@@ -164,7 +166,8 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 		return h, inFile(folder.path(featureFile), "is too short to have %d rows of %d values", len(h.y), features)
 	}
 	if bound > maxHARField*values+maxHARText {
-		return h, inFile(folder.path(featureFile), "has %d bytes, too many for %d rows of %d values", bound, len(h.y), features)
+		return h, inFile(folder.path(featureFile), "has %d bytes, too many for %d rows of %d values", bound, len(h.y),
+			features)
 	}
 	return h, nil
 }
@@ -225,7 +228,8 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 			return atLine(name, number, "the line is too long for %d values", into.Cols)
 		}
 		if err != nil && err != io.EOF {
-			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt", Err: err}
+			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt",
+				Err: err}
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			if row == into.Rows {

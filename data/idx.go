@@ -45,7 +45,8 @@ func ReadIDX(path string) (*Set, error) {
 		halves[h] = half
 		rows += half.images.shape[0]
 		if train := halves[0].images; half.images.columns() != train.columns() {
-			return nil, half.images.fail("has rows of %d features, %s has %d", half.images.columns(), train.name, train.columns())
+			return nil, half.images.fail("has rows of %d features, %s has %d", half.images.columns(), train.name,
+				train.columns())
 		}
 	}
 	train := halves[0].images
@@ -156,7 +157,8 @@ func findIDX(path string) (halves [2]string, err error) {
 			half = 1
 		}
 		if halves[half] != "" {
-			return halves, inFile(path, "has several files of images (%s): data.path must name one of them", strings.Join(names, ", "))
+			return halves, inFile(path, "has several files of images (%s): data.path must name one of them",
+				strings.Join(names, ", "))
 		}
 		halves[half] = filepath.Join(path, name)
 	}
@@ -189,7 +191,8 @@ func idxLabels(images string) (string, error) {
 	folder, name := filepath.Split(images)
 	before, _, found := strings.Cut(name, "images")
 	if !found {
-		return "", inFile(images, `the file's name must contain "images"; its labels are in a file with "labels" instead`)
+		return "", inFile(images,
+			`the file's name must contain "images"; its labels are in a file with "labels" instead`)
 	}
 	if folder == "" {
 		folder = "."
@@ -199,7 +202,8 @@ func idxLabels(images string) (string, error) {
 		return "", err
 	}
 	if len(names) != 1 {
-		return "", inFile(images, "must have one file of labels beside it: %d have names that begin with %s", len(names), quote.Text(before+"labels"))
+		return "", inFile(images, "must have one file of labels beside it: %d have names that begin with %s",
+			len(names), quote.Text(before+"labels"))
 	}
 	return filepath.Join(folder, names[0]), nil
 }

@@ -64,7 +64,11 @@ func (m *matFile) set(path string) (*Set, error) {
 	for _, v := range []struct {
 		*matVariable
 		key, name string
-	}{{&m.features, "features", m.names.Features}, {&m.targets, "targets", m.names.Targets}, {&m.tasks, "tasks", m.names.Tasks}} {
+	}{
+		{&m.features, "features", m.names.Features},
+		{&m.targets, "targets", m.names.Targets},
+		{&m.tasks, "tasks", m.names.Tasks},
+	} {
 		if !v.found && v.name != "" {
 			problem := fmt.Sprintf("has no variable %s (data.arrays.%s)", quote.Text(v.name), v.key)
 			if len(m.others) > 0 {
@@ -75,7 +79,8 @@ func (m *matFile) set(path string) (*Set, error) {
 	}
 	x, y := &m.features, &m.targets
 	if x.cells != y.cells || len(x.matrices) != len(y.matrices) {
-		return nil, m.fail("%s has %s, %s has %s: must be cells of the same tasks, or both matrices", quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
+		return nil, m.fail("%s has %s, %s has %s: must be cells of the same tasks, or both matrices",
+			quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
 	}
 	if x.cells && m.tasks.found || m.tasks.cells {
 		return nil, m.fail("data.arrays.tasks is for features in one matrix, with a number for each row; each cell is a task")
@@ -229,14 +234,16 @@ func (m *matFile) matrix(left *int64, head matArray, column bool) (matrix Matrix
 	rows, columns := head.shape[0], head.shape[1]
 	if column {
 		if rows != 1 && columns != 1 {
-			return matrix, m.fail("is %d x %d: must be one number for each row of %s", rows, columns, quote.Text(m.names.Features))
+			return matrix, m.fail("is %d x %d: must be one number for each row of %s", rows, columns,
+				quote.Text(m.names.Features))
 		}
 		rows, columns = head.count, 1
 	}
 	err = m.element(left, func(tag matTag) error {
 		e, known := matNumbers[tag.kind]
 		if e.order = m.order; !known || tag.size != int64(head.count)*int64(e.size) {
-			return m.fail("has %d bytes of numbers of type %d for a size of %d x %d", tag.size, tag.kind, head.shape[0], head.shape[1])
+			return m.fail("has %d bytes of numbers of type %d for a size of %d x %d", tag.size, tag.kind,
+				head.shape[0], head.shape[1])
 		}
 		if matrix = (Matrix{Rows: rows, Cols: columns, Stride: 1}); column {
 			matrix.Data = make([]float64, rows)

@@ -118,7 +118,8 @@ func (f *dataFolder) array(name string) (*npyFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &npyFile{numbersFile: numbersFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16), made: "file"}}
+	a := &npyFile{numbersFile: numbersFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16),
+		made: "file"}}
 	if err := a.readHead(bound); err != nil {
 		a.close()
 		return nil, err
@@ -200,7 +201,8 @@ func (f *dataFolder) column(name string, rows int) (numbers []float64, texts []s
 	}
 	defer a.close()
 	if a.count != rows || len(a.Shape) == 0 || a.Shape[0] != rows {
-		return nil, nil, a.fail("has the shape %v: must have one value for each of the %d rows of features", a.Shape, rows)
+		return nil, nil, a.fail("has the shape %v: must have one value for each of the %d rows of features", a.Shape,
+			rows)
 	}
 	err = a.read(func(e elements, in io.Reader) error {
 		if a.Kind == 'U' {
@@ -228,7 +230,8 @@ func (a *npyFile) texts(in io.Reader) ([]string, error) {
 				break
 			}
 			if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
-				return nil, &badElement{int64(i), quote.Text(text.String()+"\\U"+strconv.FormatUint(uint64(c), 16)) + " is not a text"}
+				text.WriteString("\\U" + strconv.FormatUint(uint64(c), 16))
+				return nil, &badElement{int64(i), quote.Text(text.String()) + " is not a text"}
 			}
 			text.WriteRune(rune(c))
 		}

@@ -85,7 +85,8 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 			return nil, err
 		}
 		if x.Rows != rows || x.Cols != about.Features || texts != nil {
-			return nil, f.failExport("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols)
+			return nil, f.failExport("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows,
+				about.Features, half, x.Rows, x.Cols)
 		}
 		set.append(halves[h], about.Names, &x, y, half == "test")
 	}

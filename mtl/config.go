@@ -100,11 +100,14 @@ func (p *Config) Validate(c *config.Checker) {
 	if _, err := parseClusters(p.Clusters); err != nil {
 		c.Require(false, "clusters", p.Clusters, err.Error())
 	}
-	c.Require(p.OmegaFile == "" || p.Clusters == "", "omega_file", p.OmegaFile, "must be empty when clusters are given: they are another Omega")
+	c.Require(p.OmegaFile == "" || p.Clusters == "", "omega_file", p.OmegaFile,
+		"must be empty when clusters are given: they are another Omega")
 	positive("eta", p.Eta)
 	c.Require(p.ClusterCount > 0 && p.ClusterCount <= 1e6, "cluster_count", p.ClusterCount, "must be in (0, 1e6]")
-	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision, "must be in [0, 1e12]")
-	c.Require(p.PriorPrecision == 0 || p.Regularizer != RegProbabilistic || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 for \"probabilistic\" under convention \"authors\", which has no such term")
+	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision,
+		"must be in [0, 1e12]")
+	c.Require(p.PriorPrecision == 0 || p.Regularizer != RegProbabilistic || p.Convention == ConventionPaper,
+		"prior_precision", p.PriorPrecision, "must be 0 for \"probabilistic\" under convention \"authors\", which has no such term")
 	c.Require(p.Gamma > 0 && p.Gamma <= 1, "gamma", p.Gamma, "must be in (0, 1]")
 	c.OneOf("omega_update", p.OmegaUpdate, UpdateAlternating, UpdateAnnealed)
 	c.Require(p.OmegaDecay > 0 && p.OmegaDecay < 1, "omega_decay", p.OmegaDecay, "must be in (0, 1)")
@@ -112,7 +115,8 @@ func (p *Config) Validate(c *config.Checker) {
 	share("warm_floor", p.WarmFloor)
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
 	learns := p.Regularizer != RegIndependent && p.Regularizer != RegMean
-	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega, fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", p.Regularizer))
+	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega,
+		fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", p.Regularizer))
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }
@@ -123,7 +127,8 @@ func (p *Config) validateNetwork(c *config.Checker) {
 	first, second := p.Hidden[0], p.Hidden[1]
 	c.Require(first >= 1 && first <= most && second >= 0 && second <= most, "hidden", p.Hidden.list(),
 		fmt.Sprintf("must be one or two widths in [1, %d] when model is \"mlp\", such as [64]", most))
-	c.Require(p.WarmOmega == 0, "warm_omega", p.WarmOmega, "must be 0 when model is \"mlp\": the central solver is for linear models")
+	c.Require(p.WarmOmega == 0, "warm_omega", p.WarmOmega,
+		"must be 0 when model is \"mlp\": the central solver is for linear models")
 }
 
 // HasReference reports whether runs have a reference optimum.

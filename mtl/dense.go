@@ -120,7 +120,8 @@ func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
 		scaled := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := i; j < n; j++ {
-				scaled.SetSym(i, j, c.At(i, j)*math.Sqrt(load(devices, i)*load(devices, j)/float64(c.Diag(i)*c.Diag(j))))
+				pairs := load(devices, i) * load(devices, j)
+				scaled.SetSym(i, j, c.At(i, j)*math.Sqrt(pairs/float64(c.Diag(i)*c.Diag(j))))
 			}
 		}
 		values, err := eigenvalues(scaled)

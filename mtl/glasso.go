@@ -33,7 +33,8 @@ func graphicalLasso(s *mat.SymDense, rho float64) (*mat.SymDense, error) {
 	g := newGlasso(s, rho)
 	for i := range n {
 		if !(g.w.At(i, i) > 0) || math.IsInf(g.w.At(i, i), 0) {
-			return nil, fmt.Errorf("graphical lasso: task %d has weights of squared length %g: they must be finite", i+1, s.At(i, i))
+			return nil, fmt.Errorf("graphical lasso: task %d has weights of squared length %g: they must be finite",
+				i+1, s.At(i, i))
 		}
 	}
 	for range glassoSweeps {

@@ -33,7 +33,8 @@ func (r MeanRegularized) Start(pool *Pool, m int) (Coupling, error) {
 		return r.known(m)
 	}
 	if r.Clusters != nil && len(r.Clusters) != m {
-		return nil, fmt.Errorf("clusters of %d tasks, but there are %d: give the cluster of every task", len(r.Clusters), m)
+		return nil, fmt.Errorf("clusters of %d tasks, but there are %d: give the cluster of every task",
+			len(r.Clusters), m)
 	}
 	return newGrouped(pool, m, r.Clusters, 1/(2*(r.Lambda1+r.Lambda2)), 1/(2*r.Lambda2)), nil
 }

@@ -49,8 +49,11 @@ type unit struct{ device, from, to int }
 const unitRows = 2048
 
 func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
-	n := &newton{p: p, c: c, pool: pool, u: p.NewWeights(), w: p.NewWeights(), v: p.NewWeights(), g: p.NewWeights(), mg: p.NewWeights(),
-		alpha: p.NewBlocks(), first: make([]int, p.Tasks()+1), spaces: make([][]float64, pool.Size())}
+	n := &newton{
+		p: p, c: c, pool: pool,
+		u: p.NewWeights(), w: p.NewWeights(), v: p.NewWeights(), g: p.NewWeights(), mg: p.NewWeights(),
+		alpha: p.NewBlocks(), first: make([]int, p.Tasks()+1), spaces: make([][]float64, pool.Size()),
+	}
 	devices := make([][]int, p.Tasks())
 	for k := range p.Devices() {
 		t := p.TaskOf(k)

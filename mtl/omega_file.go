@@ -57,7 +57,8 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 		}
 		if err != nil {
 			if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-				return nil, &data.ParseError{File: name, Line: parse.Line, Column: parse.Column, Problem: "not comma-separated values", Err: parse.Err}
+				return nil, &data.ParseError{File: name, Line: parse.Line, Column: parse.Column,
+					Problem: "not comma-separated values", Err: parse.Err}
 			}
 			return nil, &data.ParseError{File: name, Problem: "cannot be read", Err: err}
 		}
@@ -66,13 +67,15 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 			return nil, fault(line, 0, "omega has more than %d rows: it must have one for each task", m)
 		}
 		if len(record) != m {
-			return nil, fault(line, 0, "the row has %d numbers: it must have one for each of the %d tasks", len(record), m)
+			return nil, fault(line, 0, "the row has %d numbers: it must have one for each of the %d tasks",
+				len(record), m)
 		}
 		for t, field := range record {
 			line, column := records.FieldPos(t)
 			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
-				return nil, fault(line, column, "%s must be a number of at most 1e100 in size", quote.Text(strings.TrimSpace(field)))
+				return nil, fault(line, column, "%s must be a number of at most 1e100 in size",
+					quote.Text(strings.TrimSpace(field)))
 			}
 			values.Set(rows, t, x)
 			places[rows*m+t] = place{line, column}
@@ -93,14 +96,16 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 
 // symmetricOmega returns the mean of both triangles. most is the largest size of an entry. fault
 // returns an error at an entry, or of the whole file where the row is negative.
-func symmetricOmega(values *mat.Dense, most float64, fault func(row, column int, format string, args ...any) error) (*mat.SymDense, error) {
+func symmetricOmega(values *mat.Dense, most float64,
+	fault func(row, column int, format string, args ...any) error) (*mat.SymDense, error) {
 	m, _ := values.Dims()
 	omega := mat.NewSymDense(m, nil)
 	for s := range m {
 		for t := range s + 1 {
 			x, y := values.At(s, t), values.At(t, s)
 			if math.Abs(x-y) > omegaSymmetry*most {
-				return nil, fault(s, t, "omega must be symmetric: this is %g, and %g in row %d, column %d", x, y, t+1, s+1)
+				return nil, fault(s, t, "omega must be symmetric: this is %g, and %g in row %d, column %d", x, y,
+					t+1, s+1)
 			}
 			omega.SetSym(t, s, (x+y)/2)
 		}

@@ -42,13 +42,15 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 		return meanOf(cfg, tasks)
 	case RegClustered:
 		if cfg.ClusterCount >= float64(tasks) {
-			return nil, config.Problem{Key: "problem.cluster_count", Value: cfg.ClusterCount, Want: fmt.Sprintf("must be below the number of tasks, which is %d", tasks)}
+			return nil, config.Problem{Key: "problem.cluster_count", Value: cfg.ClusterCount,
+				Want: fmt.Sprintf("must be below the number of tasks, which is %d", tasks)}
 		}
 		return Clustered{Lambda: cfg.Lambda, Eta: cfg.Eta, Count: cfg.ClusterCount}, nil
 	case RegProbabilistic:
 		return Probabilistic{cfg.Lambda, cfg.PriorPrecision, cfg.Convention == ConventionPaper}, nil
 	case RegGraphical:
-		return Graphical{Lambda: cfg.Lambda, PriorPrecision: cfg.PriorPrecision, L1: cfg.Lambda1, L2: cfg.Lambda2, Features: features}, nil
+		return Graphical{Lambda: cfg.Lambda, PriorPrecision: cfg.PriorPrecision, L1: cfg.Lambda1, L2: cfg.Lambda2,
+			Features: features}, nil
 	}
 	panic("mtl: regularizer " + cfg.Regularizer + " passed validation but is unknown")
 }
@@ -71,7 +73,8 @@ func meanOf(cfg Config, tasks int) (Regularizer, error) {
 		return nil, err // Validate rejects it earlier
 	}
 	if n := len(r.Clusters); r.Clusters != nil && n != tasks {
-		return nil, config.Problem{Key: "problem.clusters", Value: cfg.Clusters, Want: fmt.Sprintf("must have a number for each of the %d tasks: it has %d", tasks, n)}
+		return nil, config.Problem{Key: "problem.clusters", Value: cfg.Clusters,
+			Want: fmt.Sprintf("must have a number for each of the %d tasks: it has %d", tasks, n)}
 	}
 	return r, nil
 }

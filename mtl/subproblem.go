@@ -68,7 +68,8 @@ const tile = 16
 
 // ascend takes the coordinate steps of an output on some rows; u are the weights of the
 // output.
-func (p *Problem) ascend(x *data.Matrix, y, norms, a, u []float64, output int, scaled float64, rows []int32) (moved int) {
+func (p *Problem) ascend(x *data.Matrix, y, norms, a, u []float64, output int, scaled float64,
+	rows []int32) (moved int) {
 	loss, beyond := p.Loss, p.exceedsCache
 	last, delta := 0, 0.0
 	for s, row := range rows {
