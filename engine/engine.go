@@ -48,7 +48,7 @@ func New(devices int, o Options) *Engine {
 	if devices > MaxDevices {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
-	e := &Engine{pending: pendingSet{devices: make([]window, devices+1)}}
+	e := &Engine{pending: pendingSet{devices: make([]window, devices+1), old: map[uint64]struct{}{}}}
 	if o.Prefetch != nil {
 		e.pending.ahead, e.pending.near = o.Prefetch, make([]int32, 0, pruneBlock)
 	}

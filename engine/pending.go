@@ -4,8 +4,8 @@ package engine
 // window with one bit for each of its latest events. Events that are still pending when
 // they leave the window move to a table.
 type pendingSet struct {
-	devices []window // device t is at t+1
-	old     idTable
+	devices []window            // device t is at t+1
+	old     map[uint64]struct{} // by idOf
 	n       int
 	fetched uint32 // see prune
 	ahead   func(devices []int32)
@@ -43,7 +43,7 @@ func (s *pendingSet) add(row int) (seq uint32) {
 		return 0
 	}
 	if w.pending>>(windowSize-1) != 0 {
-		s.old.add(uint64(row)<<seqBits | uint64(seq-windowSize))
+		s.old[uint64(row)<<seqBits|uint64(seq-windowSize)] = struct{}{}
 	}
 	w.last, w.pending = seq, w.pending<<1|1
 	s.n++
@@ -59,7 +59,8 @@ func (s *pendingSet) has(key uint64) bool {
 	if age := w.last - uint32(key); age < windowSize {
 		return w.pending>>age&1 != 0
 	}
-	return s.old.has(idOf(key))
+	_, old := s.old[idOf(key)]
+	return old
 }
 
 // remove returns false, and does nothing, if the event is not pending.
@@ -75,7 +76,9 @@ func (s *pendingSet) remove(key uint64) bool {
 			return false
 		}
 		w.pending &^= bit
-	} else if !s.old.remove(idOf(key)) {
+	} else if _, old := s.old[idOf(key)]; old {
+		delete(s.old, idOf(key))
+	} else {
 		return false
 	}
 	s.n--
