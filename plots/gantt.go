@@ -107,12 +107,17 @@ func DrawGantt(g Gantt) (*Picture, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	p := &Picture{width: yAxisWidth + ganttWidth, panelTitles: ganttNames}
-	p.title = fit(g.Title, textStyle(titleSize, true), p.width-2*margin, 2)
-	p.legend = setLegend(g.entries(), p.width-2*margin)
-	p.plots = [][]*plot.Plot{{g.plot()}}
-	p.height = p.titleHeight() + ganttNames + vg.Length(len(g.Rows))*ganttRow + ganttAxis + legendGap + p.legend.height() + 2*margin
-	return p, nil
+	return singlePlot(g.Title, ganttWidth, ganttNames, vg.Length(len(g.Rows))*ganttRow, g.entries(), g.plot()), nil
+}
+
+// singlePlot lays out a figure of one plot, whose body has a width and a height, with a space above
+// it.
+func singlePlot(title string, width, above, height vg.Length, entries []legendEntry, of *plot.Plot) *Picture {
+	p := &Picture{width: yAxisWidth + width, panelTitles: above, plots: [][]*plot.Plot{{of}}}
+	p.title = fit(title, textStyle(titleSize, true), p.width-2*margin, 2)
+	p.legend = setLegend(entries, p.width-2*margin)
+	p.height = p.titleHeight() + above + height + ganttAxis + legendGap + p.legend.height() + 2*margin
+	return p
 }
 
 func (g *Gantt) check() error {
@@ -153,16 +158,16 @@ func (g *Gantt) entries() (entries []legendEntry) {
 	}
 	for a, occurs := range activities {
 		if occurs {
-			entries = append(entries, newEntry(bars[a].name, &bars[a], ganttWidth))
+			entries = append(entries, newEntry(bars[a].name, bars[a].sample, ganttWidth))
 		}
 	}
 	for k, occurs := range marks {
 		if occurs {
-			entries = append(entries, newEntry(g.Marks[k], categoryMarks[k], ganttWidth))
+			entries = append(entries, newEntry(g.Marks[k], categoryMarks[k].sample, ganttWidth))
 		}
 	}
 	if len(g.Updates) > 0 {
-		entries = append(entries, newEntry("Omega update", &bar{fill: updateBand, height: ganttRow}, ganttWidth))
+		entries = append(entries, newEntry("Omega update", (&bar{fill: updateBand, height: ganttRow}).sample, ganttWidth))
 	}
 	return entries
 }

@@ -56,12 +56,7 @@ func DrawLabels(l Labels) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Picture{width: yAxisWidth + labelsWidth}
-	p.title = fit(l.Title, textStyle(titleSize, true), p.width-2*margin, 2)
-	p.legend = setLegend(d.entries(), p.width-2*margin)
-	p.plots = [][]*plot.Plot{{d.plot()}}
-	p.height = p.titleHeight() + d.body + stripGap + labelsStrip + ganttAxis + legendGap + p.legend.height() + 2*margin
-	return p, nil
+	return singlePlot(l.Title, labelsWidth, 0, d.body+stripGap+labelsStrip, d.entries(), d.plot()), nil
 }
 
 // labelColumn is a client, or the mean of several.
@@ -182,52 +177,31 @@ func (d *drawnLabels) group() {
 func (d *drawnLabels) entries() []legendEntry {
 	if len(d.Classes) == 0 {
 		return []legendEntry{
-			newEntry("median target", &spanSample{half: 0}, labelsWidth),
-			newEntry("quartiles", &spanSample{half: 2.5}, labelsWidth),
-			newEntry("5 to 95 %", &spanSample{half: 0.5}, labelsWidth),
+			newEntry("median target", boxSample(ink, 0.6), labelsWidth),
+			newEntry("quartiles", boxSample(quartileColor, 2.5), labelsWidth),
+			newEntry("5 to 95 %", boxSample(wideColor, 0.5), labelsWidth),
 		}
 	}
 	head := "rows of a class:"
 	entries := []legendEntry{{text: head, width: legendStyle().Width(head)}}
 	for _, share := range []float64{1, 0.25, 0.0625} {
 		if rows := math.Round(share * d.most); rows >= 1 || share == 1 {
-			entries = append(entries, newEntry(numberText(max(1, rows), 1), &rowsSample{d, max(1, rows)}, labelsWidth))
+			sample := boxSample(d.shade(max(1, rows)), 3)
+			if !d.ordered {
+				sample = func(c *draw.Canvas, x, y vg.Length) { d.disc(c, vg.Point{X: x + sampleWidth/2, Y: y}, max(1, rows)) }
+			}
+			entries = append(entries, newEntry(numberText(max(1, rows), 1), sample, labelsWidth))
 		}
 	}
 	return entries
 }
 
-// rowsSample is the disc or the shade of a number of rows.
-type rowsSample struct {
-	of   *drawnLabels
-	rows float64
-}
+// quartileColor and wideColor are the colors of the quartiles and of 5 to 95 % of real targets.
+var quartileColor, wideColor = categoryColors[0], categoryColors[5]
 
-func (s *rowsSample) sample(c *draw.Canvas, x, y vg.Length) {
-	if s.of.ordered {
-		box(c, s.of.shade(s.rows), x, x+sampleWidth, y-3, y+3)
-		return
-	}
-	s.of.disc(c, vg.Point{X: x + sampleWidth/2, Y: y}, s.rows)
-}
-
-// spanSample is a part of a distribution; half its height is 0 for the median.
-type spanSample struct{ half vg.Length }
-
-func (s *spanSample) sample(c *draw.Canvas, x, y vg.Length) {
-	if s.half == 0 {
-		box(c, ink, x, x+sampleWidth, y-0.6, y+0.6)
-		return
-	}
-	box(c, spanColor(s.half < 1), x, x+sampleWidth, y-s.half, y+s.half)
-}
-
-// spanColor returns the color of quartiles, or of the wide span.
-func spanColor(wide bool) color.Color {
-	if wide {
-		return categoryColors[5]
-	}
-	return categoryColors[0]
+// boxSample returns the sample of a color, with half its height.
+func boxSample(fill color.Color, half vg.Length) sampler {
+	return func(c *draw.Canvas, x, y vg.Length) { box(c, fill, x, x+sampleWidth, y-half, y+half) }
 }
 
 // box fills a rectangle.
@@ -395,8 +369,8 @@ func (d *drawnLabels) spans(c *draw.Canvas, left func(int) vg.Length, toY func(f
 		if d.ordered {
 			narrow = 0
 		}
-		box(c, spanColor(true), from+narrow, to-narrow, toY(q[0]), toY(q[4]))
-		box(c, spanColor(false), from, to, toY(q[1]), toY(q[3]))
+		box(c, wideColor, from+narrow, to-narrow, toY(q[0]), toY(q[4]))
+		box(c, quartileColor, from, to, toY(q[1]), toY(q[3]))
 		box(c, ink, from, to, toY(q[2])-0.6, toY(q[2])+0.6)
 	}
 }

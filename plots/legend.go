@@ -29,14 +29,12 @@ type legend struct {
 // legendEntry is a sample with its name, or a text without a sample.
 type legendEntry struct {
 	text   string
-	sample sampler // nil for none
+	sample sampler // nil: none
 	width  vg.Length
 }
 
 // sampler draws a sample that is sampleWidth wide, starting at x, centered at y.
-type sampler interface {
-	sample(c *draw.Canvas, x, y vg.Length)
-}
+type sampler func(c *draw.Canvas, x, y vg.Length)
 
 func (s *lineStyle) sample(c *draw.Canvas, x, y vg.Length) {
 	c.StrokeLine2(s.line, x, y, x+sampleWidth, y)
@@ -69,7 +67,7 @@ func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 		if m.fig.X == results.Epsilon && !slices.ContainsFunc(m.panels, func(p panel) bool { return len(p.curves[i]) > 0 }) {
 			continue // runs without privacy
 		}
-		entries = append(entries, newEntry(s.Label, &styles[i], width))
+		entries = append(entries, newEntry(s.Label, styles[i].sample, width))
 	}
 	var notes []string
 	if more := len(entries) - mostEntries; more > 0 {
@@ -151,7 +149,7 @@ func (l *legend) draw(c draw.Canvas) {
 		for _, e := range row {
 			start := x
 			if e.sample != nil {
-				e.sample.sample(&c, x, y)
+				e.sample(&c, x, y)
 				x += sampleWidth + sampleGap
 			}
 			c.FillText(l.style, vg.Point{X: x, Y: y + centerShift*legendSize}, e.text)

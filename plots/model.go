@@ -63,11 +63,12 @@ func (a *Arrangement) model(runs []results.Run) (*model, error) {
 		}
 		return m, m.distribute(a, runs)
 	}
-	m.axes(runs)
+	x, _ := quantityOf(m.fig.X, runs)
+	y, _ := quantityOf(m.fig.Y, runs)
+	m.x, m.y, m.xScale, m.yScale = x.on(runs), y.on(runs), scales[m.fig.XScale], scales[m.fig.YScale]
 	if m.y.Devices {
 		m.shows = ofQuantiles
 	}
-	m.x, m.y = m.x.on(runs), m.y.on(runs)
 	m.bands = m.bandNote(a, runs)
 	for i := range runs {
 		at := a.Runs[i]
@@ -105,13 +106,6 @@ func (m *model) bandNote(a *Arrangement, runs []results.Run) string {
 	default:
 		return ""
 	}
-}
-
-// axes sets quantities and scales.
-func (m *model) axes(runs []results.Run) {
-	m.x, _ = quantityOf(m.fig.X, runs)
-	m.y, _ = quantityOf(m.fig.Y, runs)
-	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 }
 
 // curvesOf returns the curve of a run, or one for each device.

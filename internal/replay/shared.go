@@ -8,7 +8,6 @@ import (
 	"fedsim/algorithms"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
-	"fedsim/mtl"
 )
 
 // Shared is a method whose rounds several runs read, because they differ in time alone: in each
@@ -53,7 +52,13 @@ func (s *Shared) State(c *algorithms.Coder) {
 
 // New returns the method of a run that reads the rounds. It is that of a factory.
 func (s *Shared) New(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-	return &follower{tape: tape{reads: true}, of: s, round: -1}, nil
+	d := s.Of.About
+	// A run has the abilities of the shared method that its log serves. That evaluates its model itself.
+	about := algorithms.Description{
+		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod, Own: d.Own,
+		Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
+	}
+	return &follower{Described: algorithms.Described{About: about}, tape: tape{reads: true}, of: s, round: -1}, nil
 }
 
 // log returns the answers of round h, after computing the missing rounds up to it; those of round
@@ -177,6 +182,7 @@ func codeEvaluation(c *state.Coder, e *algorithms.Evaluation) {
 
 // follower is the method of a run that reads shared rounds.
 type follower struct {
+	algorithms.Described // its model was evaluated, and the coupling is fixed
 	tape
 	of     *Shared
 	round  int // whose log is read; -1: none yet
@@ -189,16 +195,6 @@ var (
 	_ algorithms.Inspected = (*follower)(nil)
 	_ algorithms.Reporter  = (*follower)(nil)
 )
-
-// Describe returns what the method does and needs: that of the shared one, which evaluates its
-// model itself.
-func (f *follower) Describe() algorithms.Description {
-	d := f.of.Of.About
-	return algorithms.Description{
-		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod, Own: d.Own,
-		Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
-	}
-}
 
 // next begins to read the log of the next round.
 func (f *follower) next() (there bool, err error) {
@@ -249,12 +245,6 @@ func (f *follower) Discard(int) {}
 
 // End closes the round.
 func (f *follower) End() (flops float64, err error) { return f.flops, nil }
-
-// Model returns none: the model was evaluated.
-func (f *follower) Model() algorithms.Model { return algorithms.Model{} }
-
-// SetCoupling does nothing: the coupling is fixed.
-func (f *follower) SetCoupling(mtl.Coupling) {}
 
 // Evaluate returns the evaluation after the round.
 func (f *follower) Evaluate() (said algorithms.Evaluation, err error) {

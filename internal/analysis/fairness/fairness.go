@@ -58,9 +58,14 @@ type Class struct {
 
 // Trait is a trait of clients with its rank correlation.
 type Trait struct {
-	Name  string  `json:"name"`  // rows, compute_s, transfer_s, updates or class
-	Class string  `json:"class"` // of trait class
-	Rho   float64 `json:"rho"`   // null: the trait or the value is the same for all clients, or not known
+	traitKey
+	Rho float64 `json:"rho"` // null: the trait or the value is the same for all clients, or not known
+}
+
+// traitKey identifies a trait.
+type traitKey struct {
+	Name  string `json:"name"`  // rows, compute_s, transfer_s, updates or class
+	Class string `json:"class"` // of trait class
 }
 
 // client is a client of a run.

@@ -96,7 +96,7 @@ func (m *Method) addTraits(runs [][]client) {
 				n++
 			}
 		}
-		m.Traits = append(m.Traits, Trait{name, of, sum / float64(n)})
+		m.Traits = append(m.Traits, Trait{traitKey{name, of}, sum / float64(n)})
 	}
 	add(compute, "", func(c *client) float64 { return c.computeS })
 	add(rows, "", func(c *client) float64 { return c.rows })

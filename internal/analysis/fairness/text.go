@@ -3,6 +3,7 @@ package fairness
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,30 +85,21 @@ func (r *Report) traitTable() columns.Table {
 }
 
 // traits returns the traits of all methods.
-func (r *Report) traits() (all []Trait) {
+func (r *Report) traits() (all []traitKey) {
 	for i := range r.Methods {
 		for _, t := range r.Methods[i].Traits {
-			if t.Rho = 0; !contains(all, t) {
-				all = append(all, t)
+			if !slices.Contains(all, t.traitKey) {
+				all = append(all, t.traitKey)
 			}
 		}
 	}
 	return all
 }
 
-func contains(list []Trait, t Trait) bool {
-	for _, x := range list {
-		if x.Name == t.Name && x.Class == t.Class {
-			return true
-		}
-	}
-	return false
-}
-
 // rho returns the correlation with a trait, NaN if the method does not have it.
-func (m *Method) rho(of Trait) float64 {
+func (m *Method) rho(of traitKey) float64 {
 	for _, t := range m.Traits {
-		if t.Name == of.Name && t.Class == of.Class {
+		if t.traitKey == of {
 			return t.Rho
 		}
 	}
