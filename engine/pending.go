@@ -89,7 +89,7 @@ func (s *pendingSet) remove(key uint64) bool {
 // faster than testing each one when it fires: the first loop only reads windows, so the
 // processor loads many of them at the same time.
 func (s *pendingSet) prune(items []item) []item {
-	kept := items[:0]
+	pending := items[:0]
 	for len(items) > 0 {
 		some := items[:min(len(items), pruneBlock)]
 		items = items[len(some):]
@@ -98,17 +98,17 @@ func (s *pendingSet) prune(items []item) []item {
 			fetched += s.devices[rowOf(it.key)].pending
 		}
 		s.fetched = fetched // without a use, the compiler would remove the reads
-		from := len(kept)
+		from := len(pending)
 		for _, it := range some {
 			if s.has(it.key) {
-				kept = append(kept, it)
+				pending = append(pending, it)
 			}
 		}
 		if s.ahead != nil {
-			s.announce(kept[from:])
+			s.announce(pending[from:])
 		}
 	}
-	return kept
+	return pending
 }
 
 // announce calls ahead with the devices of items.

@@ -49,13 +49,13 @@ func (a *Learner) save(path string) (digest string) {
 		a.fail("save", err)
 		return ""
 	}
-	var said string
-	if !a.ask(request{Op: "save", Run: a.run, Path: path}, saveFields.Into(&said)) {
+	var reported string
+	if !a.ask(request{Op: "save", Run: a.run, Path: path}, saveFields.Into(&reported)) {
 		return ""
 	}
 	digest, err = digestOf(path)
-	if err == nil && digest != said {
-		err = fmt.Errorf("sha256 = %q: the file %s has %s", said, path, digest)
+	if err == nil && digest != reported {
+		err = fmt.Errorf("sha256 = %q: the file %s has %s", reported, path, digest)
 	}
 	if err != nil {
 		a.fail("save", err)

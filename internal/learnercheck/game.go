@@ -16,10 +16,10 @@ import (
 type fate int
 
 const (
-	no      fate = iota // it is committed at once
+	no      fate = iota // the work is committed at once
 	skip                // the client is not asked
-	discard             // it is discarded
-	commit              // it is committed
+	discard             // the work is discarded
+	commit              // the work is committed
 )
 
 // game is a way to drive a run. Its zero value has plain rounds, in which the work of one
@@ -74,11 +74,11 @@ func (k *checking) play(l *external.Learners, g game) (answers []answer) {
 // save lets the learner save its state. The first one is kept.
 func (k *checking) save(a *external.Learner, to *bytes.Buffer) {
 	var w io.Writer = to
-	if k.kept {
+	if k.saved {
 		w = io.Discard
 	}
 	a.State(state.Writing(w))
-	k.kept = true
+	k.saved = true
 }
 
 // load lets the learner load a state. It reports whether it has.
@@ -97,7 +97,7 @@ func (k *checking) round(a *external.Learner, g *game, round int, place string) 
 	_, _ = a.Begin()
 	lost, last := round%k.Clients, k.Clients-1
 	late := g.late != no && round%2 == 1  // the last client's work of this round is late
-	after := g.late != no && round%2 == 0 // that of the round before is
+	after := g.late != no && round%2 == 0 // the work of the round before is late
 	if g.losses {
 		k.losses(a)
 	}
@@ -169,24 +169,24 @@ func (k *checking) losses(a *external.Learner) {
 
 // evaluate returns the answers of an evaluation.
 func (k *checking) evaluate(a *external.Learner, place string) []answer {
-	said, err := a.Evaluate()
+	evaluation, err := a.Evaluate()
 	if err != nil {
 		return nil // finish reports it
 	}
-	if err := k.Store(a.About.Metrics, k.Clients, said.Values, said.Clients); err != nil {
+	if err := k.Store(a.About.Metrics, k.Clients, evaluation.Values, evaluation.Clients); err != nil {
 		k.wrong("evaluate: %v", err)
 	}
 	var answers []answer
-	for _, v := range said.Values {
+	for _, v := range evaluation.Values {
 		answers = append(answers, answer{place + ", " + fullName(v.Split, v.Name), number(v.Value)})
 	}
-	for _, c := range said.Clients {
+	for _, c := range evaluation.Clients {
 		for i, client := range c.Clients {
 			answers = append(answers, answer{fmt.Sprintf("%s, %s of client %d", place, fullName(c.Split, c.Name), client), number(c.Values[i])})
 		}
 	}
-	if said.Hash != 0 {
-		answers = append(answers, answer{place + ", model_hash", fmt.Sprintf("%016x", said.Hash)})
+	if evaluation.Hash != 0 {
+		answers = append(answers, answer{place + ", model_hash", fmt.Sprintf("%016x", evaluation.Hash)})
 	}
 	return answers
 }

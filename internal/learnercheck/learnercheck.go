@@ -55,9 +55,9 @@ type checking struct {
 	seen     map[string]bool // the kinds of all findings: each is reported once
 	request  string          // the last one
 	response string
-	kept     bool            // the run has saved the state that is loaded later
+	saved    bool            // the run has saved the state that is loaded later
 	can      map[string]bool // the abilities of the learner; nil: it has not started
-	base     []answer        // those of the plain rounds, with which others are compared
+	base     []answer        // the answers of the plain rounds, with which others are compared
 }
 
 // The abilities of learners beyond rounds, as hello names them.
@@ -155,9 +155,9 @@ func (k *checking) start(l *external.Learners) *external.Learner {
 	for i := range rows {
 		rows[i] = int32(k.Rows)
 	}
-	k.kept = false
+	k.saved = false
 	file := func(name int) string {
-		if k.kept {
+		if k.saved {
 			name = 0 // the state that is kept is 1
 		}
 		return filepath.Join(k.Dir, fmt.Sprint(name))

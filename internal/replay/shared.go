@@ -97,11 +97,11 @@ func (s *Shared) compute() bool {
 			return false
 		}
 	}
-	var said algorithms.Evaluation
-	if said, s.err = s.Evaluate(); s.err != nil {
+	var evaluation algorithms.Evaluation
+	if evaluation, s.err = s.Evaluate(); s.err != nil {
 		return false
 	}
-	t.code(func(c *state.Coder) { codeEvaluation(c, &said) })
+	t.code(func(c *state.Coder) { codeEvaluation(c, &evaluation) })
 	s.logs = append(s.logs, t.log)
 	return true
 }
@@ -247,14 +247,14 @@ func (f *follower) Discard(int) {}
 func (f *follower) End() (flops float64, err error) { return f.flops, nil }
 
 // Evaluate returns the evaluation after the round.
-func (f *follower) Evaluate() (said algorithms.Evaluation, err error) {
+func (f *follower) Evaluate() (evaluation algorithms.Evaluation, err error) {
 	if f.round < 0 {
 		_, err = f.next()
 	}
-	if f.code(func(c *state.Coder) { codeEvaluation(c, &said) }); err == nil {
+	if f.code(func(c *state.Coder) { codeEvaluation(c, &evaluation) }); err == nil {
 		err = f.err
 	}
-	return said, err
+	return evaluation, err
 }
 
 // Update returns an update that is finite, or is not, as that of the device.

@@ -144,7 +144,7 @@ func describeOptions(table string, options config.Options, width int) string {
 
 // describeAbilities says what a method does and needs with its default options.
 func describeAbilities(d algorithms.Description) string {
-	says := []string{map[algorithms.ModelKind]string{
+	abilities := []string{map[algorithms.ModelKind]string{
 		algorithms.TaskModels: "a model of each task", algorithms.OneModel: "one model", algorithms.Versions: "one model in versions",
 		algorithms.PersonalModels: "one model, and one of each client", algorithms.DeviceModels: "a model of each client",
 		algorithms.UnknownModel: "the learner says its abilities when it starts",
@@ -175,10 +175,10 @@ func describeAbilities(d algorithms.Description) string {
 		{d.Work.Steps != nil, "timing mode"},
 	} {
 		if x.holds {
-			says = append(says, x.text)
+			abilities = append(abilities, x.text)
 		}
 	}
-	return strings.Join(says, "; ")
+	return strings.Join(abilities, "; ")
 }
 
 // describeAlgorithm prints the summary, the reference and the abilities of an algorithm, and the

@@ -71,16 +71,16 @@ func waitsOf(cmd *cobra.Command) func(func() string) {
 func (w *waits) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var said []string
+	var reasons []string
 	for _, say := range w.of {
 		if text := say(); text != "" {
-			said = append(said, text)
+			reasons = append(reasons, text)
 		}
 	}
-	if len(said) == 0 {
+	if len(reasons) == 0 {
 		return "stopping"
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(reasons, ", ")
 }
 
 // ignoreTerminate makes a second SIGTERM have no effect until the returned function is called.

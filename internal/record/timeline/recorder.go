@@ -18,22 +18,22 @@ type Recorder struct {
 	from, to  engine.Time // of the range; Never until known
 
 	now      engine.Time
-	round    int32 // the last one that began, at opened
-	opened   engine.Time
-	open     bool
-	updated  engine.Time // when the coupling was updated, since the last round
-	updating bool
-	lost     bool // the open round
+	round    int32       // the last round that began
+	opened   engine.Time // when that round began
+	open     bool        // that round is under way
+	updated  engine.Time // when the coupling was updated after the last round
+	updating bool        // the update of the coupling is under way
+	lost     bool        // the server has lost the open round
 
 	// The sample is drawn when time moves on after the first round of the range has
 	// asked its devices. Entries of the range until then are early.
-	before []standing // by device, at the start of the range
-	early  []federation.Entry
-	asked  bool
+	before []standing         // by device, at the start of the range
+	early  []federation.Entry // entries of the range until the sample is drawn
+	asked  bool               // the first round of the range has asked a device
 
-	drawn  bool
-	tracks []int32
-	states []state // of tracks
+	drawn  bool    // the sample is drawn
+	tracks []int32 // the devices of the sample, ascending
+	states []state // by track
 }
 
 var _ federation.Journal = (*Recorder)(nil)
@@ -64,8 +64,8 @@ type state struct {
 	asked  engine.Time      // start of the attempt, or of the range
 	round  int32            // of the last attempt
 	try    int32            // of the last attempt in its round, from 1 on
-	ended  engine.Time      // end of the last attempt, and the round it was in
-	in     int32            // that round
+	ended  engine.Time      // end of the last attempt
+	in     int32            // the round in which the last attempt ended
 	cut    federation.Entry // the span that was cut last
 	shown  float64          // the last level that is an item
 }

@@ -10,34 +10,34 @@ import (
 
 // Selection is the part of a run in its timeline.
 type Selection struct {
-	Devices     int // at most, positive
-	First, Last int // rounds, from 1 on
+	Devices     int // the largest number of devices to show; positive
+	First, Last int // the first and the last round, from 1 on
 }
 
 // Timeline is the activities of a sample of devices in a range of rounds.
 type Timeline struct {
-	Devices     int         // of the run
+	Devices     int         // the number of devices of the run
 	Tracks      []int32     // the devices of the sample, ascending
-	First, Last int         // rounds; Last is the run's when it ended before the selection does
-	From, To    engine.Time // from the beginning of the first to the end of the last
+	First, Last int         // the rounds shown; Last is the last round of a run that ended before the selection does
+	From, To    engine.Time // the beginning of the first round and the end of the last
 	Relative    bool        // times are relative units, not seconds
-	Items       []Item      // by time, device and depth: what holds another comes before it
+	Items       []Item      // ordered by time, device and depth: an item that holds another comes before it
 }
 
 // Item is a slice of a track, or something that happens at an instant.
 type Item struct {
 	Kind     Kind
-	Why      clients.Reason // of a Failure and of an Attempt that failed; 0 otherwise
-	Lost     bool           // of a Round: the server could not unmask the sum of its updates
-	Open     bool           // of an Attempt and its slices: not over when the run ended
-	Device   int32          // engine.Server for Round and Update
-	Round    int32          // the one in which it ends
-	Try      int32          // of an Attempt: its number in the round, from 1 on
-	From, To engine.Time    // the same for what happens at an instant
-	Amount   float64        // bytes, FLOPs, coordinate steps of an Attempt, each unless Open; or the share of a Level
+	Why      clients.Reason // the reason of a Failure and of an Attempt that failed; 0 otherwise
+	Lost     bool           // the server could not unmask the sum of the updates of the Round
+	Open     bool           // the Attempt, or the slice of one, was under way when the run ended
+	Device   int32          // the number of the device; engine.Server for Round and Update
+	Round    int32          // the round in which the item ends
+	Try      int32          // the number of the Attempt of its device in the round, from 1 on
+	From, To engine.Time    // the same instant for an item without length
+	Amount   float64        // bytes, FLOPs, or coordinate steps of an Attempt, unless Open; the share of a Level
 }
 
-// Kind an item is.
+// Kind is the kind of an item.
 type Kind uint8
 
 const (
@@ -49,12 +49,12 @@ const (
 	Upload
 	Wait        // from the response to the end of the round
 	Unavailable // the device is not available
-	Depleted    // its battery is empty
-	Failure     // an instant: an attempt fails
-	Level       // an instant: how full the battery is
+	Depleted    // the battery of the device is empty
+	Failure     // an instant at which an attempt fails
+	Level       // an instant at which the level of a battery is known
 )
 
-// instant reports whether it has no length.
+// instant reports whether items of the kind have no length.
 func (w Kind) instant() bool { return w == Failure || w == Level }
 
 // depth is how deep a slice lies in its track, if it lies in another.
@@ -67,7 +67,7 @@ func (w Kind) depth() int {
 	}
 }
 
-// order is that of a timeline's items.
+// order compares two items of a timeline.
 func order(a, b Item) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Kind.depth(), b.Kind.depth()))
 }
