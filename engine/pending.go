@@ -2,7 +2,7 @@ package engine
 
 // pendingSet knows which events are pending, by device and counter. Each device has a
 // window with one bit for each of its latest events. Events that are still pending when
-// they leave the window move to a table.
+// they leave the window move to a map.
 type pendingSet struct {
 	devices []window            // device t is at t+1
 	old     map[uint64]struct{} // by idOf
