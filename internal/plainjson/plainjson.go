@@ -27,6 +27,9 @@ var options = json.JoinOptions(json.WithMarshalers(nullIfUndefined), json.Determ
 // Print writes a value with a line for each field, and a line break at the end.
 func Print(w io.Writer, v any) error { return write(w, v, jsontext.WithIndent("  ")) }
 
+// Line writes a value on one line.
+func Line(w io.Writer, v any) error { return write(w, v, jsontext.Multiline(false)) }
+
 // Embed writes a value on one line that may stand in a script element of HTML.
 func Embed(w io.Writer, v any) error { return write(w, v, jsontext.EscapeForHTML(true)) }
 

@@ -11,7 +11,6 @@ import (
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/columns"
 	"fedsim/internal/quote"
-	"fedsim/results"
 )
 
 // planState is the status of a plan (docs/json.md).
@@ -76,10 +75,10 @@ func (s planState) line() (counts, more string) {
 	return counts, more
 }
 
-func known(n results.Number) bool { return !math.IsNaN(float64(n)) }
+func known(n float64) bool { return !math.IsNaN(n) }
 
 // secondsText formats seconds; "-" if they are not known.
-func secondsText(n results.Number) string {
+func secondsText(n float64) string {
 	if !known(n) {
 		return "-"
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/columns"
-	"fedsim/results"
+	"fedsim/internal/plainjson"
 )
 
 // The values of --progress.
@@ -116,14 +115,14 @@ func (p *progress) estimate(figures float64, workers int) func(experiment.Estima
 
 // progressLine is a line of progress in JSON (docs/json.md).
 type progressLine struct {
-	Done     int            `json:"done"`
-	Total    int            `json:"total"`
-	What     string         `json:"what"`
-	Share    float64        `json:"share"`
-	ElapsedS float64        `json:"elapsed_s"`
-	LeftS    results.Number `json:"left_s"`
-	Phase    string         `json:"phase"`
-	Run      string         `json:"run"`
+	Done     int     `json:"done"`
+	Total    int     `json:"total"`
+	What     string  `json:"what"`
+	Share    float64 `json:"share"`
+	ElapsedS float64 `json:"elapsed_s"`
+	LeftS    float64 `json:"left_s"`
+	Phase    string  `json:"phase"`
+	Run      string  `json:"run"`
 }
 
 func (p *progress) show(done, total int, what string, share, before float64, phase, name string) {
@@ -134,8 +133,8 @@ func (p *progress) show(done, total int, what string, share, before float64, pha
 	}
 	p.last = now
 	if p.json {
-		_ = json.NewEncoder(p.out).Encode(progressLine{
-			Done: done, Total: total, What: what, Share: share, ElapsedS: now.Sub(p.start).Seconds(), LeftS: results.Number(p.left.seconds(now)), Phase: phase, Run: name,
+		_ = plainjson.Line(p.out, progressLine{
+			Done: done, Total: total, What: what, Share: share, ElapsedS: now.Sub(p.start).Seconds(), LeftS: p.left.seconds(now), Phase: phase, Run: name,
 		})
 		return
 	}

@@ -26,9 +26,9 @@ type runState struct {
 
 // runUnderWay is a run that has begun and has not ended.
 type runUnderWay struct {
-	Run    string         `json:"run"`
-	Rounds int            `json:"rounds"`
-	TimeS  results.Number `json:"time_s"`
+	Run    string  `json:"run"`
+	Rounds int     `json:"rounds"`
+	TimeS  float64 `json:"time_s"`
 }
 
 // What to do next.
@@ -39,7 +39,7 @@ const (
 
 // lookAtRun returns the status of a run directory.
 func lookAtRun(dir string) (subject, error) {
-	s := runState{Kind: "run", Directory: dir, UnderWay: []runUnderWay{}}
+	s := runState{Kind: "run", Directory: dir}
 	l, err := rundir.ReadLive(dir)
 	if errors.Is(err, rundir.ErrForeign) || errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: it must have a plan (fedsim plan) or a run (fedsim run)", dir, rundir.ErrForeign)
@@ -56,7 +56,7 @@ func lookAtRun(dir string) (subject, error) {
 		}
 		u := runUnderWay{Run: r.ID}
 		if n := len(r.Rounds); n > 0 {
-			u.Rounds, u.TimeS = r.Rounds[n-1].Round, results.Number(r.Rounds[n-1].TimeS)
+			u.Rounds, u.TimeS = r.Rounds[n-1].Round, r.Rounds[n-1].TimeS
 		}
 		s.UnderWay = append(s.UnderWay, u)
 	}

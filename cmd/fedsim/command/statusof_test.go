@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/internal/clusters/work"
-	"fedsim/results"
 )
 
 func init() { programs["fail-waiting"] = failWaiting }
@@ -51,7 +50,7 @@ func stateWith(failed, running, stopped, waiting, done int) planState {
 		for i := range n {
 			s.Items = append(s.Items, work.Item{
 				ID: fmt.Sprintf("%s%04d0123456789", c[:2], i), Kind: "group", About: "experiment-of-a-long-name/method/network.profile=lte/seed=1", Runs: 12, Condition: c,
-				Host: "node-with-a-long-name.cluster.example.org", PID: 4194303, Progress: 1, TookS: results.Number(math.NaN()), AgeS: 100000,
+				Host: "node-with-a-long-name.cluster.example.org", PID: 4194303, Progress: 1, TookS: math.NaN(), AgeS: 100000,
 				Reason: strings.Repeat("write devices.parquet: no space left on device ", 5),
 			})
 		}

@@ -7,7 +7,6 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
-	"fedsim/results"
 )
 
 // Condition is the condition of an item.
@@ -23,21 +22,21 @@ const (
 
 // Item is the state of an item of the plan.
 type Item struct {
-	ID        string         `json:"id"`
-	Kind      string         `json:"kind"`  // "group", or the kind of another item
-	About     string         `json:"about"` // the first run of a group; what another item is of
-	Runs      int            `json:"runs"`  // the number of runs of a group
-	Condition Condition      `json:"state"`
-	EstimateS results.Number `json:"estimate_s"` // the estimate of the plan; null: not known
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`  // "group", or the kind of another item
+	About     string    `json:"about"` // the first run of a group; what another item is of
+	Runs      int       `json:"runs"`  // the number of runs of a group
+	Condition Condition `json:"state"`
+	EstimateS float64   `json:"estimate_s"` // the estimate of the plan; null: not known
 	// Of the last worker: of Running, Stopped and Failed.
-	Host     string         `json:"host"`
-	PID      int            `json:"pid"`
-	Worker   string         `json:"worker"`
-	Progress results.Number `json:"progress"`  // the share that is done, 0 to 1
-	TookS    results.Number `json:"time_s"`    // seconds of work so far
-	AgeS     results.Number `json:"age_s"`     // seconds since the last sign of life
-	WaitsFor []string       `json:"waits_for"` // IDs of needed items that are not done
-	Reason   string         `json:"reason"`    // why it failed
+	Host     string   `json:"host"`
+	PID      int      `json:"pid"`
+	Worker   string   `json:"worker"`
+	Progress float64  `json:"progress"`  // the share that is done, 0 to 1
+	TookS    float64  `json:"time_s"`    // seconds of work so far
+	AgeS     float64  `json:"age_s"`     // seconds since the last sign of life
+	WaitsFor []string `json:"waits_for"` // IDs of needed items that are not done
+	Reason   string   `json:"reason"`    // why it failed
 }
 
 // groupKind is the Kind of groups of runs.
@@ -61,17 +60,17 @@ func (c *Counts) add(condition Condition) {
 
 // State is the state of a plan directory.
 type State struct {
-	Kind      string         `json:"kind"` // "plan"
-	Directory string         `json:"directory"`
-	Scenario  string         `json:"scenario"`
-	Runs      int            `json:"runs"`
-	RunsDone  int            `json:"runs_done"` // in groups that are done
-	Groups    Counts         `json:"groups"`
-	Needs     Counts         `json:"prerequisites"`
-	Workers   int            `json:"workers"` // the number of workers that work now
-	WorkS     results.Number `json:"work_s"`  // seconds that one worker would need; null: not known
-	LeftS     results.Number `json:"left_s"`  // seconds until the workers are done; null: not known
-	Items     []Item         `json:"items"`   // in the order of the plan: what others need comes first
+	Kind      string  `json:"kind"` // "plan"
+	Directory string  `json:"directory"`
+	Scenario  string  `json:"scenario"`
+	Runs      int     `json:"runs"`
+	RunsDone  int     `json:"runs_done"` // in groups that are done
+	Groups    Counts  `json:"groups"`
+	Needs     Counts  `json:"prerequisites"`
+	Workers   int     `json:"workers"` // the number of workers that work now
+	WorkS     float64 `json:"work_s"`  // seconds that one worker would need; null: not known
+	LeftS     float64 `json:"left_s"`  // seconds until the workers are done; null: not known
+	Items     []Item  `json:"items"`   // in the order of the plan: what others need comes first
 }
 
 // Complete reports whether every group is done.
@@ -101,7 +100,7 @@ func (s *State) Stuck() bool {
 // first, then of running, stopped and waiting ones. Counts stay.
 func (s *State) Listed(most int) *State {
 	few := *s
-	few.Items = []Item{}
+	few.Items = nil
 	for _, c := range []Condition{Failed, Running, Stopped, Waiting} {
 		n := 0
 		for i := range s.Items {
@@ -157,8 +156,8 @@ const minShare = 0.05
 // left estimates the seconds that are left for one worker, and for the workers of now. The
 // estimates of a plan are scaled by the measured times. Both are NaN before something was
 // measured. Items that failed are not counted: no worker does them.
-func left(items []Item, took map[string]float64, workers int) (work, wall results.Number) {
-	unknown := results.Number(math.NaN())
+func left(items []Item, took map[string]float64, workers int) (work, wall float64) {
+	unknown := math.NaN()
 	var rest, longest, estimated, measured float64
 	failed := false
 	for i := range items {
@@ -192,11 +191,11 @@ func left(items []Item, took map[string]float64, workers int) (work, wall result
 		return unknown, unknown
 	}
 	scale := measured / estimated
-	work = results.Number(scale * rest)
+	work = scale * rest
 	if workers == 0 {
 		return work, unknown
 	}
-	return work, results.Number(scale * max(rest/float64(workers), longest))
+	return work, scale * max(rest/float64(workers), longest)
 }
 
 // weight returns the estimate of an item; without one, its number of runs.
@@ -209,13 +208,13 @@ func (i *Item) weight() float64 {
 
 // newItem returns an item of a plan, without its state.
 func newItem(of *plan.Item) Item {
-	unknown := results.Number(math.NaN())
+	unknown := math.NaN()
 	item := Item{
 		ID: of.ID, Kind: of.Kind, About: of.Subject(), Runs: len(of.Runs()), Condition: Waiting, WaitsFor: []string{},
 		EstimateS: unknown, Progress: unknown, TookS: unknown, AgeS: unknown,
 	}
 	if of.TimeS > 0 {
-		item.EstimateS = results.Number(of.TimeS)
+		item.EstimateS = of.TimeS
 	}
 	if of.Kind == experiment.KindRuns {
 		item.Kind = groupKind

@@ -14,7 +14,6 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
-	"fedsim/results"
 	"fedsim/results/rundir"
 )
 
@@ -179,8 +178,8 @@ func (v *View) begun(item *Item, folders map[string]map[string]bool, changes has
 		item.Condition = Failed
 	}
 	item.Host, item.PID, item.Worker = claim.Host, claim.Process.PID, claim.Worker
-	item.AgeS = results.Number(claim.Age(now).Seconds())
-	item.Progress, item.TookS = results.Number(claim.Share), results.Number(claim.TookS)
+	item.AgeS = claim.Age(now).Seconds()
+	item.Progress, item.TookS = claim.Share, claim.TookS
 	if item.Condition == Running {
 		item.TookS += item.AgeS // since the last heartbeat
 	}

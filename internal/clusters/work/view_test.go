@@ -253,7 +253,7 @@ func TestStateOfPrerequisites(t *testing.T) {
 // what many workers can do.
 func TestTimeLeft(t *testing.T) {
 	item := func(c Condition, estimate, share, took float64) Item {
-		return Item{Kind: groupKind, Runs: 1, Condition: c, EstimateS: results.Number(estimate), Progress: results.Number(share), TookS: results.Number(took)}
+		return Item{Kind: groupKind, Runs: 1, Condition: c, EstimateS: estimate, Progress: share, TookS: took}
 	}
 	unknown := math.NaN()
 	for _, x := range []struct {
@@ -280,7 +280,7 @@ func TestTimeLeft(t *testing.T) {
 			x.items[len(x.items)-1].ID = "done"
 		}
 		work, wall := left(x.items, took, x.workers)
-		same := func(got results.Number, want float64) bool {
+		same := func(got, want float64) bool {
 			return math.Abs(float64(got)-want) < 1e-9 || math.IsNaN(float64(got)) && math.IsNaN(want)
 		}
 		if !same(work, x.work) || !same(wall, x.wall) {

@@ -1,22 +1,9 @@
 package results
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 )
-
-// Number is a number in JSON: null when it is NaN or infinite.
-type Number float64
-
-// MarshalJSON writes the shortest digits that read back to the same bits, or null.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 // Hash is a 64-bit hash, 16 hexadecimal digits in text.
 type Hash uint64
