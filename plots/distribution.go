@@ -122,10 +122,7 @@ func (c *clientCount) note(vary results.Vary) string {
 func (m *model) distributionLimits() interval {
 	data := emptyInterval()
 	for i := range m.panels {
-		m.panels[i].each(func(c curve) {
-			data.cover(c.x[0])
-			data.cover(c.x[len(c.x)-1])
-		})
+		data.join(m.panels[i].xRange())
 	}
 	if data.max < data.min {
 		return interval{}

@@ -24,6 +24,11 @@ func (r *interval) cover(v float64) {
 	r.min, r.max = math.Min(r.min, v), math.Max(r.max, v)
 }
 
+// join extends r to include another interval, which may be empty.
+func (r *interval) join(other interval) {
+	r.min, r.max = math.Min(r.min, other.min), math.Max(r.max, other.max)
+}
+
 // emptyInterval is an interval without values.
 func emptyInterval() interval { return interval{math.Inf(1), math.Inf(-1)} }
 
@@ -118,10 +123,7 @@ func (m *model) xLimits(p *panel) (limits interval, ok bool) {
 	}
 	if m.fig.Panel == "method" {
 		for i := range m.panels {
-			if other := m.panels[i].xRange(); other.max >= other.min {
-				data.cover(other.min)
-				data.cover(other.max)
-			}
+			data.join(m.panels[i].xRange())
 		}
 	}
 	if m.size > 0 {

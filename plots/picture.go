@@ -79,8 +79,7 @@ func (m *model) unitOf(x []interval) unit {
 	all, ends := emptyInterval(), emptyInterval()
 	for _, r := range x {
 		if r.min < r.max {
-			all.cover(r.min)
-			all.cover(r.max)
+			all.join(r)
 			ends.cover(m.xScale.value(r.max))
 		}
 	}
@@ -104,8 +103,7 @@ func (m *model) inPowers(x []interval, y interval) bool {
 		if !(r.min < r.max) {
 			return
 		}
-		shown.cover(r.min)
-		shown.cover(r.max)
+		shown.join(r)
 		short = short || !hasDecades(r)
 	}
 	if m.yScale == logarithmic {
