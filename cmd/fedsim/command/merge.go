@@ -173,7 +173,7 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	}
 	for _, it := range m.lacking {
 		if it.Kind == experiment.KindTable {
-			absent = append(absent, nameOf(it))
+			absent = append(absent, experiment.SetName(it.Of[0], it.Of[1]))
 		}
 	}
 	if len(absent) > 0 && len(w.Runs()) == 0 && len(m.wholeTables(absent)) == 0 {
@@ -230,57 +230,43 @@ func (m *merging) missing() error {
 	}
 	var texts []string
 	runs, sets := 0, 0
-	for i, it := range m.lacking {
-		if runs += len(it.Runs()); it.Kind == experiment.KindTable {
+	failed := map[string]string{} // reasons, by item
+	for i := range state.Items {
+		item := &state.Items[i]
+		if item.Condition == work.Failed {
+			failed[item.ID] = item.Reason
+		}
+		if m.Plan.Items[i].IsNeed() || item.Condition == work.Done {
+			continue
+		}
+		if runs += item.Runs; item.Runs == 0 {
 			sets++
 		}
-		if i < named {
-			texts = append(texts, nameOf(it)+" ("+stateReason(state, it)+")")
+		why := string(item.Condition)
+		if item.Condition == work.Running {
+			why = "running on " + item.Host
 		}
+		for _, id := range append(item.WaitsFor, item.ID) {
+			if reason, ok := failed[id]; ok {
+				why = "failed: " + reason
+			}
+		}
+		texts = append(texts, what(item)+" ("+why+")")
 	}
 	more := ""
-	if n := len(m.lacking) - named; n > 0 {
+	if n := len(texts) - named; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	what := fmt.Sprintf("%d of %s", runs, count(m.Plan.Runs, "run"))
+	lacking := fmt.Sprintf("%d of %s", runs, count(m.Plan.Runs, "run"))
 	if sets > 0 {
-		what += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
+		lacking += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
 	}
 	again := ""
-	if state.Groups.Failed+state.Needs.Failed > 0 {
+	if len(failed) > 0 {
 		again = " --retry"
 	}
 	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
-		m.path, what, strings.Join(texts, ", "), more, m.path, again)
-}
-
-// nameOf names a group by its first run, or its table.
-func nameOf(it *plan.Item) string {
-	if it.Kind == experiment.KindTable {
-		return experiment.SetName(it.Of[0], it.Of[1])
-	}
-	name := it.Of[0]
-	if more := len(it.Of) - 1; more > 0 {
-		name += fmt.Sprintf(" and %d more of its group", more)
-	}
-	return name
-}
-
-// stateReason says why a group is not done.
-func stateReason(s *work.State, it *plan.Item) string {
-	text := ""
-	for i := range s.Items {
-		switch item := &s.Items[i]; {
-		case item.ID != it.ID && !slices.Contains(it.Needs, item.ID):
-		case item.Condition == work.Failed:
-			return "failed: " + item.Reason
-		case item.ID == it.ID && item.Condition == work.Running:
-			text = "running on " + item.Host
-		case item.ID == it.ID:
-			text = string(item.Condition)
-		}
-	}
-	return text
+		m.path, lacking, strings.Join(texts[:min(len(texts), named)], ", "), more, m.path, again)
 }
 
 // absentText names the first absent run of a partial merge, and counts the rest.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,25 +34,15 @@ type Engine struct {
 const command = "submit"
 
 // Engines returns the names of the shipped engines, in alphabetical order.
-func Engines() []string {
-	var names []string
-	for _, file := range files() {
-		names = append(names, name(file))
-	}
-	return names
-}
-
-// files returns the names of the shipped templates.
-func files() []string {
+func Engines() (names []string) {
 	entries, err := shipped.ReadDir("engines")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	var files []string
 	for _, e := range entries {
-		files = append(files, e.Name())
+		names = append(names, name(e.Name()))
 	}
-	return files
+	return names
 }
 
 // name returns the name of the engine of a file.
@@ -59,21 +50,19 @@ func name(file string) string { return strings.TrimSuffix(filepath.Base(file), f
 
 // Shipped returns a shipped engine, or nil.
 func Shipped(engine string) *Engine {
-	for _, file := range files() {
-		if name(file) != engine {
-			continue
-		}
-		text, err := shipped.ReadFile(path.Join("engines", file))
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		e, err := parse(file, string(text))
-		if err != nil {
-			panic(err) // a test parses it
-		}
-		return e
+	if !slices.Contains(Engines(), engine) {
+		return nil
 	}
-	return nil
+	files, _ := fs.Glob(shipped, "engines/"+engine+".*") // no error: the pattern is valid
+	text, err := shipped.ReadFile(files[0])
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	e, err := parse(path.Base(files[0]), string(text))
+	if err != nil {
+		panic(err) // a test parses it
+	}
+	return e
 }
 
 // Load reads the engine of a file.

@@ -20,5 +20,23 @@
 // stops. A finished attempt is renamed to DIR/done/ID; the first one stays. Nothing relies on a claim:
 // two workers that do the same item make the same bytes.
 //
+// Schedulers start tasks, limit them and start lost ones again; they know neither items nor checkpoints.
+// What that leaves to do, with which engines (L: local workers and a shared directory without a
+// scheduler, S: Slurm, Kubernetes, HyperQueue), and the test that fails without it:
+//
+//	claim                        LS  work that is done twice                       TestClaim
+//	heartbeat and expiry         LS  the work of a lost machine                    TestStaleClaimIsTakenOver
+//	number of the process        L   the minute after a kill                       TestClaimOfEndedProcess
+//	taking an attempt over       LS  the checkpoint of a lost worker               TestBudget
+//	moving it                    LS  the group from a worker that is only slow     TestAttemptTakenOver
+//	copying it                   LS  the bytes from the files that it has open     TestTakeOverOfALivingWriter
+//	stop when it is done         LS  the time of a worker that is only slow        TestGroupDoneElsewhere
+//	ended claim                  LS  reasons of failures, times of all workers     TestFailure, TestBudget
+//	clock of the file server      S  claims from machines with another clock       TestStateOfReadOnlyDirectory
+//	waiting for heartbeats        S  a killed worker's group, when all others end  TestNoWait
+//	a group put aside            LS  other groups from an error of this machine    TestGroupThatThisMachineCannotDo
+//	errors of this machine       LS  groups from failing on a wrong machine        TestOtherData
+//	checksums of prerequisites   LS  results from a corrupt file                   TestCorruptPrerequisite
+//
 // The package must not know how items are computed, nor which engine starts workers.
 package work

@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -312,8 +313,9 @@ func TestGroupThatThisMachineCannotDo(t *testing.T) {
 	d := planOf(t, small)
 	x := newTester(t, d, "x")
 	full := fmt.Errorf("write models: %w", syscall.ENOSPC)
+	first := ""
 	x.finished = func(id string) error {
-		if strings.HasPrefix(id, "plain") && strings.HasSuffix(id, "seed=2") {
+		if first = cmp.Or(first, id); id == first {
 			return full
 		}
 		return nil
@@ -425,7 +427,7 @@ func TestBudget(t *testing.T) {
 		e.work()
 		// Each attempt replays the rounds of its checkpoint, which sleep here, too.
 		last, err := d.Ended(id)
-		if err != nil || last == nil || last.TookS < 100 || last.Started.IsZero() || e.share < 0.1 {
+		if err != nil || last == nil || last.TookS < 115 || last.Started.IsZero() || e.share < 0.1 {
 			t.Errorf("the last claim is %+v, %v; %g was there", last, err, e.share)
 		}
 		e.empty(attemptsDir, claimsDir)
@@ -565,6 +567,57 @@ func TestGroupDoneElsewhere(t *testing.T) {
 		}
 		a.empty(attemptsDir, claimsDir)
 	})
+}
+
+// A worker whose attempt was taken over stops at its next heartbeat, or when it has finished the runs,
+// and waits for the other worker.
+func TestAttemptTakenOver(t *testing.T) {
+	d := planOf(t, small, "run.seeds=[1]", "run.rounds=100")
+	newTester(t, d, "whole").work()
+	id := d.Plan.Groups()[0].ID
+	whole := filepath.Join(t.TempDir(), id)
+	for _, at := range []int{15, 100} {
+		if err := os.Rename(d.DoneDir(id), whole); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			slow := newTester(t, d, "slow")
+			rounds := 0
+			var b *lease
+			slow.round = func() {
+				if rounds++; rounds == at {
+					grow(t, d, id, 2*StaleAfter)
+					b = requireClaim(t, d, id, another("b"), true)
+					if err := rundir.TakeOver(filepath.Join(d.AttemptsDir(id), "slow"), filepath.Join(d.AttemptsDir(id), "b")); err != nil {
+						t.Error(err)
+					}
+				}
+				if at < 100 {
+					time.Sleep(time.Second)
+				}
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- slow.Work(t.Context(), slow.Options) }()
+			time.Sleep(StaleAfter / 2)
+			synctest.Wait()
+			if rounds < at || rounds > at+7 || slow.noted("") > 0 {
+				t.Errorf("%d rounds, notes %v", rounds, slow.notes)
+			}
+			if entries, err := os.ReadDir(d.AttemptsDir(id)); err != nil || len(entries) != 1 {
+				t.Errorf("attempts %v, %v", entries, err)
+			}
+			requireWorker(t, d, id, "b")
+			if err := errors.Join(os.Rename(whole, d.DoneDir(id)), b.release()); err != nil {
+				t.Error(err)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+		if err := os.RemoveAll(d.AttemptsDir(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A worker waits for a claim of another machine while its heartbeat is new, by the clock of the
