@@ -5,6 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // Attempt is the work that the server asks a client for: it downloads a message,
@@ -44,7 +45,7 @@ func (c *Clients) drawDownlink(t, number, try int) {
 	d := c.at(t)
 	d.number, d.try = int32(number), int32(try)
 	d.step = uint8(c.step(t))
-	down := c.cost.send(t, downlink, number, try, c.sizes.of(t))
+	down := c.cost.Send(network.Down, t, number, try, c.sizes.of(t))
 	d.down = down.Duration
 	d.set(downlinkLost, down.Lost)
 	d.drops = idle
@@ -69,7 +70,7 @@ func (c *Clients) drawDownlink(t, number, try int) {
 // lengths of its phases. It may be called for several clients at once.
 func (c *Clients) PrepareUplink(t int) {
 	d := c.at(t)
-	up := c.cost.send(t, uplink, int(d.number), int(d.try), d.bytesUp)
+	up := c.cost.Send(network.Up, t, int(d.number), int(d.try), d.bytesUp)
 	d.up = up.Duration
 	d.set(uplinkLost, up.Lost)
 	d.compute = c.computeTime(t)
@@ -149,43 +150,35 @@ func (c *Clients) enter(t int, p phase) {
 func (c *Clients) proceed(t int) {
 	d, now := c.at(t), c.Now()
 	share, kind := d.end()
-	if d.phase != compute && c.flows != nil {
-		m := c.message(t, d.phase)
-		d.began = now
-		c.transfer(m, c.flows.begin(m, c.over(t), share, c.radios.promotion(t, now)))
-		return
-	}
-	left, done := d.length(), c.over(t)
-	switch {
-	case d.phase == compute && c.speed != nil:
-		left = c.computeLength(c.work(t), now, share-done)
-	case share != 1 || done != 0:
+	done := c.over(t)
+	left := d.length()
+	if share != 1 || done != 0 {
 		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
-	start := now
+	d.began = now
 	if d.phase == compute {
-		d.began = start
+		if c.speed != nil {
+			left = c.computeLength(c.work(t), now, share-done)
+		}
 		c.draw(t, c.computing(t))
-	} else {
-		start = start.Add(c.radios.promotion(t, now))
-		latency := c.delay(t)
-		d.began = start.Add(latency)
-		c.transfer(c.message(t, d.phase), latency)
+		d.next = c.engine.Schedule(now.Add(left), kind, t).Seq()
+		return
 	}
+	m, wakes := c.message(t, d.phase.way()), c.radios.promotion(t, now)
+	if c.flows != nil {
+		c.transfer(m, c.flows.begin(m, done, share, wakes))
+		return
+	}
+	start, latency := now.Add(wakes), c.delay(m, done)
+	d.began = start.Add(latency)
+	c.transfer(m, latency)
 	d.next = c.engine.Schedule(start.Add(left), kind, t).Seq()
 }
 
-// delay returns how long a client takes until it moves its first byte, from when it
-// began or continued its phase with its radio awake. It is 0 for a flow, which has its
-// own delay, and while the client computes.
-func (c *Clients) delay(t int) engine.Time {
-	d := c.at(t)
-	if d.phase == compute || c.flows != nil {
-		return 0
-	}
-	length := d.length()
-	passed := engine.Time(float64(c.over(t) * float64(length)))
-	return max(0, c.latency(c.message(t, d.phase))-passed)
+// delay returns how long a client takes until it moves the first byte of a message of which
+// a share was over, with its radio awake.
+func (c *Clients) delay(m message, over float64) engine.Time {
+	return max(0, c.latency(m)-engine.Time(float64(over*float64(m.length))))
 }
 
 // leave ends the present stretch of work of a client and counts its work: all that was
@@ -198,8 +191,8 @@ func (c *Clients) leave(t int, complete bool) {
 		if c.foretold {
 			c.batteries.Account(t, c.Now()) // while powerChange still knows this transfer
 		}
-		if !complete || c.recorder.written() {
-			start -= c.delay(t)
+		if c.flows == nil && (!complete || c.recorder.written()) {
+			start -= c.delay(c.message(t, d.phase.way()), c.over(t))
 		}
 	}
 	end, _ := d.end()
@@ -224,10 +217,10 @@ func (c *Clients) stretch(t int, start engine.Time, left float64, complete bool)
 	flows := d.phase != compute && c.flows != nil
 	switch {
 	case flows && complete:
-		c.flows.complete(t, d.phase)
+		c.flows.complete(t, d.phase.way())
 		return left
 	case flows:
-		return c.flows.halt(t, d.phase, left)
+		return c.flows.halt(t, d.phase.way(), left)
 	case complete:
 		return left
 	}
@@ -246,23 +239,21 @@ func (c *Clients) stretch(t int, start engine.Time, left float64, complete bool)
 // shares of it, and the energy of bytes that are paid for at the end.
 func (c *Clients) count(t int, share, from, to float64) (amount float64) {
 	d := c.at(t)
-	switch d.phase {
-	case downlink:
-		amount = c.movedBetween(c.message(t, downlink), from, to)
-		if c.hubs == nil { // otherwise the bytes come from the hub
-			c.traffic.BytesDown += amount
-		}
-		c.pay(t, amount, 0)
-	case compute:
+	if d.phase == compute {
 		amount = float64(d.flops * share)
 		c.traffic.FLOPs += amount
-	case uplink:
-		amount = c.movedBetween(c.message(t, uplink), from, to)
-		if c.hubs == nil {
-			c.traffic.BytesUp += amount
-		}
-		c.pay(t, 0, amount)
+		return amount
 	}
+	m := c.message(t, d.phase.way())
+	amount = c.movedBetween(m, from, to)
+	switch {
+	case c.hubs != nil: // the bytes come from the hub, or go to it
+	case m.way == network.Down:
+		c.traffic.BytesDown += amount
+	default:
+		c.traffic.BytesUp += amount
+	}
+	c.pay(m, amount)
 	return amount
 }
 
@@ -339,11 +330,11 @@ func (c *Clients) uploaded(t int) {
 }
 
 // endFlows ends the transfers of one direction that end now.
-func (c *Clients) endFlows(p phase, arrive func(t int)) {
-	way := c.flows.fired(p)
+func (c *Clients) endFlows(way network.Direction, arrive func(t int)) {
+	w := c.flows.fired(way)
 	// What ends at the same instant, behind what led to Stop, ends after Run.
 	for before := c.stops; c.stops == before; {
-		t, ok := way.share.TakeEnded(c.Now())
+		t, ok := w.share.TakeEnded(c.Now())
 		if !ok {
 			return
 		}

@@ -94,30 +94,12 @@ func TestListener(t *testing.T) {
 		c.Run()
 		want := []string{"0.500 unavailable false unavailable", "2.000 available true compute", "2.526 responded true idle"}
 		if onReturn == devices.Discard {
-			want = []string{"0.500 unavailable false unavailable", fmt.Sprintf("0.500 failed: %v false unavailable", BecameUnavailable), "2.000 available true idle"}
+			failed := fmt.Sprintf("0.500 failed: %v false unavailable", BecameUnavailable)
+			want = []string{"0.500 unavailable false unavailable", failed, "2.000 available true idle"}
 		}
 		if !slices.Equal(heard, want) {
 			t.Errorf("%s: %q, want %q", onReturn, heard, want)
 		}
-	}
-}
-
-// A battery that is depleted ends an attempt: Failed, Depleted, and after some charging
-// Recharged and Available.
-func TestDepletion(t *testing.T) {
-	var heard []string
-	hear := func(what string) func(int) { return func(int) { heard = append(heard, what) } }
-	c := start(t, setup(1, func(s *Setup) {
-		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2./3600, 1, 0.5
-	}), Listener{
-		Failed:    func(_ int, why Reason) { hear("failed: " + why.String())(0) },
-		Depleted:  func(_ int, pending bool) { hear(fmt.Sprintf("depleted %t", pending))(0) },
-		Recharged: hear("recharged"), Available: hear("available"), Responded: hear("responded"),
-	})
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 5000, BytesUp: 1000})
-	c.RunUntil(engine.FromSeconds(2.5))
-	if want := []string{"failed: " + BatteryDepleted.String(), "depleted true", "recharged", "available"}; !slices.Equal(heard, want) {
-		t.Errorf("%q, want %q", heard, want)
 	}
 }
 
@@ -300,7 +282,9 @@ func TestLostMessages(t *testing.T) {
 	} {
 		var heard []string
 		var c *Clients
-		c = start(t, setup(1, nil), Listener{Failed: func(_ int, why Reason) { heard = append(heard, fmt.Sprint(why, c.Now())) }})
+		c = start(t, setup(1, nil), Listener{
+			Failed: func(_ int, why Reason) { heard = append(heard, fmt.Sprint(why, c.Now())) },
+		})
 		c.Start(0, whole)
 		c.at(0).set(e.lost, true)
 		c.Run()

@@ -3,6 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // checkBattery depletes a client when its battery is empty now, and lets it refuse work
@@ -93,9 +94,9 @@ func (c *Clients) CannotComplete(t int) bool {
 	}
 	d := c.at(t)
 	d.step = uint8(c.step(t))
-	down, up := c.message(t, downlink), c.message(t, uplink)
+	down, up := c.message(t, network.Down), c.message(t, network.Up)
 	for _, m := range [...]*message{&down, &up} {
-		m.length = c.cost.send(t, m.phase, int(d.number), int(d.try), m.bytes).Duration
+		m.length = c.cost.Send(m.way, t, int(d.number), int(d.try), m.bytes).Duration
 	}
 	need, rounding := c.energy.attempt(down, up, c.computeTime(t))
 	return need > float64(c.batteries.Left(t)*(1+1e-9))+rounding

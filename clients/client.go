@@ -1,6 +1,9 @@
 package clients
 
-import "fedsim/engine"
+import (
+	"fedsim/engine"
+	"fedsim/network"
+)
 
 // phase is what a client is doing for the server.
 type phase uint8
@@ -32,7 +35,9 @@ const (
 
 // client is the state of a client, flat and without pointers: there may be millions.
 type client struct {
-	began             engine.Time // since when it has computed or moved bytes without interruption; later while its radio wakes or its transfer's latency passes
+	// began is since when the client has computed or moved bytes without interruption: a later
+	// instant while its radio wakes or the latency of its transfer passes.
+	began             engine.Time
 	down, compute, up engine.Time // the lengths of the attempt's phases without interruption
 	cut               float64     // the share of the phase drops at which the client drops
 	flops             float64     // the attempt's work
@@ -119,7 +124,8 @@ const (
 // String returns the reason in words.
 func (r Reason) String() string {
 	return [...]string{
-		"", "dropped", "message lost", "unavailable", "battery depleted", "out of time", "no time to work", "battery low",
+		"", "dropped", "message lost", "unavailable", "battery depleted", "out of time", "no time to work",
+		"battery low",
 	}[r]
 }
 
@@ -138,6 +144,14 @@ const (
 // String returns the activity in a word.
 func (a Activity) String() string {
 	return [...]string{"idle", "downlink", "compute", "uplink", "unavailable", "depleted"}[a]
+}
+
+// way returns the direction of a phase that is a transfer.
+func (p phase) way() network.Direction {
+	if p == downlink {
+		return network.Down
+	}
+	return network.Up
 }
 
 // activity returns the client's present activity.

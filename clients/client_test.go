@@ -48,39 +48,12 @@ func TestConditionsOfAClient(t *testing.T) {
 		{client{phase: depleted, flags: unavailable}, false, false, false, Depleted, BatteryDepleted},
 	} {
 		p := population{each: []client{c.client}}
-		if p.Available(0) != c.available || p.Idle(0) != c.idle || p.at(0).working() != c.working || p.State(0).Activity != c.activity {
+		working, activity := p.at(0).working(), p.at(0).activity()
+		if p.Available(0) != c.available || p.Idle(0) != c.idle || working != c.working || activity != c.activity {
 			t.Errorf("%+v: %+v", c, p.State(0))
 		}
 		if !c.available && p.WhyUnavailable(0) != c.why {
 			t.Errorf("%+v: %v", c, p.WhyUnavailable(0))
 		}
-	}
-}
-
-// Messages that are under way keep their sizes when another size is set, for all or for one.
-func TestMessageSizes(t *testing.T) {
-	s := messageSizes{same: -1, clients: 3}
-	send := func(t int) { s.prepare(t) }
-	sizes := func() [3]float64 { return [3]float64{s.of(0), s.of(1), s.of(2)} }
-	s.setAll(10)
-	send(0)
-	if s.setAll(10); s.each != nil {
-		t.Error("equal sizes are stored by client")
-	}
-	s.setAll(20)
-	send(1)
-	if got, want := sizes(), [3]float64{10, 20, 10}; got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-	s.set(2, 30)
-	send(2)
-	send(0) // sizes are those of the clients now
-	if got, want := sizes(), [3]float64{10, 20, 30}; got != want || !s.addressed {
-		t.Errorf("%v, want %v", got, want)
-	}
-	s.setAll(20)
-	send(2)
-	if got, want := sizes(), [3]float64{10, 20, 20}; got != want || s.addressed {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -9,20 +9,20 @@ import (
 // cost is a cost model: how bytes and FLOPs become time (paper, appendix,
 // "Estimated Time": FLOPs / clock rate + communication).
 type cost interface {
-	// send draws the transfer of a message from or to a client.
-	send(client int, p phase, number, try int, bytes float64) network.Transfer
-	// expected returns how long a transfer takes without jitter.
-	expected(client int, p phase, bytes float64) engine.Time
-	// latency returns the share of a transfer that passes before its first byte moves.
+	// Send draws the transfer of a message from or to a client.
+	Send(way network.Direction, client, number, try int, bytes float64) network.Transfer
+	// Expected returns how long a transfer takes without jitter.
+	Expected(way network.Direction, client int, bytes float64) engine.Time
+	// LatencyShare returns the share of a transfer that passes before its first byte moves.
 	// Models that give transfers their lengths know no latency.
-	latency(client int, p phase, bytes float64) float64
+	LatencyShare(way network.Direction, client int, bytes float64) float64
 	// compute returns the time that a client's work takes at its fastest step.
 	compute(client int, flops float64) engine.Time
 }
 
-func newCost(s *Setup, fleet *devices.Processors, of links) cost {
-	p := physical{links: of, fleet: fleet}
-	multiple := of.Profile(0).RelativeCost // that of all devices under any model but the physical one
+func newCost(s *Setup, fleet *devices.Processors, links *network.Links) cost {
+	p := physical{Links: links, fleet: fleet}
+	multiple := links.Profile(0).RelativeCost // that of all devices under any model but the physical one
 	if s.NoMessages {
 		multiple = 0
 	}
@@ -41,7 +41,7 @@ func newCost(s *Setup, fleet *devices.Processors, of links) cost {
 
 // physical takes rates from the profiles of devices and links.
 type physical struct {
-	links
+	*network.Links
 	fleet *devices.Processors
 }
 
@@ -56,19 +56,21 @@ type scaled struct {
 	each float64 // seconds
 }
 
-// send draws the transfer of the bytes that the link carries in a second. Jitter does not
+// Send draws the transfer of the bytes that the link carries in a second. Jitter does not
 // depend on a message's size, and the real one may be over before the clock can measure
 // how much it was stretched.
-func (c *scaled) send(t int, p phase, number, try int, _ float64) network.Transfer {
-	bytes := c.mbps(t, p) * 1e6 / 8
-	actual, expected := c.links.send(t, p, number, try, bytes), c.links.expected(t, p, bytes)
+func (c *scaled) Send(way network.Direction, t, number, try int, _ float64) network.Transfer {
+	bytes := c.Mbps(way, t) * 1e6 / 8
+	actual, expected := c.Links.Send(way, t, number, try, bytes), c.Links.Expected(way, t, bytes)
 	factor := float64(actual.Duration) / float64(expected)
 	return network.Transfer{Duration: engine.FromSeconds(c.each * factor), Lost: actual.Lost}
 }
 
-func (c *scaled) expected(int, phase, float64) engine.Time { return engine.FromSeconds(c.each) }
+func (c *scaled) Expected(network.Direction, int, float64) engine.Time {
+	return engine.FromSeconds(c.each)
+}
 
-func (c *scaled) latency(int, phase, float64) float64 { return 0 }
+func (c *scaled) LatencyShare(network.Direction, int, float64) float64 { return 0 }
 
 // authorUnit is one unit of the authors' drivers in seconds: the paper gives
 // its estimated times in milliseconds.

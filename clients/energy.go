@@ -3,6 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // energy is what clients draw from their batteries, and the events that check them: each
@@ -15,7 +16,9 @@ type energy struct {
 	hardware   *hardware
 	clock      *engine.Engine
 	refusing   bool // clients with a low battery take no new work
-	foretold   bool // powerChange knows the power of clients after the latency of their transfers: without radio states and flows the instant is known
+	// foretold is true when powerChange knows the power of clients after the latency of their
+	// transfers: without radio states and flows the instant is known.
+	foretold bool
 }
 
 func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardware, clock *engine.Engine) energy {
@@ -36,11 +39,11 @@ func (e *energy) Batteries() *devices.Batteries { return e.batteries }
 func (e *energy) Power(t int, a Activity) float64 {
 	switch a {
 	case Downlink:
-		return e.moving(e.population.message(t, downlink))
+		return e.moving(e.population.message(t, network.Down))
 	case Compute:
 		return e.computing(t)
 	case Uplink:
-		return e.moving(e.population.message(t, uplink))
+		return e.moving(e.population.message(t, network.Up))
 	case Depleted:
 		return 0
 	default:
@@ -68,7 +71,7 @@ func (e *energy) powerChange(t int) (at engine.Time, watts float64) {
 	if d.phase == compute || !d.working() {
 		return 0, 0
 	}
-	return d.began, e.radios.moving(e.population.message(t, d.phase), 0)
+	return d.began, e.radios.moving(e.population.message(t, d.phase.way()), 0)
 }
 
 // draw sets the power that a client, which transfers nothing, draws from now on, the
@@ -100,18 +103,17 @@ func (e *energy) transfer(m message, latency engine.Time) {
 
 // pay lets a client pay for the bytes that it has moved in a stretch of a transfer,
 // at its end.
-func (e *energy) pay(t int, down, up float64) {
-	if joules := e.radios.energy(t, down, up); joules > 0 {
-		e.batteries.Spend(t, e.clock.Now(), joules)
+func (e *energy) pay(m message, bytes float64) {
+	if joules := e.radios.energy(m, bytes); joules > 0 {
+		e.batteries.Spend(m.client, e.clock.Now(), joules)
 	}
 }
 
 // exchange charges a client for a short message and its response beside its attempts.
 func (e *energy) exchange(t int, bytesDown, bytesUp float64) {
 	h := e.hardware
-	radio := h.links.Radio(t)
-	joules := float64(radio.Active(h.links.DownlinkMbps(t), 0)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
-		float64(radio.Active(0, h.links.UplinkMbps(t))*h.ExpectedUplink(t, bytesUp).Seconds())
+	joules := float64(h.links.Power(network.Down, t)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
+		float64(h.links.Power(network.Up, t)*h.ExpectedUplink(t, bytesUp).Seconds())
 	e.batteries.Spend(t, e.clock.Now(), joules)
 	e.scheduleCheck(t)
 }
@@ -124,7 +126,7 @@ func (e *energy) attempt(down, up message, work engine.Time) (joules, rounding f
 	connected, receiving, working, sending := e.radios.connected(t), e.moving(down), e.computing(t), e.moving(up)
 	joules = float64(connected*(before+behind).Seconds()) + float64(receiving*(down.length-before).Seconds()) +
 		float64(working*work.Seconds()) + float64(sending*(up.length-behind).Seconds()) +
-		e.radios.between(t, work) + e.radios.energy(t, down.bytes, up.bytes)
+		e.radios.between(t, work) + e.radios.energy(down, down.bytes) + e.radios.energy(up, up.bytes)
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	return joules, float64(4e-9 * (receiving + working + sending))
 }

@@ -147,9 +147,9 @@ func TestEnergyOfATransfer(t *testing.T) {
 			c.change(s)
 			s.Devices.BatteryWh, s.Network.RTTms = devices.Mains, 20
 		})
-		m := message{phase: uplink, bytes: 125_000, length: 1_010_000_000}
+		m := message{way: network.Up, bytes: 125_000, length: 1_010_000_000}
 		d, latency := e.population.at(0), second/100
-		d.phase, d.bytesUp, d.up, d.began = m.phase, m.bytes, m.length, latency
+		d.phase, d.bytesUp, d.up, d.began = uplink, m.bytes, m.length, latency
 		promotion := e.radios.promotion(0, 0)
 		e.transfer(m, latency)
 		wait := func(at engine.Time) {
@@ -158,7 +158,7 @@ func TestEnergyOfATransfer(t *testing.T) {
 			e.batteries.Account(0, at)
 		}
 		wait(promotion + m.length)
-		e.pay(0, 0, m.bytes)
+		e.pay(m, m.bytes)
 		d.phase = idle
 		e.draw(0, e.idle(0))
 		wait(promotion + m.length + second)

@@ -1,6 +1,9 @@
 package clients
 
-import "fedsim/engine"
+import (
+	"fedsim/engine"
+	"fedsim/network"
+)
 
 // handle is the engine's handler.
 func (c *Clients) handle(e engine.Event) {
@@ -28,11 +31,11 @@ func (c *Clients) happen(kind engine.Kind, t int) {
 		c.leave(t, true)
 		c.uploaded(t)
 	case EventDownlinkFlow:
-		c.endFlows(downlink, c.downloaded)
+		c.endFlows(network.Down, c.downloaded)
 	case EventUplinkFlow:
-		c.endFlows(uplink, c.uploaded)
+		c.endFlows(network.Up, c.uploaded)
 	case EventRateChange:
-		c.flows.updateRate(t, c.at(t).phase)
+		c.flows.updateRate(t, c.at(t).phase.way())
 	case EventDrop:
 		c.leave(t, true)
 		c.fail(t, DroppedOut)
@@ -61,7 +64,7 @@ func (c *Clients) fetch(soon []int32) {
 		}
 		d := c.at(t)
 		read += float64(d.began) + float64(d.phase) // its two lines
-		read += c.batteries.Spent(t) + c.links.UplinkMbps(t) + float64(c.batteries.PowerChangeAt(t))
+		read += c.batteries.Spent(t) + c.links.Mbps(network.Up, t) + float64(c.batteries.PowerChangeAt(t))
 		if empty, ok := c.batteries.EmptyAt(t); ok {
 			read += float64(empty)
 		}

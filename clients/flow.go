@@ -11,12 +11,12 @@ import (
 // client's own, which jitter divides for each transfer, or its fair share of the links.
 type sharedLinks struct {
 	config     *network.Config
-	links      links
+	links      *network.Links
 	bandwidth  network.Bandwidth // nil: clients have the usual rates
 	roundTrips int               // see Setup.RoundTrips
 	clock      *engine.Engine
-	down, up   direction
-	moving     []moving // by client
+	ways       [2]direction // by network.Direction
+	moving     []moving     // by client
 }
 
 // direction is the transfers in one direction.
@@ -38,7 +38,7 @@ type moving struct {
 
 // newSharedLinks returns the shared links of clients; nil when nothing is shared and no rate
 // changes, so that the length of a transfer is known when it begins.
-func newSharedLinks(s *Setup, of links, clock *engine.Engine) *sharedLinks {
+func newSharedLinks(s *Setup, links *network.Links, clock *engine.Engine) *sharedLinks {
 	if !s.flows() {
 		return nil
 	}
@@ -47,8 +47,9 @@ func newSharedLinks(s *Setup, of links, clock *engine.Engine) *sharedLinks {
 		return direction{share: flows.New(s.Clients, tree), tree: tree, kind: kind, at: engine.Never}
 	}
 	return &sharedLinks{
-		config: &s.Network, links: of, bandwidth: s.Bandwidth, roundTrips: s.RoundTrips, clock: clock,
-		down: way(down, EventDownlinkFlow), up: way(up, EventUplinkFlow), moving: make([]moving, s.Clients),
+		config: &s.Network, links: links, bandwidth: s.Bandwidth, roundTrips: s.RoundTrips, clock: clock,
+		ways:   [2]direction{network.Down: way(down, EventDownlinkFlow), network.Up: way(up, EventUplinkFlow)},
+		moving: make([]moving, s.Clients),
 	}
 }
 
@@ -64,7 +65,8 @@ func (l *sharedLinks) setCapacity() {
 	case now >= begin:
 		share, next = cfg.RushShare, end
 	}
-	for _, w := range [...]*direction{&l.down, &l.up} {
+	for i := range l.ways {
+		w := &l.ways[i]
 		w.share.SetServer(now, w.tree.ServerMbps*share)
 		for c, mbps := range w.tree.CellMbps {
 			w.share.SetCell(now, c, mbps*share)
@@ -74,20 +76,12 @@ func (l *sharedLinks) setCapacity() {
 	l.clock.Schedule(next, EventCapacity, engine.Server)
 }
 
-// way returns the direction of a phase.
-func (l *sharedLinks) way(p phase) *direction {
-	if p == downlink {
-		return &l.down
-	}
-	return &l.up
-}
-
 // begin begins or continues a transfer: its part between two shares of the whole, once the
 // radio is awake. It returns how long no byte moves from then on.
 func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (latency engine.Time) {
-	moving, w := &l.moving[m.client], l.way(m.phase)
+	moving, w := &l.moving[m.client], &l.ways[m.way]
 	moving.jitter = 1
-	if expected := l.links.expected(m.client, m.phase, m.bytes); expected > 0 {
+	if expected := l.links.Expected(m.way, m.client, m.bytes); expected > 0 {
 		moving.jitter = float64(m.length) / float64(expected)
 	}
 	moving.bytes = l.links.Scaled(m.bytes)
@@ -95,10 +89,10 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 		rtt := l.links.Profile(m.client).RTTms
 		latency = engine.FromSeconds(rtt / 2e3 * moving.jitter * float64(1+l.roundTrips))
 		if l.config.TCPSlowStart {
-			latency = latency.Add(flows.SlowStart(moving.bytes, l.links.mbps(m.client, m.phase), rtt))
+			latency = latency.Add(flows.SlowStart(moving.bytes, l.links.Mbps(m.way, m.client), rtt))
 		}
 	}
-	l.updateRate(m.client, m.phase)
+	l.updateRate(m.client, m.way)
 	w.share.Begin(l.clock.Now(), m.client, moving.bytes*(to-from), latency.Add(wakes))
 	w.stale = true
 	return latency
@@ -106,17 +100,17 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 
 // updateRate gives the flow of a client the rate that its link has now, and schedules
 // the next change.
-func (l *sharedLinks) updateRate(t int, p phase) {
+func (l *sharedLinks) updateRate(t int, way network.Direction) {
 	now := l.clock.Now()
-	mbps, until := l.links.mbps(t, p), engine.Never
+	mbps, until := l.links.Mbps(way, t), engine.Never
 	if b := l.bandwidth; b != nil {
-		if p == downlink {
+		if way == network.Down {
 			mbps, until = b.Downlink(t, mbps, now)
 		} else {
 			mbps, until = b.Uplink(t, mbps, now)
 		}
 	}
-	m, w := &l.moving[t], l.way(p)
+	m, w := &l.moving[t], &l.ways[way]
 	if until != engine.Never {
 		m.change = l.clock.Schedule(until, EventRateChange, t)
 	}
@@ -125,16 +119,16 @@ func (l *sharedLinks) updateRate(t int, p phase) {
 }
 
 // complete ends the flow of a client that has moved all its bytes.
-func (l *sharedLinks) complete(t int, p phase) {
+func (l *sharedLinks) complete(t int, way network.Direction) {
 	l.clock.Cancel(l.moving[t].change)
-	l.way(p).stale = true
+	l.ways[way].stale = true
 }
 
 // halt ends the flow of a client early, and returns which share of its message it has
 // moved since begin: at most a share that was left.
-func (l *sharedLinks) halt(t int, p phase, left float64) float64 {
-	l.complete(t, p)
-	moved := l.way(p).share.Remove(l.clock.Now(), t)
+func (l *sharedLinks) halt(t int, way network.Direction, left float64) float64 {
+	l.complete(t, way)
+	moved := l.ways[way].share.Remove(l.clock.Now(), t)
 	if bytes := l.moving[t].bytes; bytes != 0 {
 		return min(left, moved/bytes)
 	}
@@ -142,8 +136,8 @@ func (l *sharedLinks) halt(t int, p phase, left float64) float64 {
 }
 
 // fired returns the direction of an event, at which transfers may end, and forgets the event.
-func (l *sharedLinks) fired(p phase) *direction {
-	w := l.way(p)
+func (l *sharedLinks) fired(way network.Direction) *direction {
+	w := &l.ways[way]
 	w.at, w.stale = engine.Never, true
 	return w
 }
@@ -151,7 +145,8 @@ func (l *sharedLinks) fired(p phase) *direction {
 // reschedule sets the events at which transfers end, after something has begun, ended
 // or changed.
 func (l *sharedLinks) reschedule() {
-	for _, w := range [...]*direction{&l.down, &l.up} {
+	for i := range l.ways {
+		w := &l.ways[i]
 		if !w.stale {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // shared is shared links alone: own rates of 10^6 bit/s, without latency.
@@ -27,9 +28,9 @@ func newShared(n int, change func(*Setup)) *shared {
 }
 
 // begin begins the transfer of some seconds at the own rate of a client.
-func (s *shared) begin(t int, p phase, seconds float64) {
-	m := message{client: t, phase: p, bytes: 125_000 * seconds}
-	m.length = s.links.expected(t, p, m.bytes)
+func (s *shared) begin(t int, way network.Direction, seconds float64) {
+	m := message{client: t, way: way, bytes: 125_000 * seconds}
+	m.length = s.links.Expected(way, t, m.bytes)
 	s.sharedLinks.begin(m, 0, 1, 0)
 	s.reschedule()
 }
@@ -39,20 +40,20 @@ func (s *shared) run(seconds float64) {
 	s.clock.RunUntil(engine.FromSeconds(seconds), func(e engine.Event) {
 		switch e.Kind {
 		case EventRateChange:
-			s.updateRate(int(e.Device), downlink)
+			s.updateRate(int(e.Device), network.Down)
 		case EventCapacity:
 			s.setCapacity()
 		default:
-			p := downlink
+			way := network.Down
 			if e.Kind == EventUplinkFlow {
-				p = uplink
+				way = network.Up
 			}
-			for w := s.fired(p); ; {
+			for w := s.fired(way); ; {
 				t, ok := w.share.TakeEnded(e.At)
 				if !ok {
 					break
 				}
-				s.complete(t, p)
+				s.complete(t, way)
 				s.ended = append(s.ended, fmt.Sprintf("%d at %.4f s", t, e.At.Seconds()))
 			}
 		}
@@ -71,9 +72,9 @@ func (s *shared) want(t *testing.T, want ...string) {
 // half, moves the other in 1 s at half the rate, and the second then has a half left.
 func TestTwoTransfersShareALink(t *testing.T) {
 	s := newShared(2, nil)
-	s.begin(0, uplink, 1)
+	s.begin(0, network.Up, 1)
 	s.run(0.5)
-	s.begin(1, uplink, 1)
+	s.begin(1, network.Up, 1)
 	s.run(10)
 	s.want(t, "0 at 1.5000 s", "1 at 2.0000 s")
 }
@@ -81,8 +82,8 @@ func TestTwoTransfersShareALink(t *testing.T) {
 // Directions do not share.
 func TestDirectionsDoNotShare(t *testing.T) {
 	s := newShared(2, nil)
-	s.begin(0, uplink, 1)
-	s.begin(1, downlink, 1)
+	s.begin(0, network.Up, 1)
+	s.begin(1, network.Down, 1)
 	s.run(10)
 	s.want(t, "1 at 1.0000 s", "0 at 1.0000 s")
 }
@@ -91,22 +92,22 @@ func TestDirectionsDoNotShare(t *testing.T) {
 // the link to the other.
 func TestHaltedTransfer(t *testing.T) {
 	s := newShared(2, nil)
-	s.begin(0, uplink, 1)
-	s.begin(1, uplink, 1)
+	s.begin(0, network.Up, 1)
+	s.begin(1, network.Up, 1)
 	s.run(0.5)
-	if got := s.halt(0, uplink, 1); math.Abs(got-0.25) > 1e-9 {
+	if got := s.halt(0, network.Up, 1); math.Abs(got-0.25) > 1e-9 {
 		t.Errorf("moved %g of the message, want a quarter", got)
 	}
 	s.reschedule()
 	s.run(10)
 	s.want(t, "1 at 1.2500 s")
-	s.begin(0, uplink, 1)
-	if got := s.halt(0, uplink, 0.2); got != 0 {
+	s.begin(0, network.Up, 1)
+	if got := s.halt(0, network.Up, 0.2); got != 0 {
 		t.Errorf("moved %g at once", got)
 	}
-	s.begin(0, uplink, 1)
+	s.begin(0, network.Up, 1)
 	s.run(10.9)
-	if got := s.halt(0, uplink, 0.2); got != 0.2 {
+	if got := s.halt(0, network.Up, 0.2); got != 0.2 {
 		t.Errorf("moved %g, want all that was left", got)
 	}
 }
@@ -128,7 +129,7 @@ func (s steps) Uplink(_ int, usual float64, _ engine.Time) (float64, engine.Time
 // A rate that changes in the middle of a transfer: 10^6 bit/s for a second, then an eighth.
 func TestRateChangesDuringATransfer(t *testing.T) {
 	s := newShared(1, func(s *Setup) { s.Bandwidth = steps{1, 0.125} })
-	s.begin(0, downlink, 1.25) // a quarter of a second is left, which takes eight times as long
+	s.begin(0, network.Down, 1.25) // a quarter of a second is left, which takes eight times as long
 	s.run(10)
 	s.want(t, "0 at 3.0000 s")
 }
@@ -137,8 +138,8 @@ func TestRateChangesDuringATransfer(t *testing.T) {
 // slower, and one that continues has no latency.
 func TestLatencyAndJitterOfAFlow(t *testing.T) {
 	s := newShared(2, func(s *Setup) { s.Network.RTTms, s.RoundTrips = 200, 2 })
-	m := message{phase: uplink, bytes: 125_000}
-	m.length = 2 * s.links.expected(0, uplink, m.bytes) // jitter of 2
+	m := message{way: network.Up, bytes: 125_000}
+	m.length = 2 * s.links.Expected(network.Up, 0, m.bytes) // jitter of 2
 	if got := s.sharedLinks.begin(m, 0, 1, 0); got != 600*second/1000 {
 		t.Errorf("latency %v, want 0.6 s", got)
 	}
@@ -161,7 +162,7 @@ func TestRushHours(t *testing.T) {
 	}), Listener{})
 	share := func(hour float64) float64 {
 		c.RunUntil(engine.FromSeconds(hour * 3600))
-		up := c.flows.up.share
+		up := c.flows.ways[network.Up].share
 		up.SetRate(c.Now(), 0, 1)
 		up.Begin(c.Now(), 0, 1e9, 0)
 		up.Next()
@@ -169,7 +170,9 @@ func TestRushHours(t *testing.T) {
 		up.Remove(c.Now(), 0)
 		return rate
 	}
-	for _, h := range []struct{ hour, want float64 }{{1, 0.5}, {11.99, 0.5}, {12, 0.25}, {12.5, 0.25}, {13, 0.5}, {35.5, 0.5}, {36.5, 0.25}, {37.5, 0.5}} {
+	for _, h := range []struct{ hour, want float64 }{
+		{1, 0.5}, {11.99, 0.5}, {12, 0.25}, {12.5, 0.25}, {13, 0.5}, {35.5, 0.5}, {36.5, 0.25}, {37.5, 0.5},
+	} {
 		if got := share(h.hour); got != h.want {
 			t.Errorf("at hour %g the link carries %g Mbps, want %g", h.hour, got, h.want)
 		}

@@ -11,8 +11,8 @@ import (
 // and messages usually take, and nothing of what happens.
 type hardware struct {
 	fleet      *devices.Processors
-	classes    *fleets.Fleet // nil: there are no classes
-	links      links         // of the clients; with hubs those between hub and client
+	classes    *fleets.Fleet  // nil: there are no classes
+	links      *network.Links // of the clients; with hubs those between hub and client
 	cost       cost
 	behind     hubLinks // its links are nil without hubs
 	noMessages bool
@@ -21,7 +21,7 @@ type hardware struct {
 
 // hubLinks are the links between the server and its hubs.
 type hubLinks struct {
-	links  links
+	links  *network.Links
 	size   int // the number of clients of a hub
 	rounds int // how often a hub asks its clients before it reports
 }
@@ -34,22 +34,20 @@ func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
 	n := s.Clients
 	if s.Fleet != nil {
 		machines, mix := s.Fleet.Assemble(n, s.Rows, s.Seed)
-		h.fleet, h.links = devices.NewMixedProcessors(s.Devices, machines), links{network.NewMixedLinks(s.Network, mix, s.Seed)}
+		h.fleet = devices.NewMixedProcessors(s.Devices, machines)
+		h.links = network.NewMixedLinks(s.Network, mix, s.Seed)
 		batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
 	} else {
-		h.fleet, h.links = devices.NewProcessors(s.Devices, n, s.Seed), links{network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)}
-		if s.Charging != nil {
-			batteries = devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
-		} else {
-			batteries = devices.NewBatteries(s.Devices, n, s.Seed)
-		}
+		h.fleet = devices.NewProcessors(s.Devices, n, s.Seed)
+		h.links = network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)
+		batteries = devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
 	}
 	h.links.AddRoundTrips(s.RoundTrips)
 	h.powerRadios()
 	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.flows(), newCost(s, h.fleet, h.links)
 	h.behind.rounds = max(1, s.HubRounds)
 	if size := s.Network.HubSize; size > 0 {
-		h.behind.links, h.behind.size = links{network.NewLinks(s.Network, s.Network.Hubs(n), s.Seed)}, size
+		h.behind.links, h.behind.size = network.NewLinks(s.Network, s.Network.Hubs(n), s.Seed), size
 	}
 	return h, batteries
 }
@@ -73,7 +71,7 @@ func (h *hardware) powerRadios() {
 func (h *hardware) Fleet() *devices.Processors { return h.fleet }
 
 // Links returns the links, to read. With hubs they are those between hub and client.
-func (h *hardware) Links() *network.Links { return h.links.Links }
+func (h *hardware) Links() *network.Links { return h.links }
 
 // Class returns the name of a client's class in the fleet; empty without a fleet.
 func (h *hardware) Class(t int) string {
@@ -98,7 +96,7 @@ func (h *hardware) Sharing() bool { return h.shared }
 // latency returns how much of a transfer passes before its first byte moves. At least a
 // nanosecond is left for the bytes.
 func (h *hardware) latency(m message) engine.Time {
-	share := h.cost.latency(m.client, m.phase, m.bytes)
+	share := h.cost.LatencyShare(m.way, m.client, m.bytes)
 	return max(0, min(engine.Time(share*float64(m.length)), m.length-1))
 }
 
@@ -110,7 +108,7 @@ func (h *hardware) movedBetween(m message, from, to float64) float64 {
 	}
 	latency := 0.0
 	if !h.shared {
-		latency = h.cost.latency(m.client, m.phase, m.bytes)
+		latency = h.cost.LatencyShare(m.way, m.client, m.bytes)
 	}
 	return moved(m.bytes, to, latency) - moved(m.bytes, from, latency)
 }
@@ -133,12 +131,12 @@ func (h *hardware) UsualCompute(t int, flops float64) engine.Time {
 
 // ExpectedDownlink returns how long a downlink to a client takes without jitter.
 func (h *hardware) ExpectedDownlink(t int, bytes float64) engine.Time {
-	return h.cost.expected(t, downlink, bytes)
+	return h.cost.Expected(network.Down, t, bytes)
 }
 
 // ExpectedUplink returns how long an uplink from a client takes without jitter.
 func (h *hardware) ExpectedUplink(t int, bytes float64) engine.Time {
-	return h.cost.expected(t, uplink, bytes)
+	return h.cost.Expected(network.Up, t, bytes)
 }
 
 // ExpectedResponse returns how long a response of a client usually takes, without
@@ -147,17 +145,17 @@ func (h *hardware) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) en
 	if h.noMessages {
 		return h.fleet.ComputeTime(t, flops)
 	}
-	length := h.links.ExpectedDownlink(t, bytesDown).Add(h.fleet.ComputeTime(t, flops)).Add(h.ExpectedUplink(t, bytesUp))
-	return length.Times(h.behind.rounds).Add(h.toHub(t, downlink, bytesDown)).Add(h.toHub(t, uplink, bytesUp))
+	length := h.links.Expected(network.Down, t, bytesDown).Add(h.fleet.ComputeTime(t, flops))
+	return length.Add(h.ExpectedUplink(t, bytesUp)).Times(h.behind.rounds).Add(h.toHub(t, network.Down, bytesDown)).Add(h.toHub(t, network.Up, bytesUp))
 }
 
 // toHub returns how long a message between the server and the hub of a client usually takes;
 // 0 without hubs.
-func (h *hardware) toHub(t int, p phase, bytes float64) engine.Time {
+func (h *hardware) toHub(t int, way network.Direction, bytes float64) engine.Time {
 	if h.behind.size == 0 {
 		return 0
 	}
-	return h.behind.links.expected(h.behind.of(t), p, bytes)
+	return h.behind.links.Expected(way, h.behind.of(t), bytes)
 }
 
 // UsualTransfers returns how long a message to a client and its response take together at
@@ -168,10 +166,10 @@ func (h *hardware) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time
 
 // UsualDownlink is UsualTransfers of the message alone.
 func (h *hardware) UsualDownlink(t int, bytes float64) engine.Time {
-	return h.ExpectedDownlink(t, bytes).Add(h.toHub(t, downlink, bytes))
+	return h.ExpectedDownlink(t, bytes).Add(h.toHub(t, network.Down, bytes))
 }
 
 // UsualUplink is UsualTransfers of the response alone.
 func (h *hardware) UsualUplink(t int, bytes float64) engine.Time {
-	return h.ExpectedUplink(t, bytes).Add(h.toHub(t, uplink, bytes))
+	return h.ExpectedUplink(t, bytes).Add(h.toHub(t, network.Up, bytes))
 }

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // Usual times in closed form, of 125 bytes down, 250 FLOPs and 250 bytes up: 5 ms and 1 ms,
@@ -52,8 +53,8 @@ func TestJitterOfGivenLengths(t *testing.T) {
 	h, _ := newHardware(&s)
 	for k := range 20 {
 		const bytes = 1e6
-		stretched := float64(h.links.send(0, uplink, k, 0, bytes).Duration) / float64(h.links.expected(0, uplink, bytes))
-		if got := h.cost.send(0, uplink, k, 0, 10).Duration; !near(got, engine.FromSeconds(5*stretched), 1000) {
+		stretched := float64(h.links.Send(network.Up, 0, k, 0, bytes).Duration) / float64(h.links.Expected(network.Up, 0, bytes))
+		if got := h.cost.Send(network.Up, 0, k, 0, 10).Duration; !near(got, engine.FromSeconds(5*stretched), 1000) {
 			t.Errorf("%v, stretched by %g", got, stretched)
 		}
 	}
@@ -61,7 +62,7 @@ func TestJitterOfGivenLengths(t *testing.T) {
 
 // Bytes of a message that has moved in part: 1000 bytes in 8 ms behind 2 ms of latency.
 func TestMovedBetween(t *testing.T) {
-	m := message{bytes: 1000, length: second / 100, phase: downlink}
+	m := message{bytes: 1000, length: second / 100, way: network.Down}
 	for _, c := range []struct {
 		shared         bool
 		from, to, want float64

@@ -157,7 +157,8 @@ func (h *hubs) OpenGroup(number int, clients []int32, all bool) {
 		hub.models = h.payload(int(g), expecting, func(int) float64 { return 1 })
 		hub.phase, hub.bytes = downlink, h.header+float64(hub.models*(h.downlink.same-h.header))
 		if h.downlink.addressed {
-			hub.bytes = h.header + h.payload(int(g), expecting, func(t int) float64 { return h.downlink.of(t) - h.header })
+			values := func(t int) float64 { return h.downlink.of(t) - h.header }
+			hub.bytes = h.header + h.payload(int(g), expecting, values)
 		}
 		h.drawTransfer(int(g))
 	}
@@ -166,7 +167,7 @@ func (h *hubs) OpenGroup(number int, clients []int32, all bool) {
 // drawTransfer draws the present try of the transfer of hub g.
 func (h *hubs) drawTransfer(g int) {
 	hub := &h.each[g]
-	hub.transfer = h.between.links.send(g, hub.phase, h.number, int(hub.try), hub.bytes)
+	hub.transfer = h.between.links.Send(hub.phase.way(), g, h.number, int(hub.try), hub.bytes)
 }
 
 // sendGroup sends the server's messages to the hubs, and returns when the last uplink
@@ -182,7 +183,7 @@ func (h *hubs) sendGroup() (end engine.Time) {
 			}
 		}
 		responses := h.header + h.payload(int(g), expecting, h.values)
-		up := h.between.links.send(int(g), uplink, h.number, 0, responses).Duration
+		up := h.between.links.Send(network.Up, int(g), h.number, 0, responses).Duration
 		end = max(end, at.Add(work.Times(h.between.rounds)).Add(up))
 	}
 	return end
@@ -219,7 +220,7 @@ func (h *hubs) happen(kind engine.Kind, g int) {
 func (h *hubs) endTransfer(g int, share float64) {
 	hub := &h.each[g]
 	hub.moving = false
-	arrived := moved(hub.bytes, share, h.between.links.latency(g, hub.phase, hub.bytes))
+	arrived := moved(hub.bytes, share, h.between.links.LatencyShare(hub.phase.way(), g, hub.bytes))
 	if hub.phase == downlink {
 		h.traffic.BytesDown += arrived
 	} else {
@@ -399,7 +400,8 @@ func (h *hubs) transfers(t int, bytesUp float64) (down, up engine.Time) {
 	}
 	g := h.between.of(t)
 	hub := &h.each[g]
-	return hub.transfer.Duration, h.between.links.expected(g, uplink, h.header+float64(hub.models*(bytesUp-h.header)))
+	bytes := h.header + float64(hub.models*(bytesUp-h.header))
+	return hub.transfer.Duration, h.between.links.Expected(network.Up, g, bytes)
 }
 
 // HubState is the activity of a hub, Idle, Downlink or Uplink, and whether its message

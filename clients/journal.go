@@ -17,7 +17,9 @@ type Entry struct {
 	Why      Reason      // of a Failure
 	Began    engine.Time // of a Span: when the activity did; of transfers that are over, when the radio was awake
 	From, To engine.Time // the same instant for all but a Span
-	Amount   float64     // of a Span that is not cut, bytes on the client's own link or FLOPs; of a Level, a share in [0, 1]
+	// Amount is, of a Span that is not cut, the bytes on the client's own link or the FLOPs; of a
+	// Level, a share in [0, 1].
+	Amount float64
 }
 
 // EntryKind is the kind of an entry.

@@ -10,7 +10,7 @@ import (
 // message is the downlink or the uplink of an attempt.
 type message struct {
 	client int
-	phase  phase // downlink or uplink
+	way    network.Direction
 	bytes  float64
 	length engine.Time // of the transfer, without interruption
 }
@@ -76,38 +76,4 @@ func (s *messageSizes) of(t int) float64 {
 		return s.same
 	}
 	return s.each[t]
-}
-
-// links are links of clients or of hubs, with the direction of a transfer as an argument.
-type links struct{ *network.Links }
-
-func (l links) mbps(t int, p phase) float64 {
-	if p == downlink {
-		return l.DownlinkMbps(t)
-	}
-	return l.UplinkMbps(t)
-}
-
-// send draws the transfer of a message.
-func (l links) send(t int, p phase, number, try int, bytes float64) network.Transfer {
-	if p == downlink {
-		return l.Downlink(t, number, try, bytes)
-	}
-	return l.Uplink(t, number, try, bytes)
-}
-
-// expected returns how long a transfer takes without jitter.
-func (l links) expected(t int, p phase, bytes float64) engine.Time {
-	if p == downlink {
-		return l.ExpectedDownlink(t, bytes)
-	}
-	return l.ExpectedUplink(t, bytes)
-}
-
-// latency returns the share of a transfer that passes before its first byte moves.
-func (l links) latency(t int, p phase, bytes float64) float64 {
-	if p == downlink {
-		return l.DownlinkLatencyShare(t, bytes)
-	}
-	return l.UplinkLatencyShare(t, bytes)
 }

@@ -1,6 +1,9 @@
 package clients
 
-import "fedsim/engine"
+import (
+	"fedsim/engine"
+	"fedsim/network"
+)
 
 // population holds the state of all clients. All others reach the state of a client
 // through at, so that a population may come to hold it only for clients that are asked.
@@ -8,7 +11,9 @@ type population struct {
 	each  []client
 	sizes messageSizes
 	due   []engine.Time // by client, when the response to its attempt is expected; nil unless Setup.Due
-	done  []float64     // by client, the share of its phase that was over when it last began to work on it; nil: always 0, since clients are always available
+	// done is, by client, the share of its phase that was over when it last began to work on it;
+	// nil: always 0, since clients are always available.
+	done []float64
 }
 
 func newPopulation(s *Setup) population {
@@ -46,12 +51,12 @@ func (p *population) setOver(t int, share float64) {
 }
 
 // message returns the downlink or the uplink of the present attempt of a client.
-func (p *population) message(t int, of phase) message {
+func (p *population) message(t int, way network.Direction) message {
 	d := p.at(t)
-	if of == downlink {
-		return message{client: t, phase: downlink, bytes: p.sizes.of(t), length: d.down}
+	if way == network.Down {
+		return message{client: t, way: way, bytes: p.sizes.of(t), length: d.down}
 	}
-	return message{client: t, phase: uplink, bytes: d.bytesUp, length: d.up}
+	return message{client: t, way: way, bytes: d.bytesUp, length: d.up}
 }
 
 // work returns the computation of the present attempt of a client.

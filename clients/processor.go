@@ -28,7 +28,9 @@ type work struct {
 }
 
 func newProcessors(s *Setup, p *population, h *hardware, clock *engine.Engine) processors {
-	return processors{population: p, hardware: h, clock: clock, speed: s.Speed, leastFLOPs: s.LeastFLOPs, giveUp: s.GiveUp}
+	return processors{
+		population: p, hardware: h, clock: clock, speed: s.Speed, leastFLOPs: s.LeastFLOPs, giveUp: s.GiveUp,
+	}
 }
 
 // SetSlower makes the processor of a client so many times slower than usual from its next

@@ -3,6 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // transferring, as the end of a radio's last activity, is that of one under way.
@@ -11,7 +12,7 @@ const transferring = engine.Never
 // radios knows what devices draw while their radios sleep, wake, transfer and wait, and how
 // long they take to wake. Radios that have states sleep at the start.
 type radios struct {
-	links  links
+	links  *network.Links
 	fleet  *devices.Processors
 	active []engine.Time // by client, when the last activity of its radio ended; nil: radios have no states
 	rated  bool          // transfers have their real lengths: a radio with states pays for the rate at which bytes move
@@ -72,18 +73,14 @@ func (r *radios) awake(t int, seconds float64) float64 {
 // connected returns what a client draws while its radio is awake and moves nothing, in
 // watts.
 func (r *radios) connected(t int) float64 {
-	return r.fleet.IdlePower(t) + r.links.Radio(t).Active(0, 0)
+	return r.fleet.IdlePower(t) + r.links.Radio(t).Active(network.Down, 0)
 }
 
 // moving returns what a client draws while the bytes of a message move and take so long,
 // in watts.
 func (r *radios) moving(m message, length engine.Time) float64 {
-	idle, radio := r.fleet.IdlePower(m.client), r.links.Radio(m.client)
-	mbps := r.rate(r.links.mbps(m.client, m.phase), m.bytes, length)
-	if m.phase == downlink {
-		return idle + radio.Active(mbps, 0)
-	}
-	return idle + radio.Active(0, mbps)
+	mbps := r.rate(r.links.Mbps(m.way, m.client), m.bytes, length)
+	return r.fleet.IdlePower(m.client) + r.links.Radio(m.client).Active(m.way, mbps)
 }
 
 // rate returns the rate in 10^6 bit/s that a radio pays for as long as bytes move:
@@ -103,13 +100,13 @@ func (r *radios) rate(link, bytes float64, length engine.Time) float64 {
 	}
 }
 
-// energy returns the energy in joules of bytes that a client pays for at the end of
-// transfers.
-func (r *radios) energy(t int, down, up float64) float64 {
+// energy returns the energy in joules of some bytes of a message that its client pays for at
+// the end of the transfer.
+func (r *radios) energy(m message, bytes float64) float64 {
 	if !r.stateful() || !r.shared {
 		return 0
 	}
-	return r.links.Radio(t).TransferEnergy(down, up)
+	return r.links.Radio(m.client).TransferEnergy(m.way, bytes)
 }
 
 // transfer begins the transfer of a client at an instant. It returns the power during the

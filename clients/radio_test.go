@@ -60,7 +60,7 @@ func TestRadioSleepsBehindItsTail(t *testing.T) {
 func TestPowerOfTransferAndTail(t *testing.T) {
 	r := radiosOf(nil)
 	// 10^6 bits up in 2 s.
-	m := message{phase: uplink, bytes: 125_000, length: 2 * second}
+	m := message{way: network.Up, bytes: 125_000, length: 2 * second}
 	watts := r.moving(m, m.length)
 	if want := idleW + umtsBase + umtsUp/2; math.Abs(watts-want) > 1e-12 {
 		t.Errorf("the bytes draw %g W, want %g", watts, want)
@@ -76,7 +76,10 @@ func TestPowerOfTransferAndTail(t *testing.T) {
 		}
 	}
 	same("transfer", r.transfer(0, 0, second/10, watts), devices.PowerSequence{
-		Stages: [2]devices.Stage{{Length: umtsWakes, Watts: idleW + umtsWaking}, {Length: second / 10, Watts: idleW + umtsBase}}, Watts: watts,
+		Stages: [2]devices.Stage{
+			{Length: umtsWakes, Watts: idleW + umtsWaking}, {Length: second / 10, Watts: idleW + umtsBase},
+		},
+		Watts: watts,
 	})
 	r.tail(0, 10*second, idleW)
 	same("one second later", r.tail(0, 11*second, 2), devices.PowerSequence{
@@ -88,7 +91,7 @@ func TestPowerOfTransferAndTail(t *testing.T) {
 // A radio pays by the rate at which bytes move, or for the bytes where rates change, or by the
 // rate of its link where it has no states.
 func TestWhatARadioPaysFor(t *testing.T) {
-	m := message{phase: uplink, bytes: 125_000, length: 2 * second}
+	m := message{way: network.Up, bytes: 125_000, length: 2 * second}
 	rates := func(s *Setup) { s.Network.ServerUpMbps = 10 }
 	for _, c := range []struct {
 		name          string
@@ -104,7 +107,7 @@ func TestWhatARadioPaysFor(t *testing.T) {
 		if got := r.moving(m, m.length) - idleW - umtsBase; math.Abs(got-c.watts) > 1e-12 {
 			t.Errorf("%s: %g W, want %g", c.name, got, c.watts)
 		}
-		if got := r.energy(0, 0, m.bytes); math.Abs(got-c.joules) > 1e-12 {
+		if got := r.energy(m, m.bytes); math.Abs(got-c.joules) > 1e-12 {
 			t.Errorf("%s: %g J, want %g", c.name, got, c.joules)
 		}
 	}
@@ -114,7 +117,9 @@ func TestWhatARadioPaysFor(t *testing.T) {
 // more.
 func TestComputingBeyondTheTail(t *testing.T) {
 	r := radiosOf(nil)
-	for _, c := range []struct{ seconds, computes float64 }{{5, 5}, {10, 10 - 1e-9}, {10.3, 10 - 1e-9}, {12, 12 - 0.5821}} {
+	for _, c := range []struct{ seconds, computes float64 }{
+		{5, 5}, {10, 10 - 1e-9}, {10.3, 10 - 1e-9}, {12, 12 - 0.5821},
+	} {
 		if got := r.awake(0, c.seconds); math.Abs(got-c.computes) > 1e-12 {
 			t.Errorf("%g s: computes %g s, want %g", c.seconds, got, c.computes)
 		}

@@ -65,16 +65,24 @@ const (
 type Setup struct {
 	System
 
-	Cost       string            // Physical, Relative or Authors; empty: Physical
-	PassFLOPs  float64           // the work that Relative measures transfers by
-	LeastFLOPs float64           // a computation takes at least the time of so many FLOPs
-	Model      func(t int) int   // returns the model, from 0 on, that messages to and from a client carry; nil: one for all
-	NoMessages bool              // attempts are computations alone: transfers take no time, no energy and no bytes, and are never lost
-	RoundTrips int               // the number of messages that an attempt takes besides one: each transfer has its latency so many times more
-	HubRounds  int               // how often a hub asks its clients before it reports, for expected times; 0: once
-	Due        bool              // record when responses are expected; see Clients.Due
-	Ahead      func([]int32)     // called with clients whose events come next, to read their state into caches; nil: not called
-	GiveUp     func() (end bool) // called in loops that may not end: whether to end them; nil: never
+	Cost       string  // Physical, Relative or Authors; empty: Physical
+	PassFLOPs  float64 // the work that Relative measures transfers by
+	LeastFLOPs float64 // a computation takes at least the time of so many FLOPs
+	// Model returns the model, from 0 on, that messages to and from a client carry; nil: one
+	// for all.
+	Model func(t int) int
+	// NoMessages is true when attempts are computations alone: transfers take no time, no
+	// energy and no bytes, and are never lost.
+	NoMessages bool
+	// RoundTrips is the number of messages that an attempt takes besides one: each transfer has
+	// its latency so many times more.
+	RoundTrips int
+	HubRounds  int  // how often a hub asks its clients before it reports, for expected times; 0: once
+	Due        bool // record when responses are expected; see Clients.Due
+	// Ahead is called with clients whose events come next, to read their state into caches; nil:
+	// not called.
+	Ahead  func([]int32)
+	GiveUp func() (end bool) // called in loops that may not end: whether to end them; nil: never
 
 	Journal Journal // receives what clients do; nil: none
 }
@@ -89,17 +97,19 @@ func (s *Setup) physical() bool { return s.Cost == "" || s.Cost == Physical }
 
 // Validate reports settings that exclude each other. Its keys are those of a scenario.
 func (s *Setup) Validate(c *config.Checker) {
-	physical := s.physical()
-	c.Require(physical || !s.flows(), "federation.cost", s.Cost,
-		"must be \"physical\" where transfers share links, start slowly or have rates that change: under others their lengths are given")
-	c.Require(s.Fleet == nil || physical, "federation.cost", s.Cost,
-		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
-	if size := s.Network.HubSize; size > 0 {
-		c.Require(size <= s.Clients, "network.hub_size", size, fmt.Sprintf("must be at most %d, the number of devices", s.Clients))
-		c.Require(s.Fleet == nil, "network.hub_size", size, "must be 0 with a fleet, whose classes have links of their own")
-		c.Require(!s.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or have rates that change")
-		c.Require(physical, "federation.cost", s.Cost, "must be \"physical\" with network.hub_size: under others there is one transfer each way")
+	const changing = "share links, start slowly or have rates that change"
+	physical, size := s.physical(), s.Network.HubSize
+	cost := func(ok bool, want string) {
+		c.Require(ok || physical, "federation.cost", s.Cost, "must be \"physical\" "+want)
 	}
-	c.Require(!s.NoMessages || s.Network.HubSize == 0, "network.hub_size", s.Network.HubSize, "must be 0 for a method without messages: hubs have nothing to pass on")
-	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW, "must be positive: a trace or a model says when chargers are plugged in")
+	hubs := func(ok bool, want string) { c.Require(ok || size == 0, "network.hub_size", size, "must be "+want) }
+	cost(!s.flows(), "where transfers "+changing+": under others their lengths are given")
+	cost(s.Fleet == nil, "with a fleet: under others all devices and links are of one profile")
+	hubs(size <= s.Clients, fmt.Sprintf("at most %d, the number of devices", s.Clients))
+	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
+	hubs(!s.flows(), "0 where transfers "+changing)
+	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
+	hubs(!s.NoMessages, "0 for a method without messages: hubs have nothing to pass on")
+	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW,
+		"must be positive: a trace or a model says when chargers are plugged in")
 }

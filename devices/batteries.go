@@ -56,25 +56,24 @@ type Energy struct {
 // configuration must be valid. The seed determines the initial charge of each if
 // InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set.
 func NewBatteries(cfg Config, n int, seed uint64) *Batteries {
-	return NewChargedBatteries(cfg, n, seed, cfg.charging(seed))
+	return NewChargedBatteries(cfg, n, seed, nil)
 }
 
 // NewChargedBatteries is NewBatteries with chargers of ChargeW that follow a schedule
-// instead of the configuration's.
+// instead of the configuration's, unless it is nil.
 func NewChargedBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
 	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, schedule)
 }
 
-// NewMixedBatteries returns the batteries of the devices of a mix. Chargers follow the
-// schedule, or the configuration's if it is nil.
+// NewMixedBatteries is NewChargedBatteries of the devices of a mix.
 func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedule) *Batteries {
-	if schedule == nil {
-		schedule = cfg.charging(seed)
-	}
 	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, schedule)
 }
 
 func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, schedule ChargingSchedule) *Batteries {
+	if schedule == nil {
+		schedule = cfg.charging(seed)
+	}
 	b := &Batteries{
 		classes:  of,
 		charger:  cfg.ChargeW,

@@ -14,6 +14,14 @@ type Transfer struct {
 	Lost     bool        // it did not arrive; the sender notices only the missing response
 }
 
+// Direction is the direction of a transfer.
+type Direction uint8
+
+const (
+	Down Direction = iota // from the server to a device
+	Up                    // from a device to the server
+)
+
 // Links are the links of all devices: a profile each, or per class, and the device's own
 // rates. They do not change.
 type Links struct {
@@ -115,7 +123,7 @@ func (l *Links) Stateless() bool {
 func (l *Links) SetActivePower(watts float64) {
 	for i := range l.kinds {
 		r := &l.kinds[i].radio
-		r.up, r.down, r.base = 0, 0, 1e3*watts
+		r.slope, r.base = [2]float64{}, 1e3*watts
 	}
 }
 
@@ -132,13 +140,14 @@ func (l *Links) Bytes(values int) float64 {
 	return float64(l.header) + float64(float64(values)*float64(l.payload))
 }
 
-// DownlinkMbps returns the rate of device t from the server, in 10^6 bit/s.
-func (l *Links) DownlinkMbps(t int) float64 {
-	return float64(l.kind(t).profile.DownlinkMbps * l.factor(t))
+// Mbps returns the rate of the link of device t in a direction, in 10^6 bit/s.
+func (l *Links) Mbps(d Direction, t int) float64 {
+	p := &l.kind(t).profile
+	if d == Down {
+		return float64(p.DownlinkMbps * l.factor(t))
+	}
+	return float64(p.UplinkMbps * l.factor(t))
 }
-
-// UplinkMbps returns the rate of device t to the server, in 10^6 bit/s.
-func (l *Links) UplinkMbps(t int) float64 { return float64(l.kind(t).profile.UplinkMbps * l.factor(t)) }
 
 func (l *Links) factor(t int) float64 {
 	if l.factors == nil {
@@ -147,73 +156,50 @@ func (l *Links) factor(t int) float64 {
 	return l.factors[t]
 }
 
-// ExpectedDownlink returns the duration of a message of some bytes to device t without
+// Expected returns the duration of a message of some bytes to or from device t without
 // jitter: half the round trip + 8 bytes / bandwidth. The device knows it in advance.
-func (l *Links) ExpectedDownlink(t int, bytes float64) engine.Time {
-	return engine.FromSeconds(l.seconds(t, l.DownlinkMbps(t), bytes))
+func (l *Links) Expected(d Direction, t int, bytes float64) engine.Time {
+	return engine.FromSeconds(l.seconds(d, t, bytes))
 }
 
-// ExpectedUplink is ExpectedDownlink for a message from device t.
-func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
-	return engine.FromSeconds(l.seconds(t, l.UplinkMbps(t), bytes))
-}
-
-// DownlinkLatencyShare returns the latency of a message of some bytes to device t as a
+// LatencyShare returns the latency of a message of some bytes to or from device t as a
 // share of the message's duration. Jitter stretches both alike.
-func (l *Links) DownlinkLatencyShare(t int, bytes float64) float64 {
-	return l.latency(t, l.DownlinkMbps(t), bytes)
-}
-
-// UplinkLatencyShare is DownlinkLatencyShare for a message from device t.
-func (l *Links) UplinkLatencyShare(t int, bytes float64) float64 {
-	return l.latency(t, l.UplinkMbps(t), bytes)
-}
-
-func (l *Links) latency(t int, mbps, bytes float64) float64 {
+func (l *Links) LatencyShare(d Direction, t int, bytes float64) float64 {
 	latency := l.kind(t).latency
 	if latency == 0 {
 		return 0
 	}
-	return latency / l.seconds(t, mbps, bytes)
+	return latency / l.seconds(d, t, bytes)
 }
 
-// Downlink sends a message of some bytes to device t in a round. attempt counts from 0.
+// Send sends a message of some bytes to or from device t in a round. attempt counts from 0.
 //
-// Loss and jitter are the first numbers of the stream (seed, rng.Downlink, t, round +
-// 2^32 attempt). A transfer is lost if u < loss_probability, with the same u for every
-// probability. Its jitter does not depend on its bytes. So all algorithms face the same
-// links.
-func (l *Links) Downlink(t, round, attempt int, bytes float64) Transfer {
-	return l.transfer(rng.Downlink, l.DownlinkMbps(t), t, round, attempt, bytes)
+// Loss and jitter are the first numbers of the stream (seed, rng.Downlink or rng.Uplink, t,
+// round + 2^32 attempt). A transfer is lost if u < loss_probability, with the same u for
+// every probability. Its jitter does not depend on its bytes. So all algorithms face the
+// same links.
+func (l *Links) Send(d Direction, t, round, attempt int, bytes float64) Transfer {
+	seconds := l.seconds(d, t, bytes)
+	if l.steady {
+		return Transfer{Duration: engine.FromSeconds(seconds)}
+	}
+	purpose := rng.Downlink
+	if d == Up {
+		purpose = rng.Uplink
+	}
+	s := rng.NewAttempt(l.seed, purpose, t, round, attempt)
+	lost := s.Float64() < l.loss
+	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
 }
 
-// Uplink is Downlink for a message from device t, with its own draws.
-func (l *Links) Uplink(t, round, attempt int, bytes float64) Transfer {
-	return l.transfer(rng.Uplink, l.UplinkMbps(t), t, round, attempt, bytes)
-}
-
-// DownlinkPower returns the power in watts of the radio of device t while it receives at
+// Power returns the power in watts of the radio of device t while it receives or sends at
 // the rate of its link.
-func (l *Links) DownlinkPower(t int) float64 { return l.kind(t).radio.Active(l.DownlinkMbps(t), 0) }
-
-// UplinkPower returns the power in watts of the radio of device t while it
-// sends at the rate of its link.
-func (l *Links) UplinkPower(t int) float64 { return l.kind(t).radio.Active(0, l.UplinkMbps(t)) }
+func (l *Links) Power(d Direction, t int) float64 { return l.kind(t).radio.Active(d, l.Mbps(d, t)) }
 
 // Scaled returns the bytes that a message of some bytes stands for, Config.BytesScale for each.
 func (l *Links) Scaled(bytes float64) float64 { return float64(bytes * l.scale) }
 
 // seconds returns the duration of some bytes on the link of device t without jitter.
-func (l *Links) seconds(t int, mbps, bytes float64) float64 {
-	return l.kind(t).latency + float64(l.Scaled(bytes)*8/(mbps*1e6))
-}
-
-func (l *Links) transfer(way rng.Purpose, mbps float64, t, round, attempt int, bytes float64) Transfer {
-	seconds := l.seconds(t, mbps, bytes)
-	if l.steady {
-		return Transfer{Duration: engine.FromSeconds(seconds)}
-	}
-	s := rng.NewAttempt(l.seed, way, t, round, attempt)
-	lost := s.Float64() < l.loss
-	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
+func (l *Links) seconds(d Direction, t int, bytes float64) float64 {
+	return l.kind(t).latency + float64(l.Scaled(bytes)*8/(l.Mbps(d, t)*1e6))
 }

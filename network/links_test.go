@@ -23,16 +23,16 @@ func TestClosedForm(t *testing.T) {
 	l := links(t, 2, func(n *Config) { n.DownlinkMbps, n.UplinkMbps, n.RTTms = 2, 0.5, 20 })
 	const ms = engine.Time(1e6)
 	for device := range 2 {
-		if got := l.Downlink(device, 3, 1, 1000); got != (Transfer{Duration: 14 * ms}) {
+		if got := l.Send(Down, device, 3, 1, 1000); got != (Transfer{Duration: 14 * ms}) {
 			t.Errorf("downlink: %+v, want 14 ms", got)
 		}
-		if got := l.Uplink(device, 3, 1, 1000); got != (Transfer{Duration: 26 * ms}) {
+		if got := l.Send(Up, device, 3, 1, 1000); got != (Transfer{Duration: 26 * ms}) {
 			t.Errorf("uplink: %+v, want 26 ms", got)
 		}
-		if l.ExpectedDownlink(device, 1000) != 14*ms || l.ExpectedUplink(device, 1000) != 26*ms {
-			t.Errorf("expected %v and %v, want 14 ms and 26 ms", l.ExpectedDownlink(device, 1000), l.ExpectedUplink(device, 1000))
+		if l.Expected(Down, device, 1000) != 14*ms || l.Expected(Up, device, 1000) != 26*ms {
+			t.Errorf("expected %v and %v, want 14 ms and 26 ms", l.Expected(Down, device, 1000), l.Expected(Up, device, 1000))
 		}
-		if got := l.Uplink(device, 0, 0, 0).Duration; got != 10*ms {
+		if got := l.Send(Up, device, 0, 0, 0).Duration; got != 10*ms {
 			t.Errorf("a message of 0 bytes takes %v, want half the round trip", got)
 		}
 	}
@@ -51,14 +51,14 @@ func TestBytes(t *testing.T) {
 // 51.97 x 12.7 + 1288.04 mW down.
 func TestRadioPower(t *testing.T) {
 	l := links(t, 1, func(*Config) {})
-	if got := l.UplinkPower(0); math.Abs(got-3.743024) > 1e-12 {
+	if got := l.Power(Up, 0); math.Abs(got-3.743024) > 1e-12 {
 		t.Errorf("%v W up, want 3.743024", got)
 	}
-	if got := l.DownlinkPower(0); math.Abs(got-1.948059) > 1e-12 {
+	if got := l.Power(Down, 0); math.Abs(got-1.948059) > 1e-12 {
 		t.Errorf("%v W down, want 1.948059", got)
 	}
 	wire := links(t, 1, func(n *Config) { n.Profile = "ethernet" })
-	if wire.UplinkPower(0) != 0 || wire.DownlinkPower(0) != 0 {
+	if wire.Power(Up, 0) != 0 || wire.Power(Down, 0) != 0 {
 		t.Error("a wire has a radio")
 	}
 }
@@ -76,10 +76,10 @@ func TestHalvedRatesDoubleTheTime(t *testing.T) {
 		for device := range 10 {
 			for round := range 20 {
 				for name, pair := range map[string][2]engine.Time{
-					"down":          {fast.Downlink(device, round, 0, 1e6).Duration, slow.Downlink(device, round, 0, 1e6).Duration},
-					"up":            {fast.Uplink(device, round, 0, 1e6).Duration, slow.Uplink(device, round, 0, 1e6).Duration},
-					"expected down": {fast.ExpectedDownlink(device, 1e6), slow.ExpectedDownlink(device, 1e6)},
-					"expected up":   {fast.ExpectedUplink(device, 1e6), slow.ExpectedUplink(device, 1e6)},
+					"down":          {fast.Send(Down, device, round, 0, 1e6).Duration, slow.Send(Down, device, round, 0, 1e6).Duration},
+					"up":            {fast.Send(Up, device, round, 0, 1e6).Duration, slow.Send(Up, device, round, 0, 1e6).Duration},
+					"expected down": {fast.Expected(Down, device, 1e6), slow.Expected(Down, device, 1e6)},
+					"expected up":   {fast.Expected(Up, device, 1e6), slow.Expected(Up, device, 1e6)},
 				} {
 					if diff := pair[1] - 2*pair[0]; diff < -1 || diff > 1 { // each is rounded to a nanosecond
 						t.Fatalf("%s, device %d, round %d: %d ns, %d ns at half the rate", name, device, round, pair[0], pair[1])
@@ -96,12 +96,12 @@ func TestJitterKeepsTheMean(t *testing.T) {
 	const n, cv = 40_000, 0.45
 	l := links(t, 1, func(n *Config) { n.Jitter = cv })
 	for name, send := range map[string]func(round int) Transfer{
-		"down": func(round int) Transfer { return l.Downlink(0, round, 0, 5000) },
-		"up":   func(round int) Transfer { return l.Uplink(0, round, 0, 5000) },
+		"down": func(round int) Transfer { return l.Send(Down, 0, round, 0, 5000) },
+		"up":   func(round int) Transfer { return l.Send(Up, 0, round, 0, 5000) },
 	} {
-		expected := l.ExpectedDownlink(0, 5000).Seconds()
+		expected := l.Expected(Down, 0, 5000).Seconds()
 		if name == "up" {
-			expected = l.ExpectedUplink(0, 5000).Seconds()
+			expected = l.Expected(Up, 0, 5000).Seconds()
 		}
 		var sum, squares float64
 		for round := range n {
@@ -124,8 +124,8 @@ func TestRateSpread(t *testing.T) {
 	p := l.Profile(0)
 	var sum, squares float64
 	for d := range n {
-		x := l.DownlinkMbps(d) / p.DownlinkMbps
-		if up := l.UplinkMbps(d) / p.UplinkMbps; math.Abs(up/x-1) > 1e-12 {
+		x := l.Mbps(Down, d) / p.DownlinkMbps
+		if up := l.Mbps(Up, d) / p.UplinkMbps; math.Abs(up/x-1) > 1e-12 {
 			t.Fatalf("device %d: %g times the rate down, %g times up", d, x, up)
 		}
 		sum += x
@@ -139,7 +139,7 @@ func TestRateSpread(t *testing.T) {
 	}
 	small := links(t, 5, func(n *Config) { n.RateSpread = cv })
 	for d := range 5 {
-		if small.UplinkMbps(d) != l.UplinkMbps(d) {
+		if small.Mbps(Up, d) != l.Mbps(Up, d) {
 			t.Errorf("device %d differs with fewer devices", d)
 		}
 	}
@@ -150,8 +150,8 @@ func TestRateSpread(t *testing.T) {
 func TestLosses(t *testing.T) {
 	const devices, rounds = 50, 100
 	ways := map[string]func(l *Links, device, round, attempt int) Transfer{
-		"down": func(l *Links, d, h, a int) Transfer { return l.Downlink(d, h, a, 100) },
-		"up":   func(l *Links, d, h, a int) Transfer { return l.Uplink(d, h, a, 100) },
+		"down": func(l *Links, d, h, a int) Transfer { return l.Send(Down, d, h, a, 100) },
+		"up":   func(l *Links, d, h, a int) Transfer { return l.Send(Up, d, h, a, 100) },
 	}
 	var before *Links
 	for _, p := range []float64{0, 0.05, 0.3, 1} {
@@ -191,16 +191,16 @@ func TestTransfersDiffer(t *testing.T) {
 	cfg := Defaults()
 	jitter(&cfg)
 	other := NewLinks(cfg, 4, 22)
-	base := l.Downlink(1, 2, 0, 1000)
-	if again := links(t, 9, jitter).Downlink(1, 2, 0, 1000); again != base {
+	base := l.Send(Down, 1, 2, 0, 1000)
+	if again := links(t, 9, jitter).Send(Down, 1, 2, 0, 1000); again != base {
 		t.Errorf("second call: %+v, first: %+v", again, base)
 	}
 	for name, got := range map[string]Transfer{
-		"seed":    other.Downlink(1, 2, 0, 1000),
-		"device":  l.Downlink(2, 2, 0, 1000),
-		"round":   l.Downlink(1, 3, 0, 1000),
-		"attempt": l.Downlink(1, 2, 1, 1000),
-		"way":     l.Uplink(1, 2, 0, 1000),
+		"seed":    other.Send(Down, 1, 2, 0, 1000),
+		"device":  l.Send(Down, 2, 2, 0, 1000),
+		"round":   l.Send(Down, 1, 3, 0, 1000),
+		"attempt": l.Send(Down, 1, 2, 1, 1000),
+		"way":     l.Send(Up, 1, 2, 0, 1000),
 	} {
 		if got == base {
 			t.Errorf("a different %s makes no difference", name)
@@ -210,7 +210,7 @@ func TestTransfersDiffer(t *testing.T) {
 
 func TestTransferAllocatesNothing(t *testing.T) {
 	l := links(t, 3, func(n *Config) { n.Jitter, n.LossProbability = 0.4, 0.1 })
-	if n := testing.AllocsPerRun(100, func() { l.Downlink(1, 2, 0, 1e4); l.Uplink(1, 2, 3, 1e4) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { l.Send(Down, 1, 2, 0, 1e4); l.Send(Up, 1, 2, 3, 1e4) }); n != 0 {
 		t.Errorf("a transfer allocates %v times", n)
 	}
 }

@@ -30,21 +30,21 @@ const Tails = 2
 type Radio struct {
 	Promotion State        // Length 0: a sleeping radio is ready at once
 	Tail      [Tails]State // after the last activity, one after another; Length 0: none
-	up, down  float64      // mW per Mbps
+	slope     [2]float64   // by Direction, mW per Mbps
 	base      float64      // mW
 }
 
-// Active returns the power in watts of a radio that receives and sends at these rates,
-// in 10^6 bit/s: a_u r_u + a_d r_d + b (Huang et al., MobiSys 2012).
-func (r *Radio) Active(downMbps, upMbps float64) float64 {
-	return (float64(r.down*downMbps) + float64(r.up*upMbps) + r.base) / 1e3
+// Active returns the power in watts of a radio that receives or sends at a rate r in 10^6
+// bit/s: a r + b, with a of the direction (Huang et al., MobiSys 2012).
+func (r *Radio) Active(d Direction, mbps float64) float64 {
+	return (float64(r.slope[d]*mbps) + r.base) / 1e3
 }
 
-// TransferEnergy returns the energy in joules of moving bytes down and up, at any rate,
-// beyond that of an idle link.
-func (r *Radio) TransferEnergy(down, up float64) float64 {
+// TransferEnergy returns the energy in joules of moving bytes, at any rate, beyond that of
+// an idle link.
+func (r *Radio) TransferEnergy(d Direction, bytes float64) float64 {
 	const megabits = 8 / 1e6
-	return (float64(r.down*down) + float64(r.up*up)) * megabits / 1e3
+	return float64(r.slope[d]*bytes) * megabits / 1e3
 }
 
 // TailDuration returns how long a radio stays awake after its last activity.
@@ -74,7 +74,7 @@ func (r *Radio) RemainingTail(quiet engine.Time) [Tails]State {
 
 // radio returns the radio of a profile, with all its states or only the active one.
 func (p *Profile) radio(states bool) Radio {
-	r := Radio{up: p.RadioUp, down: p.RadioDown, base: p.RadioBase}
+	r := Radio{slope: [2]float64{Down: p.RadioDown, Up: p.RadioUp}, base: p.RadioBase}
 	if !states {
 		return r
 	}

@@ -22,8 +22,8 @@ func TestOnePacketCosts(t *testing.T) {
 		l := links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates })
 		r := l.Radio(0)
 		const bytes = 64 // a small one: a full one costs 3 mJ more on WiFi
-		way := l.ExpectedUplink(0, bytes).Seconds()
-		got := r.Promotion.Length.Seconds()*r.Promotion.Watts + way*r.Active(0, bytes*8/1e6/way)
+		way := l.Expected(Up, 0, bytes).Seconds()
+		got := r.Promotion.Length.Seconds()*r.Promotion.Watts + way*r.Active(Up, bytes*8/1e6/way)
 		for _, s := range r.Tail {
 			got += s.Length.Seconds() * s.Watts
 		}
@@ -33,10 +33,11 @@ func TestOnePacketCosts(t *testing.T) {
 	}
 }
 
-// LTE at 5 Mbps down and 2 up: 51.97 x 5 + 438.39 x 2 + 1288.04 mW.
+// LTE at 5 Mbps down, 51.97 x 5 + 1288.04 mW, and at 2 up, 438.39 x 2 + 1288.04 mW.
 func TestActivePower(t *testing.T) {
-	if got := radioOf(t, "lte").Active(5, 2); math.Abs(got-2.42467) > 1e-12 {
-		t.Errorf("%v W, want 2.42467", got)
+	r := radioOf(t, "lte")
+	if down, up := r.Active(Down, 5), r.Active(Up, 2); math.Abs(down-1.54789) > 1e-12 || math.Abs(up-2.16482) > 1e-12 {
+		t.Errorf("%v W down and %v W up, want 1.54789 and 2.16482", down, up)
 	}
 }
 

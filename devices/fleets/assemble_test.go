@@ -131,7 +131,7 @@ func TestOneClassEqualsTheTables(t *testing.T) {
 			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, 2) != plain.ComputePower(t_, 2) || mixed.IdlePower(t_) != plain.IdlePower(t_) {
 				t.Fatalf("%+v: device %d: %v FLOP/s against %v", c, t_, mixed.Rate(t_), plain.Rate(t_))
 			}
-			if mixedLinks.DownlinkMbps(t_) != plainLinks.DownlinkMbps(t_) || mixedLinks.Uplink(t_, 3, 1, 1e4) != plainLinks.Uplink(t_, 3, 1, 1e4) {
+			if mixedLinks.Mbps(network.Down, t_) != plainLinks.Mbps(network.Down, t_) || mixedLinks.Send(network.Up, t_, 3, 1, 1e4) != plainLinks.Send(network.Up, t_, 3, 1, 1e4) {
 				t.Fatalf("%+v: the link of device %d differs", c, t_)
 			}
 		}
@@ -196,7 +196,7 @@ func TestClassesHaveTheirFigures(t *testing.T) {
 	}
 	joules := 0.0
 	for t_, k := range machines.Class {
-		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, 0), l.DownlinkMbps(t_), l.UplinkMbps(t_), l.Profile(t_).RTTms)
+		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, 0), l.Mbps(network.Down, t_), l.Mbps(network.Up, t_), l.Profile(t_).RTTms)
 		want := fmt.Sprint(6e9, 0.1, 5., 1., 0.4, 90.)
 		if k == 1 {
 			joules += 3 * 3600

@@ -27,8 +27,8 @@ func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	fleet, links := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
 	return []measured{
 		{"speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }},
-		{"downlink, Mbit/s", links.DownlinkMbps},
-		{"uplink, Mbit/s", links.UplinkMbps},
+		{"downlink, Mbit/s", func(t int) float64 { return links.Mbps(network.Down, t) }},
+		{"uplink, Mbit/s", func(t int) float64 { return links.Mbps(network.Up, t) }},
 	}, machines.Class
 }
 

@@ -9,6 +9,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/network"
 	"fedsim/results"
 )
 
@@ -31,10 +32,10 @@ func TestEnergyClosedForm(t *testing.T) {
 			want := 0.0
 			for k := range f.setup.Clients {
 				// LTE: 51.97 mW/Mbps down, 438.39 up, 1288.04 mW (Huang et al., 2012).
-				radioDown := (51.97*f.clients.Links().DownlinkMbps(k) + 1288.04) / 1e3
-				radioUp := (438.39*f.clients.Links().UplinkMbps(k) + 1288.04) / 1e3
-				down := 8 * message / 1e6 / f.clients.Links().DownlinkMbps(k)
-				up := 8 * message / 1e6 / f.clients.Links().UplinkMbps(k)
+				radioDown := (51.97*f.clients.Links().Mbps(network.Down, k) + 1288.04) / 1e3
+				radioUp := (438.39*f.clients.Links().Mbps(network.Up, k) + 1288.04) / 1e3
+				down := 8 * message / 1e6 / f.clients.Links().Mbps(network.Down, k)
+				up := 8 * message / 1e6 / f.clients.Links().Mbps(network.Up, k)
 				const latency, connected = 2 * 0.015, 1.28804 // both ways, and the power of the radio then
 				compute := f.clients.State(k).FLOPs / f.clients.Fleet().Rate(k)
 				rest := r.TimeS - before - down - compute - up - latency

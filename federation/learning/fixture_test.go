@@ -367,7 +367,7 @@ func (f *Federation) workOf(t int) algorithms.Work {
 
 // connected returns what device 0 draws while its radio is awake and moves nothing.
 func connected(f *Federation) float64 {
-	return f.clients.Fleet().IdlePower(0) + f.clients.Links().Radio(0).Active(0, 0)
+	return f.clients.Fleet().IdlePower(0) + f.clients.Links().Radio(0).Active(network.Down, 0)
 }
 
 // draw returns whether and where device t drops in an attempt.

@@ -166,7 +166,7 @@ func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 				for k := from; k < to; k++ {
 					work = max(work, f.clients.Fleet().ComputeTime(k, f.workOf(k).FLOPs).Seconds())
 				}
-				slowest = max(slowest, between.Downlink(g, h, 0, bytes).Duration.Seconds()+2*short+work+between.Uplink(g, h, 0, bytes).Duration.Seconds())
+				slowest = max(slowest, between.Send(network.Down, g, h, 0, bytes).Duration.Seconds()+2*short+work+between.Send(network.Up, g, h, 0, bytes).Duration.Seconds())
 			}
 			if took := r.TimeS - before; !near(took, slowest, 20*nanosecond) {
 				rt.Fatalf("round %d takes %.9f s, want %.9f", h, took, slowest)
@@ -236,10 +236,10 @@ func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 				for h := range 40 {
 					before := f.clients.Now().Seconds()
 					r := f.runRound()
-					down, there := tries(func(a int) bool { return between.Downlink(0, h, a, bytes).Lost })
+					down, there := tries(func(a int) bool { return between.Send(network.Down, 0, h, a, bytes).Lost })
 					up, back := 0, false
 					if there {
-						up, back = tries(func(a int) bool { return between.Uplink(0, h, a, bytes).Lost })
+						up, back = tries(func(a int) bool { return between.Send(network.Up, 0, h, a, bytes).Lost })
 					}
 					if r.BytesDown != float64(down)*bytes || r.BytesUp != float64(up)*bytes {
 						t.Fatalf("round %d: %g bytes down, %g up; want %d and %d messages of %g", h, r.BytesDown, r.BytesUp, down, up, bytes)

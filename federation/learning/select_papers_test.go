@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/network"
 	"fedsim/results"
 )
 
@@ -125,7 +126,7 @@ func TestEstimatesAreCharged(t *testing.T) {
 	script = func(s *federation.Selection) []int32 { return asked[s.Round] }
 	plain := run(t, setup("blind"))
 	radio := f.clients.Links().Radio(0)
-	power := radio.Active(1, 0) + radio.Active(0, 1)
+	power := radio.Active(network.Down, 1) + radio.Active(network.Up, 1)
 	for h := 1; h <= rounds; h++ {
 		got, want := out.Rounds[h], plain.Rounds[h]
 		if got.BytesDown != want.BytesDown+5*report || got.BytesUp != want.BytesUp+5*report {

@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/network"
 )
 
 // different makes devices and links of different speeds.
@@ -36,9 +37,9 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 					if method == "gossip" { // what both neighbors have sent in the round before
 						received = 64 + float64(min(h, 1)*2*8*features)
 					}
-					down := 0.015 + 8*received/1e6/f.clients.Links().DownlinkMbps(k)
+					down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
 					sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
-					up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
+					up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
 					if took := down + f.workOf(k).FLOPs/f.clients.Fleet().Rate(k) + up; took > longest {
 						longest, who = took, k
 					}
@@ -98,9 +99,9 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 						if method == "scaffold" { // the server's control variate
 							received += 8 * features
 						}
-						down := 0.015 + 8*received/1e6/f.clients.Links().DownlinkMbps(k)
+						down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
 						sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
-						up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
+						up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
 						left := 2 - down - (1+margin)*up
 						// The clock's resolution may decide at the very edge.
 						low := int(math.Floor((left - 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
