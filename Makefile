@@ -7,9 +7,9 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages that start goroutines or use internal/parallel.
-CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./experiment ./internal/driven ./internal/clusters/submit ./internal/clusters/work ./results/rundir ./internal/report/serve
+CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation/... ./experiment ./internal/driven ./internal/clusters/submit ./internal/clusters/work ./results/rundir ./internal/report/serve
 # Packages with assertions under the build tag invariants.
-CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
+CORE = ./engine ./devices ./mtl ./clients ./federation/... ./algorithms ./experiment
 
 # The plugins of docs/plugins.md, each with its own program.
 EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
@@ -45,25 +45,11 @@ check:
 	internal/tools/deadcode
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
-# The race detector leaves out tests that take long under it and compare numbers, formats or
-# errors, or count allocations, which are more under it: what runs at the same time in them runs
-# in other tests of their packages.
-SEQUENTIAL = mtl: SoftmaxOptimaOnHAR OneVsRestIsABlockProblem RowSumsOfVeryManyTasksAreRejected \
-	JointOptimumOfLandmine LemmaSubproblemsBoundTheDual AlternatingStepsConverge DualMeetsThePrimalAtTheOptimum \
-	data: ReadHARBoundsFiles Fallback GeneratedClasses AlphaBeta[A-Za-z]* SinglePrecisionIsReadLikeDouble \
-	DirichletMoments GammaMoments SkewMatchesTable3 RealVehicle ReadIDXErrors CSVRoundTrip PartitionsRefused \
-	federation: CorruptCheckpoints TimedRunsHaveTheEventsOfLearning CheckpointOfAnotherRunIsRefused \
-	CoCoAKeepsItsTheta ANodeThatNeverRespondsPreventsConvergence FaultToleranceCostsRoundsInProportion \
-	LocalAndGlobalModelsComeOutOfAFederation WaitForAllAsksAgain \
-	experiment: RowsByDeviceAddUp Optimum ModelsThatDoNotFit EstimatesAddUp FleetsKnowTheData ModelsInTheSchema \
-	rundir: RowsByDeviceReadBack RowsByDeviceAllocateLittle LongRunsHaveSeveralRowGroups AnyRunRoundTrips
-EMPTY =
-SPACE = $(EMPTY) $(EMPTY)
 race:
 	@$(MAKE) --no-print-directory -j2 --output-sync=target race-packages race-commands
 
 race-packages:
-	$(GO) test -race -short -skip '^Test($(subst $(SPACE),|,$(filter-out %:,$(SEQUENTIAL))))$$' $(CONCURRENT)
+	$(GO) test -race -short $(CONCURRENT)
 
 race-commands: # the linker takes one core, so it runs beside the tests of packages
 	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command

@@ -3,6 +3,8 @@ package data
 import (
 	"math"
 	"testing"
+
+	"fedsim/internal/racetest"
 )
 
 func alphaBeta(change func(*Config)) Config {
@@ -27,6 +29,7 @@ func moments(values []float64) (mean, deviation float64) {
 // the means of features over devices, and of features within a device. Tolerances are at
 // least five standard errors.
 func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	const alpha, beta = 0.5, 2.0
 	cfg := alphaBeta(func(c *Config) { c.AlphaBeta = AlphaBetaConfig{2000, 6, 4, alpha, beta, false} })
 	set, err := Load(cfg)
@@ -77,6 +80,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 // The sizes of the paper, the mean of the features of the IID set, and the class of the
 // largest score.
 func TestAlphaBetaModels(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	set, err := Load(alphaBeta(func(c *Config) { c.AlphaBeta.IID = true }))
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +112,7 @@ func TestAlphaBetaModels(t *testing.T) {
 
 // Other values of alpha and beta scale the same draws, and the split keeps 9 rows in 10.
 func TestAlphaBetaSplit(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := alphaBeta(func(*Config) {})
 	split, err := Prepare(cfg)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/racetest"
 	"fedsim/internal/rng"
 )
 
@@ -280,6 +281,7 @@ func TestShardsAreCutFromSortedLabels(t *testing.T) {
 // Shares of classes of clients that have rows to choose from have the moments of the
 // Dirichlet-multinomial distribution: mean p, variance p (1-p) (n+alpha) / (n (1+alpha)).
 func TestDirichletMoments(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	rows := []int{10_000, 6_000, 4_000, 20_000}
 	const clients, first, each = 1000, 200, 40
 	for _, alpha := range []float64{0.1, 1, 10, 100} {
@@ -350,6 +352,7 @@ func TestDirichletDrawsWithoutReplacement(t *testing.T) {
 // The mean and the variance of gamma numbers are the shape; that of the logarithm of
 // shape 0.01 is digamma(0.01) = -100.56, which their products would lose.
 func TestGammaMoments(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	const n = 100_000
 	for _, shape := range []float64{0.1, 0.5, 1, 3, 40} {
 		stream := rng.New(3, rng.Partition, 0, 0)
@@ -501,6 +504,7 @@ func TestPartitionIsDeterministic(t *testing.T) {
 
 // Partitions that are not possible are refused with key and remedy.
 func TestPartitionsRefused(t *testing.T) {
+	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	for _, c := range []struct {
 		p    PartitionConfig
 		want string

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/config"
+	"fedsim/internal/racetest"
 )
 
 // widen replaces the rows of a set in single precision by equal ones in double.
@@ -70,6 +71,7 @@ func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
 
 // A set is described, merged and written equally in both precisions.
 func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
+	racetest.Skip(t, "compares errors of readers; shorter tests read in parallel")
 	cfg := Defaults()
 	cfg.Precision, cfg.Bias = PrecisionSingle, true
 	split, err := Prepare(cfg)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/racetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
@@ -90,6 +91,7 @@ func TestEstimatesComeFirst(t *testing.T) {
 // The parts of an estimate are those of the plan: all groups of runs, the tuning and the optima, with
 // the data prepared once.
 func TestEstimatesAddUp(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
 	for _, text := range []string{estimated, estimatedGrid} {
 		e, experiments := estimateOf(t, text)
 		g := newGrouping(newRunner(t.Context(), nil, Options{}, mostRecorded))

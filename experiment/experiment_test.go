@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/racetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
@@ -332,6 +333,7 @@ name = "x"
 // optimum under its coupling, the whole method against the joint optimum, both
 // certified.
 func TestOptimum(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
 	runs := mustGather(t, parse(t, `
 [methods.mocha]
 options.epochs = 5

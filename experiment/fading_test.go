@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"testing"
+
+	"fedsim/internal/racetest"
 )
 
 // Links that have faded to a half all the time are links of half the rate: every figure
@@ -30,6 +32,7 @@ uplink_mbps = 0.125
 
 // The rows of a run's devices are what speed goes with.
 func TestFleetsKnowTheData(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
 	const source = `
 [methods.mocha]
 [network]

@@ -10,6 +10,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/parallel"
+	"fedsim/internal/racetest"
 )
 
 // probabilistic is a problem of that regularizer with more tasks than features.
@@ -85,6 +86,7 @@ func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int)
 // above it, because the rank of Omega is at most the number of features after the first
 // update. With a slowly decreasing floor it ends within 1e-3.
 func TestJointOptimumOfLandmine(t *testing.T) {
+	racetest.Skip(t, "compares numbers; shorter tests solve in parallel")
 	for lambda, want := range landmineOptima {
 		p := landmine(t, lambda)
 		if o := jointly(t, p, 1e-5); math.Abs(o.Primal-want) > 2e-5*want {

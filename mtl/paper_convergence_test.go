@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/internal/kernel"
+	"fedsim/internal/racetest"
 	"fedsim/internal/rng"
 )
 
@@ -174,6 +175,7 @@ func TestDualIsTheSumOfSubproblemsAtZero(t *testing.T) {
 // Lemma RelationOfDTOSubproblems: D(alpha + gamma da) <= (1-gamma) D(alpha) +
 // gamma sum of G_t(da_t), for any alpha and da, when sigma' is safe.
 func TestLemmaSubproblemsBoundTheDual(t *testing.T) {
+	racetest.Skip(t, "compares numbers; shorter tests solve in parallel")
 	for _, loss := range ScoreLosses() {
 		eachRule(t, loss, func(t *testing.T, p *Problem) {
 			gamma := p.Config.Gamma
@@ -462,6 +464,7 @@ func TestRemark6SmallerGammaIsMoreAggressive(t *testing.T) {
 // the dual variables of the step before and an Omega step for its W never raise
 // the objective, W recomputed as w(alpha).
 func TestAlternatingStepsConverge(t *testing.T) {
+	racetest.Skip(t, "compares numbers; shorter tests solve in parallel")
 	for _, reg := range []string{RegProbabilistic, RegClustered, RegGraphical} {
 		t.Run(reg, func(t *testing.T) {
 			p := paperProblem(t, func(c *Config) { c.Regularizer, c.OmegaFloor, c.Lambda = reg, 1e-9, 0.1 })

@@ -16,6 +16,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/racetest"
 	"fedsim/internal/rng"
 )
 
@@ -229,6 +230,7 @@ func TestDualBoundsThePrimal(t *testing.T) {
 
 // Strong duality: at the optimum the two meet, and w(alpha*) solves eq. obj.
 func TestDualMeetsThePrimalAtTheOptimum(t *testing.T) {
+	racetest.Skip(t, "compares numbers; shorter tests solve in parallel")
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
 			o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), f.c, nil)

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/internal/racetest"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -104,6 +105,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 // robust to relatively high values of p_t^h"; a round in which a share 1-p of
 // the nodes answers is worth that share, so that rounds grow as 1/(1-p).
 func TestFaultToleranceCostsRoundsInProportion(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	const target = 1e-2
 	base, _ := untilSuboptimality(t, target, 5000, func(s *Setup) {})
 	for _, p := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
@@ -124,6 +126,7 @@ func TestFaultToleranceCostsRoundsInProportion(t *testing.T) {
 // correct solution": "the probability that a node drops at each round cannot be
 // exactly equal to one" (assumption 2).
 func TestANodeThatNeverRespondsPreventsConvergence(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	const target = 1e-2
 	converged, _ := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability = 0.9 })
 	_, early := untilSuboptimality(t, target, converged, func(s *Setup) { s.Faults.Never = []int{0} })

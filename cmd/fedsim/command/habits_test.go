@@ -1,0 +1,16 @@
+package command
+
+import (
+	"regexp"
+	"testing"
+)
+
+// A test that the race detector leaves out says so itself, with racetest.Skip: neither the
+// Makefile nor .ci/run skips tests by their names.
+func TestNoTestIsSkippedByName(t *testing.T) {
+	for _, file := range []string{"Makefile", ".ci/run"} {
+		if found := regexp.MustCompile(`.*-(test\.)?skip\b.*`).FindString(read(t, file)); found != "" {
+			t.Errorf("%s skips tests by name: %s", file, found)
+		}
+	}
+}
