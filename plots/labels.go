@@ -188,7 +188,9 @@ func (d *drawnLabels) entries() []legendEntry {
 		if rows := math.Round(share * d.most); rows >= 1 || share == 1 {
 			sample := boxSample(d.shade(max(1, rows)), 3)
 			if !d.ordered {
-				sample = func(c *draw.Canvas, x, y vg.Length) { d.disc(c, vg.Point{X: x + sampleWidth/2, Y: y}, max(1, rows)) }
+				sample = func(c *draw.Canvas, x, y vg.Length) {
+					d.disc(c, vg.Point{X: x + sampleWidth/2, Y: y}, max(1, rows))
+				}
 			}
 			entries = append(entries, newEntry(numberText(max(1, rows), 1), sample, labelsWidth))
 		}

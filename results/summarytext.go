@@ -133,7 +133,8 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
-		model = append(model, endColumn{m.Label, true, func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }, func(r *Row) float64 {
+		text := func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }
+		model = append(model, endColumn{m.Label, true, text, func(r *Row) float64 {
 			if m.Higher {
 				return -r.value(m.Name)
 			}

@@ -22,7 +22,9 @@ var nullIfUndefined = json.MarshalToFunc(func(to *jsontext.Encoder, x float64) e
 	return errors.ErrUnsupported // to the encoder of numbers
 })
 
-var options = json.JoinOptions(json.WithMarshalers(nullIfUndefined), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+var options = json.JoinOptions(
+	json.WithMarshalers(nullIfUndefined), json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
+)
 
 // Print writes a value with a line for each field, and a line break at the end.
 func Print(w io.Writer, v any) error { return write(w, v, jsontext.WithIndent("  ")) }

@@ -121,6 +121,8 @@ func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: t.Remarks(b)})
+		e.Blocks = append(e.Blocks, block{
+			Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: t.Remarks(b),
+		})
 	}
 }

@@ -134,7 +134,8 @@ func (p *progress) show(done, total int, what string, share, before float64, pha
 	p.last = now
 	if p.json {
 		_ = plainjson.Line(p.out, progressLine{
-			Done: done, Total: total, What: what, Share: share, ElapsedS: now.Sub(p.start).Seconds(), LeftS: p.left.seconds(now), Phase: phase, Run: name,
+			Done: done, Total: total, What: what, Share: share,
+			ElapsedS: now.Sub(p.start).Seconds(), LeftS: p.left.seconds(now), Phase: phase, Run: name,
 		})
 		return
 	}

@@ -72,8 +72,9 @@ func showResults(out io.Writer, dir string) error {
 	var b strings.Builder
 	b.WriteString(columns.Entries(names, texts, textWidth()))
 	if len(r.Runs) > 0 {
-		b.WriteString("\n" + results.Summary(r.Runs, m.Targets).Text(textWidth()) + results.ErrorsText(r.Runs, textWidth()))
-		b.WriteString(results.SearchedText(r.Runs, textWidth()) + results.EdgesText(r.Runs))
+		width := textWidth()
+		b.WriteString("\n" + results.Summary(r.Runs, m.Targets).Text(width) + results.ErrorsText(r.Runs, width))
+		b.WriteString(results.SearchedText(r.Runs, width) + results.EdgesText(r.Runs))
 	}
 	b.WriteString("\nfiles:\n")
 	for _, f := range files {

@@ -209,7 +209,8 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 		b.WriteString(table.Text(width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
 			results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
 	} else {
-		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + shortEdges(runs) + droppedText(runs))
+		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) +
+			shortEdges(runs) + droppedText(runs))
 		if len(runs) > 0 {
 			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
 		}
@@ -260,7 +261,8 @@ func droppedText(runs []results.Run) (text string) {
 	for i := range runs {
 		if d := runs[i].Data; d != nil && d.DroppedRows > 0 && !noted[d.Name] {
 			noted[d.Name] = true
-			text += fmt.Sprintf("missing: %d rows of %s are left out; \"fedsim data describe\" counts the missing values by column\n", d.DroppedRows, quote.Text(d.Name))
+			text += fmt.Sprintf("missing: %d rows of %s are left out; \"fedsim data describe\" counts the missing values by column\n",
+				d.DroppedRows, quote.Text(d.Name))
 		}
 	}
 	return text

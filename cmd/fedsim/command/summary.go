@@ -60,7 +60,8 @@ type gridSummary struct {
 // newSummary summarizes the runs and tables of a scenario.
 func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
 	sum := summary{
-		Scenario: s.Name, State: state, Directory: dir, Edges: results.EdgesOf(runs), Searched: results.SearchedOf(runs), Absent: absent,
+		Scenario: s.Name, State: state, Directory: dir, Absent: absent,
+		Edges: results.EdgesOf(runs), Searched: results.SearchedOf(runs),
 	}
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(dir, "figures", name))

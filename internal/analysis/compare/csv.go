@@ -23,9 +23,11 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 		for _, row := range a.Rows {
 			for _, x := range row.Cells {
 				err := out.Write([]string{
-					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)), rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
+					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)),
+					rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
 					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
-					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High), strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
+					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High),
+					strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
 					x.Metric, number(x.Target.Value), number(x.Bytes),
 				})
 				if err != nil {

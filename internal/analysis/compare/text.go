@@ -145,7 +145,10 @@ func (c *Cell) text(r *Row, ratio string) []string {
 	case !c.Reached:
 		return []string{none, none, ratio, none, none}
 	default:
-		return []string{results.CountText(c.Rounds), results.TimeText(c.TimeS, r.Relative), ratio, results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative)}
+		return []string{
+			results.CountText(c.Rounds), results.TimeText(c.TimeS, r.Relative), ratio,
+			results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative),
+		}
 	}
 }
 

@@ -24,7 +24,8 @@ func (r *Report) Text(width int) string {
 		ends = "whose driver ends the rounds"
 	}
 	b.paragraph("run %s, %s: %s, %s, %s%s\n",
-		r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"), r.time(r.TimeS), results.RelativeNote(r.Relative))
+		r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"),
+		r.time(r.TimeS), results.RelativeNote(r.Relative))
 	rounds := float64(len(r.Rounds))
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))

@@ -135,7 +135,9 @@ func (r *Report) row(name string, g *Group, worst string) []string {
 		}
 		return results.TimeText(v, r.Relative)
 	}
-	return []string{name, mean(g.Clients), worst, r.value(g.Value), mean(g.Rows), seconds(g.ComputeS), seconds(g.TransferS), mean(g.Updates)}
+	return []string{
+		name, mean(g.Clients), worst, r.value(g.Value), mean(g.Rows), seconds(g.ComputeS), seconds(g.TransferS), mean(g.Updates),
+	}
 }
 
 func rhoText(rho float64) string {
