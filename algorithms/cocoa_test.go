@@ -70,7 +70,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 	}
 	t.Run("shared", func(t *testing.T) {
 		cfg := data.Defaults()
-		cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.DevicesPerTask = 3, 8, 2
+		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.ClientsPerTask = 3, 8, 2
 		split, err := data.Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)

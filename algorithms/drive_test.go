@@ -167,6 +167,9 @@ func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
 	cfg := data.Defaults()
 	cfg.Path, cfg.TestFraction = dataPath(t, o.data), 0
 	cfg.Source = map[string]string{"landmine.csv": "csv", "har.zip": "uci-har"}[o.data]
+	if cfg.Source == "csv" {
+		cfg.ClientColumn = "task"
+	}
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		t.Fatal(err)

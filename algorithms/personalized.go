@@ -78,7 +78,7 @@ func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (person
 		m.held, m.next = newSlots(p.Devices(), size), newSlots(p.Devices(), size)
 	}
 	if !m.global && p.Devices() != p.Tasks() {
-		return m, config.Problem{Key: "data.devices_per_task", Value: float64(p.Devices()) / float64(p.Tasks()), Want: fmt.Sprintf(
+		return m, config.Problem{Key: "data.clients_per_task", Value: float64(p.Devices()) / float64(p.Tasks()), Want: fmt.Sprintf(
 			"must be 1, or options.evaluate %q: %s evaluates a model of each client, and clients that share a task have none", globalModels, name)}
 	}
 	return m, nil

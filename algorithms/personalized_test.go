@@ -274,7 +274,7 @@ func TestEvaluationOfTheGlobalModel(t *testing.T) {
 		p, c := randomProblem(t, tiedToMean, []int{0, 1, 0, 1}, 9, 14, 5, 30, 8)
 		_, err := f.New(Setup{Problem: p, Coupling: c, Workers: 1}, f.Options())
 		var problem config.Problem
-		want := fmt.Sprintf("data.devices_per_task = 2: must be 1, or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none", name)
+		want := fmt.Sprintf("data.clients_per_task = 2: must be 1, or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none", name)
 		if !errors.As(err, &problem) || problem.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

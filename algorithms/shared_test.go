@@ -15,8 +15,8 @@ func TestSharedTasksReachTheSameOptimum(t *testing.T) {
 	t.Parallel()
 	prepare := func(devices int, rule string, gamma float64) (*mtl.Problem, mtl.Coupling) {
 		cfg := data.Defaults()
-		cfg.Synthetic.Tasks, cfg.Synthetic.Features = 6, 8
-		cfg.DevicesPerTask = devices
+		cfg.Synthetic.Clients, cfg.Synthetic.Features = 6, 8
+		cfg.ClientsPerTask = devices
 		split, err := data.Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)

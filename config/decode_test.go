@@ -121,7 +121,7 @@ x.toml:12:1: inner.depth: is a table: must be an integer`
 func TestFields(t *testing.T) {
 	want := []Field{
 		{Key: "common", Type: "string", Default: `"c"`, Doc: "in the outer table"},
-		{Key: "text", Type: "string", Default: `"a \"b\""`, Doc: "a text"},
+		{Key: "text", Type: "string", Default: `"a \"b\""`, Doc: "a text", Was: "txt"},
 		{Key: "rate", Type: "float", Default: "2.0", Doc: "a rate", Unit: "1/s"},
 		{Key: "small", Type: "integer", Default: "0", Doc: "a small number"},
 		{Key: "seeds", Type: "list of integers", Default: "[1, 2]", Doc: "some seeds"},

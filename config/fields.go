@@ -15,6 +15,7 @@ type Field struct {
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
 	Unit    string // empty if the key names it or there is none
+	Was     string // former name of a renamed key, dotted; empty for others
 	// Choices are the names that Validate accepts for the value, or for each element
 	// of a list; nil: any.
 	Choices []string
@@ -45,6 +46,9 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 	for _, f := range structFields(v.Type()) {
 		value := v.FieldByIndex(f.index)
 		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit, Choices: names[f.key]}
+		if f.was != "" {
+			field.Was = prefix + f.was
+		}
 		inner, below := value.Type(), field.Key+"."
 		switch {
 		case inner == nodeType:

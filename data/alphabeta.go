@@ -13,7 +13,7 @@ import (
 // AlphaBetaConfig is the table [data.alpha_beta]: the set synthetic(alpha, beta) of Li et
 // al., Federated Optimization in Heterogeneous Networks, MLSys 2020, section 5.1.
 type AlphaBetaConfig struct {
-	Tasks    int     `toml:"tasks" doc:"number of devices; each is a task"`
+	Clients  int     `toml:"clients" was:"tasks" doc:"number of clients"`
 	Features int     `toml:"features" doc:"number of features d, without the bias"`
 	Classes  int     `toml:"classes" doc:"number of classes"`
 	Alpha    float64 `toml:"alpha" doc:"standard deviation over devices of the mean u_k of a device's model: how much models differ"`
@@ -23,13 +23,13 @@ type AlphaBetaConfig struct {
 
 // defaultAlphaBeta returns the sizes of the paper.
 func defaultAlphaBeta() AlphaBetaConfig {
-	return AlphaBetaConfig{Tasks: 30, Features: 60, Classes: 10}
+	return AlphaBetaConfig{Clients: 30, Features: 60, Classes: 10}
 }
 
 func (a *AlphaBetaConfig) validate(check *config.Checker, target string) {
 	at := check.In("alpha_beta")
 	check.Require(target == TargetClasses, "target", target, fmt.Sprintf("must be %q when source is %q", TargetClasses, SourceAlphaBeta))
-	at.Require(a.Tasks >= 1 && a.Tasks <= 100_000, "tasks", a.Tasks, "must be in [1, 100000]")
+	at.Require(a.Clients >= 1 && a.Clients <= 100_000, "clients", a.Clients, "must be in [1, 100000]")
 	at.Require(a.Features >= 1 && a.Features <= 10_000, "features", a.Features, "must be in [1, 10000]")
 	at.Require(a.Classes >= 2 && a.Classes <= mostClasses, "classes", a.Classes, fmt.Sprintf("must be in [2, %d]", mostClasses))
 	at.Require(a.Alpha >= 0 && a.Alpha <= 1e3, "alpha", a.Alpha, "must be in [0, 1000]")
@@ -49,7 +49,7 @@ const mostAlphaBetaRows = 1_000_000
 // after the authors' program, which takes alpha and beta for standard deviations where the
 // paper calls them variances.
 func (a *AlphaBetaConfig) make(seed uint64) *Set {
-	set := &Set{Name: a.name(), Features: a.Features, Tasks: make([]Task, a.Tasks), Generated: true}
+	set := &Set{Name: a.name(), Features: a.Features, Tasks: make([]Task, a.Clients), Generated: true}
 	for c := range a.Classes {
 		set.Classes = append(set.Classes, strconv.Itoa(c))
 	}

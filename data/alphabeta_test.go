@@ -98,7 +98,7 @@ func TestAlphaBetaModels(t *testing.T) {
 	if mean := sum / float64(n); math.Abs(mean) > 5/math.Sqrt(float64(n)) {
 		t.Errorf("feature 1 has mean %g", mean)
 	}
-	a := AlphaBetaConfig{Tasks: 1, Features: 2, Classes: 3}
+	a := AlphaBetaConfig{Clients: 1, Features: 2, Classes: 3}
 	model := []float64{1, 0, 0 /**/, 0, 1, 0 /**/, -1, -1, 0.5}
 	for _, c := range []struct {
 		x    []float64

@@ -9,17 +9,17 @@ import (
 // ArraysConfig is the table [data.arrays]: the names of the arrays in a file that has
 // several.
 type ArraysConfig struct {
-	Features string `toml:"features" doc:"matlab, npz: name of the array of features, or in matlab of the cells with one such array a task; empty: X of matlab, x of npz"`
+	Features string `toml:"features" doc:"matlab, npz: name of the array of features, or in matlab of the cells with one such array a client; empty: X of matlab, x of npz"`
 	Targets  string `toml:"targets" doc:"matlab, npz: name of the labels or real targets; empty: Y of matlab, y of npz"`
-	Tasks    string `toml:"tasks" doc:"matlab, npz: name of the array with the task of each row; empty: task of npz if there is one, otherwise all rows are of one task. Not for cells: each is a task"`
+	Clients  string `toml:"clients" was:"tasks" doc:"matlab, npz: name of the array with the client of each row; empty: client of npz if there is one, otherwise all rows are of one client. Not for cells: each is a client"`
 }
 
 // over returns the names, with those of a format where they are empty.
-func (a ArraysConfig) over(features, targets, tasks string) ArraysConfig {
+func (a ArraysConfig) over(features, targets, clients string) ArraysConfig {
 	for _, name := range []struct {
 		of       *string
 		standard string
-	}{{&a.Features, features}, {&a.Targets, targets}, {&a.Tasks, tasks}} {
+	}{{&a.Features, features}, {&a.Targets, targets}, {&a.Clients, clients}} {
 		if *name.of == "" {
 			*name.of = name.standard
 		}
@@ -64,7 +64,7 @@ func taskNames(tasks []float64) (names []string, problem string) {
 	names = make([]string, len(tasks))
 	for i, v := range tasks {
 		if math.Abs(v) >= 1<<53 {
-			return nil, fmt.Sprintf("row %d: the task %.0f must be below 2^53 in size, so that it is exact: number the tasks from 1", i+1, v)
+			return nil, fmt.Sprintf("row %d: the client %.0f must be below 2^53 in size, so that it is exact: number the clients from 1", i+1, v)
 		}
 		names[i] = strconv.FormatFloat(v+0, 'f', -1, 64) // 0 for -0
 	}

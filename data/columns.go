@@ -58,7 +58,7 @@ func (n Names) MarshalTOML() ([]byte, error) {
 
 // Columns is the choice of columns of a table.
 type Columns struct {
-	Task, Label int      // Task is -1 if all rows are of one task
+	Task, Label int      // Task is -1 if all rows are of one client
 	Features    []int    // in ascending order
 	Names       []string // of the features
 }
@@ -82,7 +82,7 @@ func (c *Config) ChooseColumns(header []string) (chosen Columns, problems []Head
 		}
 		return column
 	}
-	chosen.Task = find(c.TaskColumn, "task_column; empty: all rows are of one task")
+	chosen.Task = find(c.ClientColumn, "client_column; empty: all rows are of one client")
 	chosen.Label = find(c.LabelColumn, "label_column")
 	match := func(patterns Names, key string) []bool {
 		matched, texts := chosen.match(header, patterns.list(), key)
@@ -97,7 +97,7 @@ func (c *Config) ChooseColumns(header []string) (chosen Columns, problems []Head
 		first[c.LabelColumn] = chosen.Label
 	}
 	if chosen.Task >= 0 {
-		first[c.TaskColumn] = chosen.Task
+		first[c.ClientColumn] = chosen.Task
 	}
 	for column, name := range header {
 		if earlier, ok := first[name]; ok && earlier != column && !drop[column] {
@@ -116,7 +116,7 @@ func (c *Config) ChooseColumns(header []string) (chosen Columns, problems []Head
 		chosen.Names = append(chosen.Names, name)
 	}
 	if len(chosen.Features) == 0 && len(problems) == 0 {
-		report(-1, "the header has no features: must have columns besides task and label")
+		report(-1, "the header has no features: must have columns besides client and label")
 	}
 	return chosen, problems
 }
@@ -134,7 +134,7 @@ func existing(name string, header []string) string {
 	return text
 }
 
-// match reports the columns besides task and label that one of the patterns of a key
+// match reports the columns besides client and label that one of the patterns of a key
 // matches, and the problems of patterns without any.
 func (chosen *Columns) match(header, patterns []string, key string) (matched []bool, problems []string) {
 	matched = make([]bool, len(header))
@@ -150,7 +150,7 @@ func (chosen *Columns) match(header, patterns []string, key string) (matched []b
 			continue
 		}
 		if at := slices.Index(header, pattern); at >= 0 && !other(at) {
-			problems = append(problems, fmt.Sprintf("%s names %s, the column of the task or the label", key, quote.Text(pattern)))
+			problems = append(problems, fmt.Sprintf("%s names %s, the column of the client or the label", key, quote.Text(pattern)))
 			continue
 		}
 		problems = append(problems, fmt.Sprintf("no column of features is named %s (%s)%s", quote.Text(pattern), key, existing(pattern, header)))

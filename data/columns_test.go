@@ -27,29 +27,29 @@ func TestMatches(t *testing.T) {
 }
 
 func TestChooseColumns(t *testing.T) {
-	header := []string{"id", "label", "sensor_1", "note", "task", "sensor_2", "note"}
+	header := []string{"id", "label", "sensor_1", "note", "client", "sensor_2", "note"}
 	for _, c := range []struct {
 		columns, drop Names
 		task          string
 		want          []int
 		problem       string
 	}{
-		{columns: NamesOf("sensor_*"), task: "task", want: []int{2, 5}},
-		{columns: NamesOf("sensor_2", "id"), task: "task", want: []int{0, 5}},
-		{drop: NamesOf("note"), task: "task", want: []int{0, 2, 5}},
+		{columns: NamesOf("sensor_*"), task: "client", want: []int{2, 5}},
+		{columns: NamesOf("sensor_2", "id"), task: "client", want: []int{0, 5}},
+		{drop: NamesOf("note"), task: "client", want: []int{0, 2, 5}},
 		{drop: NamesOf("note"), want: []int{0, 2, 4, 5}},
-		{columns: NamesOf("*"), drop: NamesOf("note", "id"), task: "task", want: []int{2, 5}},
-		{task: "task", problem: `the columns 4 and 7 have the same name "note"`},
-		{columns: NamesOf("sensor_1", "x"), drop: NamesOf("y", "task"), task: "who", problem: `the header has no column "who" (task_column; empty: all rows are of one task); there are: "id", "label", "sensor_1", "note", "task", "sensor_2", "note"` + "\n" +
-			`no column of features is named "x" (columns); there are: "id", "label", "sensor_1", "note", "task", "sensor_2", "note"` + "\n" +
-			`no column of features is named "y" (drop_columns); there are: "id", "label", "sensor_1", "note", "task", "sensor_2", "note"`},
-		{columns: NamesOf("sensor"), task: "task", problem: `no column of features is named "sensor" (columns); there are: "id", "label", "sensor_1", "note", "task", "sensor_2", "note"; did you mean "sensor_1"?`},
-		{drop: NamesOf("nota"), task: "task", problem: `no column of features is named "nota" (drop_columns); there are: "id", "label", "sensor_1", "note", "task", "sensor_2", "note"; did you mean "note"?` + "\nthe columns 4 and 7 have the same name \"note\""},
-		{drop: NamesOf("label"), task: "task", problem: `drop_columns names "label", the column of the task or the label` + "\nthe columns 4 and 7 have the same name \"note\""},
-		{drop: NamesOf("*"), task: "task", problem: `the header has no features: must have columns besides task and label`},
+		{columns: NamesOf("*"), drop: NamesOf("note", "id"), task: "client", want: []int{2, 5}},
+		{task: "client", problem: `the columns 4 and 7 have the same name "note"`},
+		{columns: NamesOf("sensor_1", "x"), drop: NamesOf("y", "client"), task: "who", problem: `the header has no column "who" (client_column; empty: all rows are of one client); there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"` + "\n" +
+			`no column of features is named "x" (columns); there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"` + "\n" +
+			`no column of features is named "y" (drop_columns); there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"`},
+		{columns: NamesOf("sensor"), task: "client", problem: `no column of features is named "sensor" (columns); there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"; did you mean "sensor_1"?`},
+		{drop: NamesOf("nota"), task: "client", problem: `no column of features is named "nota" (drop_columns); there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"; did you mean "note"?` + "\nthe columns 4 and 7 have the same name \"note\""},
+		{drop: NamesOf("label"), task: "client", problem: `drop_columns names "label", the column of the client or the label` + "\nthe columns 4 and 7 have the same name \"note\""},
+		{drop: NamesOf("*"), task: "client", problem: `the header has no features: must have columns besides client and label`},
 	} {
 		cfg := Defaults()
-		cfg.Columns, cfg.DropColumns, cfg.TaskColumn = c.columns, c.drop, c.task
+		cfg.Columns, cfg.DropColumns, cfg.ClientColumn = c.columns, c.drop, c.task
 		chosen, problems := cfg.ChooseColumns(header)
 		var texts []string
 		for _, p := range problems {
@@ -96,9 +96,9 @@ func TestNames(t *testing.T) {
 }
 
 func TestMissingValues(t *testing.T) {
-	const text = "task,label,x,y\n1,a,1,2\n1,b,,?\n2,a,3,NA\n2,b,5,8\n2,a,null,n/a\n,a,1,1\n3,nan,1,1\n"
+	const text = "client,label,x,y\n1,a,1,2\n1,b,,?\n2,a,3,NA\n2,b,5,8\n2,a,null,n/a\n,a,1,1\n3,nan,1,1\n"
 	_, err := parseCSV(text)
-	want := `in.csv:3:5: values are missing in 5 of 7 rows ("y": 3 (1 alone), "x": 2, "label": 1 (1 alone), "task": 1 (1 alone)); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`
+	want := `in.csv:3:5: values are missing in 5 of 7 rows ("y": 3 (1 alone), "x": 2, "label": 1 (1 alone), "client": 1 (1 alone)); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -106,14 +106,14 @@ func TestMissingValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Missing{Rows: 5, Values: 7, Dropped: true, Columns: []MissingColumn{{"label", 1, 1}, {"task", 1, 1}, {"x", 2, 0}, {"y", 3, 1}}}, set.Missing); diff != "" || set.Rows() != 2 || len(set.Tasks) != 2 {
+	if diff := cmp.Diff(Missing{Rows: 5, Values: 7, Dropped: true, Columns: []MissingColumn{{"label", 1, 1}, {"client", 1, 1}, {"x", 2, 0}, {"y", 3, 1}}}, set.Missing); diff != "" || set.Rows() != 2 || len(set.Tasks) != 2 {
 		t.Errorf("%d rows, %d tasks: %s", set.Rows(), len(set.Tasks), diff)
 	}
 	_, err = parseCSV(text, func(c *Config) { c.Missing = MissingMean })
-	if want := `in.csv:3:5: values are missing in 5 of 7 rows ("y": 3 (1 alone), "x": 2, "label": 1 (1 alone), "task": 1 (1 alone)); data.missing must be "drop" to leave these rows out`; err == nil || err.Error() != want {
+	if want := `in.csv:3:5: values are missing in 5 of 7 rows ("y": 3 (1 alone), "x": 2, "label": 1 (1 alone), "client": 1 (1 alone)); data.missing must be "drop" to leave these rows out`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	_, err = parseCSV("task,label,x,y\n1,a,,1\n1,b,1,\n", func(c *Config) { c.Missing = MissingDrop })
+	_, err = parseCSV("client,label,x,y\n1,a,,1\n1,b,1,\n", func(c *Config) { c.Missing = MissingDrop })
 	if want := `in.csv:2:5: values are missing in 2 of 2 rows ("x": 1 (1 alone), "y": 1 (1 alone)); no row is complete: data.drop_columns must name columns to leave out`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -123,7 +123,7 @@ func TestMissingValues(t *testing.T) {
 // chosen features. The counts by column say what each column costs.
 func TestOnlyUsedColumnsMissValues(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("task,label,x,y,note,age\n")
+	text.WriteString("client,label,x,y,note,age\n")
 	for i := range 25 {
 		text.WriteString([]string{"1,a,1,2,,3\n", "1,b,?,1,n,\n", "2,b,4,1,,3\n", "2,a,2,NA,,\n", "2,b,1,1,,\n"}[i%5])
 	}
@@ -150,7 +150,7 @@ func TestOnlyUsedColumnsMissValues(t *testing.T) {
 // Missing values become means of the training rows: test rows do not change them.
 func TestMissingMean(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("task,label,x\n")
+	text.WriteString("client,label,x\n")
 	for i := range 40 {
 		text.WriteString([]string{"1,a,1\n", "1,b,\n", "2,a,4\n", "2,b,2\n"}[i%4])
 	}

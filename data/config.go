@@ -27,34 +27,34 @@ const (
 type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export), parquet (one file), alpha-beta (generated: synthetic(alpha, beta) of the FedProx paper) or external (a learner in another process has the data)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
-	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor, or mnist-sized (one task of 784 features); empty: a small set, changed by [data.synthetic]"`
+	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor, or mnist-sized (one client, 784 features); empty: a small set, changed by [data.synthetic]"`
 	Fallback       string  `toml:"fallback" doc:"sources with a file: the preset of a generated set that is used if the file does not exist, which fedsim prints and records; empty: a missing file is an error"`
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
-	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
-	Validation     float64 `toml:"validation_fraction" doc:"share of each task's training rows held out for choices, such as tuned options and stopping rules, in [0, 1); 0: none (docs/data.md)"`
+	TestFraction   float64 `toml:"test_fraction" doc:"share of each client's rows held out, in [0, 1); 0: none"`
+	Validation     float64 `toml:"validation_fraction" doc:"share of each client's training rows held out for choices, such as tuned options and stopping rules, in [0, 1); 0: none (docs/data.md)"`
 	TestRows       string  `toml:"test_rows" doc:"test rows of a source with published test rows, such as idx and leaf: own (the published rows; test_fraction must have its default) or random (all rows together, divided by test_fraction)"`
 	Seed           uint64  `toml:"seed" doc:"seed of generation, partition, split and skew. It differs from the seed of a run, so runs share their data"`
-	Split          uint64  `toml:"split" doc:"added to data.seed for holding out rows, skew and devices_per_task: another split divides the same rows differently"`
-	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
+	Split          uint64  `toml:"split" doc:"added to data.seed for holding out rows, skew and clients_per_task: another split divides the same rows differently"`
+	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all clients"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew           bool    `toml:"skew" doc:"remove training rows so that task sizes differ widely (the paper's Table 3): the largest task stays; the sizes of others are uniform between skew_min and their own"`
-	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
+	Skew           bool    `toml:"skew" doc:"remove training rows so that the sizes of clients differ widely (the paper's Table 3): the largest stays; the sizes of others are uniform between skew_min and their own"`
+	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest client of a skewed set"`
 	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a device uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
 	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
-	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that share the training rows of a task (paper, remark 4)"`
-	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
+	ClientsPerTask int     `toml:"clients_per_task" was:"devices_per_task" doc:"clients among which the training rows of each client of the set are divided; they share its task (paper, remark 4)"`
+	Pool           bool    `toml:"pool" doc:"all clients share one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the clients of the set"`
 	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
-	TaskColumn     string  `toml:"task_column" doc:"csv, parquet: name of the column that names the task; empty: all rows are of one task"`
-	TaskFile       string  `toml:"task_file" doc:"libsvm: a text file with the name of the task of each row, a name a line; empty: qid of the rows, or all rows are one task. Searched as path"`
+	ClientColumn   string  `toml:"client_column" was:"task_column" doc:"csv, parquet: name of the column that names the client; empty: all rows are of one client"`
+	ClientFile     string  `toml:"client_file" was:"task_file" doc:"libsvm: a text file with the name of the client of each row, a name a line; empty: qid of the rows, or all rows are of one client. Searched as path"`
 	LabelColumn    string  `toml:"label_column" doc:"csv, parquet: name of the column of labels, numbers or text, or of real targets"`
-	Columns        Names   `toml:"columns" doc:"csv, parquet: names of the columns that are features; * in a name stands for any text. Empty: all but task and label. Features are in the order of the file"`
+	Columns        Names   `toml:"columns" doc:"csv, parquet: names of the columns that are features; * in a name stands for any text. Empty: all but client and label. Features are in the order of the file"`
 	DropColumns    Names   `toml:"drop_columns" doc:"csv, parquet: names of columns to leave out, as for columns"`
-	Missing        string  `toml:"missing" doc:"csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
+	Missing        string  `toml:"missing" doc:"csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all clients that have it; rows without client or label remain errors)"`
 	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
 
 	Arrays ArraysConfig `toml:"arrays" doc:"names of the arrays in a file of matlab or npz"`
 
-	Partition PartitionConfig `toml:"partition" doc:"division of a set with one task among clients"`
+	Partition PartitionConfig `toml:"partition" doc:"division of a set without clients"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
 
@@ -67,21 +67,21 @@ type Config struct {
 // shape of its problem. Sizes of 0 and negative shapes are taken from the preset
 // (Config.Preset; if empty, a small set).
 type SyntheticConfig struct {
-	Tasks         int     `toml:"tasks" doc:"number of tasks m; 0: the preset's"`
+	Clients       int     `toml:"clients" was:"tasks" doc:"number of clients m; 0: the preset's"`
 	Features      int     `toml:"features" doc:"number of features d, without the bias; 0: the preset's"`
-	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest task after a split with test_fraction 0.25 (a third more in total); 0: the preset's"`
-	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest task, as for rows_min; 0: the preset's"`
-	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over tasks; 0: the preset's, or that of a uniform distribution if rows_min or rows_max is set"`
-	Clusters      int     `toml:"clusters" doc:"number of clusters of related tasks; task t belongs to cluster t mod clusters; 0: the preset's"`
+	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest client after a split with test_fraction 0.25 (a third more in total); 0: the preset's"`
+	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest client, as for rows_min; 0: the preset's"`
+	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over clients; 0: the preset's, or that of a uniform distribution if rows_min or rows_max is set"`
+	Clusters      int     `toml:"clusters" doc:"number of clusters of related clients; client t belongs to cluster t mod clusters; 0: the preset's"`
 	Classes       int     `toml:"classes" doc:"number of classes, with target = \"classes\" only; 0: the preset's"`
 	Factors       int     `toml:"factors" doc:"number of latent factors of the features; 0: the preset's"`
 
 	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; with target = \"class\" only: several classes have about equal shares"`
-	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all tasks, which has length 1; negative: the preset's"`
-	TaskSpread       float64 `toml:"task_spread" doc:"length of a task's deviation from its cluster's direction; negative: the preset's"`
-	Shift            float64 `toml:"shift" doc:"standard deviation of a task's own offset of each feature; negative: the preset's"`
+	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all clients, which has length 1; negative: the preset's"`
+	ClientSpread     float64 `toml:"client_spread" was:"task_spread" doc:"length of a client's deviation from its cluster's direction; negative: the preset's"`
+	Shift            float64 `toml:"shift" doc:"standard deviation of a client's own offset of each feature; negative: the preset's"`
 	Margin           float64 `toml:"margin" doc:"half the width of the gap between two classes, in standard deviations of the latent score; of several classes, the distance by which a row is moved in the direction of its class; negative: the preset's; not for real targets"`
-	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
+	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over clients of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
 	Noise            float64 `toml:"noise" doc:"share of labels replaced at random by another class, in [0, 0.5); negative: the preset's; not for real targets"`
 	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise on the latent score, which has mean 0 and standard deviation 1; negative: the preset's"`
 }
@@ -98,11 +98,11 @@ func Defaults() Config {
 		TestFraction:   defaultTestFraction,
 		TestRows:       TestRowsOwn,
 		Seed:           1,
-		DevicesPerTask: 1,
+		ClientsPerTask: 1,
 		Resident:       true,
 		Precision:      PrecisionDouble,
 		SkewMin:        3, // the smallest task of HA-Skew, Table 3
-		TaskColumn:     "task",
+		ClientColumn:   "client",
 		LabelColumn:    "label",
 		Missing:        MissingError,
 		Delimiter:      ",",
@@ -110,7 +110,7 @@ func Defaults() Config {
 		AlphaBeta:      defaultAlphaBeta(),
 		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
-			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
+			PositiveShare: -1, ClusterSpread: -1, ClientSpread: -1, Shift: -1,
 			Margin: -1, DifficultySpread: -1, Noise: -1, TargetNoise: -1,
 		},
 	}
@@ -118,7 +118,7 @@ func Defaults() Config {
 
 // FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "task_file", "fallback"}
+	return []string{"source", "path", "positive_class", "client_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "client_file", "fallback"}
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
@@ -143,7 +143,7 @@ func (c Config) ValidateSizes(check *config.Checker) { c.validate(check, !c.coun
 
 // countable reports whether [Sizes] can count the rows without generating them.
 func (c Config) countable() bool {
-	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1 && c.Partition.Method == ""
+	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.ClientsPerTask <= 1 && c.Partition.Method == ""
 }
 
 // validate checks the configuration. made says whether rows are generated or only
@@ -156,8 +156,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 	check.OneOf("test_rows", c.TestRows, TestRowsOwn, TestRowsRandom)
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
-	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
-	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew, shared tasks and partition: other sets cannot be generated again device by device")
+	check.Require(c.ClientsPerTask >= 1, "clients_per_task", c.ClientsPerTask, "must be at least 1")
+	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew, clients_per_task and partition: other sets cannot be generated again client by client")
 	c.validatePartition(check)
 	source, known := c.source()
 	if !known {
@@ -200,15 +200,15 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 	source.validateKey(check, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
 	source.validateKey(check, "arrays.features", c.Arrays.Features, c.Arrays.Features == "")
 	source.validateKey(check, "arrays.targets", c.Arrays.Targets, c.Arrays.Targets == "")
-	source.validateKey(check, "arrays.tasks", c.Arrays.Tasks, c.Arrays.Tasks == "")
+	source.validateKey(check, "arrays.clients", c.Arrays.Clients, c.Arrays.Clients == "")
 	source.validateKey(check, "test_rows", c.TestRows, c.TestRows == standard.TestRows)
-	source.validateKey(check, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
+	source.validateKey(check, "client_column", c.ClientColumn, c.ClientColumn == standard.ClientColumn)
 	source.validateKey(check, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
 	source.validateKey(check, "columns", c.Columns.list(), c.Columns == "")
 	source.validateKey(check, "drop_columns", c.DropColumns.list(), c.DropColumns == "")
 	source.validateKey(check, "missing", c.Missing, c.Missing == standard.Missing)
 	source.validateKey(check, "delimiter", c.Delimiter, c.Delimiter == standard.Delimiter)
-	source.validateKey(check, "task_file", c.TaskFile, c.TaskFile == standard.TaskFile)
+	source.validateKey(check, "client_file", c.ClientFile, c.ClientFile == standard.ClientFile)
 	source.validateKey(check, "alpha_beta", c.AlphaBeta.name(), c.AlphaBeta == standard.AlphaBeta)
 	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
@@ -216,7 +216,7 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 // validateColumns checks the choice of columns of a table.
 func (c Config) validateColumns(check *config.Checker) {
 	check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
-	check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
+	check.Require(c.LabelColumn != c.ClientColumn, "label_column", c.LabelColumn, "must differ from client_column")
 	check.OneOf("missing", c.Missing, MissingError, MissingDrop, MissingMean)
 }
 
@@ -232,7 +232,7 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 		check.Require(ok, key, value, fmt.Sprintf("must be in [1, %d]", maxCells))
 		sizes = sizes && ok
 	}
-	positive("tasks", s.Tasks)
+	positive("clients", s.Clients)
 	positive("features", s.Features)
 	positive("rows_min", s.RowsMin)
 	positive("rows_max", s.RowsMax)
@@ -246,7 +246,7 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 		check.Require(ok, key, value, want)
 	}
 	within("cluster_spread", s.ClusterSpread, 0, 1e3, false, "must be in [0, 1000]")
-	within("task_spread", s.TaskSpread, 0, 1e3, false, "must be in [0, 1000]")
+	within("client_spread", s.ClientSpread, 0, 1e3, false, "must be in [0, 1000]")
 	within("shift", s.Shift, 0, 1e3, false, "must be in [0, 1000]")
 	within("difficulty_spread", s.DifficultySpread, 0, 5, false, "must be in [0, 5]")
 	foreign := func(key string, value float64) {
@@ -274,21 +274,21 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 
 // validateSizes checks valid sizes against each other.
 func (s SyntheticConfig) validateSizes(check *config.Checker, made bool) {
-	check.Require(s.Clusters <= s.Tasks, "clusters", s.Clusters, fmt.Sprintf("must be at most tasks = %d", s.Tasks))
+	check.Require(s.Clusters <= s.Clients, "clusters", s.Clusters, fmt.Sprintf("must be at most clients = %d", s.Clients))
 	check.Require(s.Factors <= s.Features, "factors", s.Factors, fmt.Sprintf("must be at most features = %d", s.Features))
 	check.Require(s.RowsMin <= s.RowsMax, "rows_min", s.RowsMin, fmt.Sprintf("must be at most rows_max = %d", s.RowsMax))
 	if s.RowsMin <= s.RowsMax {
-		low, high := attainableDeviation(s.Tasks, s.RowsMin, s.RowsMax)
+		low, high := attainableDeviation(s.Clients, s.RowsMin, s.RowsMax)
 		const slack = 1e-9 // the bounds are rounded, and so may be deviations equal to them
 		check.Require(s.RowsDeviation >= low*(1-slack) && s.RowsDeviation <= high*(1+slack),
 			"rows_deviation", s.RowsDeviation,
-			fmt.Sprintf("must be in [%.4g, %.4g]: with %d tasks of %d to %d rows no other value is possible",
-				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Tasks, s.RowsMin, s.RowsMax))
+			fmt.Sprintf("must be in [%.4g, %.4g]: with %d clients of %d to %d rows no other value is possible",
+				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Clients, s.RowsMin, s.RowsMax))
 	}
 	directions := float64(max(1, s.Classes)) * float64(s.Clusters) * float64(s.Factors)
 	check.Require(directions <= maxCells, "clusters", s.Clusters,
 		fmt.Sprintf("clusters x classes x factors must be at most %d values, it is %.4g", maxCells, directions))
-	cells := float64(s.Tasks) * float64(s.RowsMax) * float64(s.Features)
-	check.Require(!made || cells <= maxCells, "tasks", s.Tasks,
-		fmt.Sprintf("tasks x rows_max x features must be at most %d values, it is %.4g", maxCells, cells))
+	cells := float64(s.Clients) * float64(s.RowsMax) * float64(s.Features)
+	check.Require(!made || cells <= maxCells, "clients", s.Clients,
+		fmt.Sprintf("clients x rows_max x features must be at most %d values, it is %.4g", maxCells, cells))
 }

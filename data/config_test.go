@@ -29,8 +29,8 @@ func TestValidConfigurations(t *testing.T) {
 		"human activity": func(c *Config) { c.Preset = "human-activity" },
 		"google glass":   func(c *Config) { c.Preset = "google-glass" },
 		"vehicle sensor": func(c *Config) { c.Preset = "vehicle-sensor" },
-		"few tasks":      func(c *Config) { c.Preset, c.Synthetic.Tasks = "google-glass", 2 },
-		"one task":       func(c *Config) { c.Synthetic.Tasks = 1 },
+		"few tasks":      func(c *Config) { c.Preset, c.Synthetic.Clients = "google-glass", 2 },
+		"one task":       func(c *Config) { c.Synthetic.Clients = 1 },
 		"equal sizes":    func(c *Config) { c.Synthetic.RowsMin, c.Synthetic.RowsMax = 50, 50 },
 		"few features":   func(c *Config) { c.Preset, c.Synthetic.Features = "human-activity", 3 },
 		"no noise":       func(c *Config) { c.Synthetic.Noise, c.Synthetic.Shift, c.Synthetic.Margin = 0, 0, 0 },
@@ -38,7 +38,7 @@ func TestValidConfigurations(t *testing.T) {
 		"har":            func(c *Config) { c.Source, c.Path, c.PositiveClass = SourceHAR, "har.zip", "LAYING" },
 		"real targets":   func(c *Config) { c.Target, c.Synthetic.TargetNoise = TargetReal, 0 },
 		"real csv":       func(c *Config) { c.Source, c.Path, c.Target = SourceCSV, "x.csv", TargetReal },
-		"csv":            func(c *Config) { c.Source, c.Path, c.TaskColumn = SourceCSV, "x.csv", "device" },
+		"csv":            func(c *Config) { c.Source, c.Path, c.ClientColumn = SourceCSV, "x.csv", "device" },
 	} {
 		cfg := Defaults()
 		change(&cfg)
@@ -67,14 +67,14 @@ func TestInvalidConfigurations(t *testing.T) {
 			c.Source, c.Path, c.Target, c.PositiveClass = SourceHAR, "x", TargetClasses, "SITTING"
 		}, []string{
 			`data.positive_class = "SITTING": has no effect when target is "classes"`}},
-		{func(c *Config) { c.Source, c.TaskColumn, c.LabelColumn = SourceCSV, "", "" }, []string{
+		{func(c *Config) { c.Source, c.ClientColumn, c.LabelColumn = SourceCSV, "", "" }, []string{
 			`data.path = "": must name the csv file`,
 			`data.label_column = "": must name a column`,
-			`data.label_column = "": must differ from task_column`}},
-		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
+			`data.label_column = "": must differ from client_column`}},
+		{func(c *Config) { c.ClientColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
 			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "positive_class") }),
-			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "task_column") }),
-			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "task_column") })}},
+			`data.client_column = "t": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") }),
+			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") })}},
 		{func(c *Config) { c.Target = "reel" }, []string{
 			`data.target = "reel": must be one of class, classes, real (did you mean "real"?)`}},
 		{func(c *Config) { c.Target, c.Source, c.Path = TargetReal, SourceHAR, "har.zip" }, []string{
@@ -89,20 +89,20 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.synthetic.noise = 0.1: has no effect when target is "real"`}},
 		// Keys of the generator are allowed with a file.
 		{func(c *Config) {
-			c.Source, c.Path, c.Preset, c.Synthetic.Tasks = SourceCSV, "x", "google-glass", 3
+			c.Source, c.Path, c.Preset, c.Synthetic.Clients = SourceCSV, "x", "google-glass", 3
 		}, nil},
 		{func(c *Config) {
-			c.Synthetic = SyntheticConfig{Tasks: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5, Factors: -6,
-				PositiveShare: 1, ClusterSpread: math.Inf(1), TaskSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
+			c.Synthetic = SyntheticConfig{Clients: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5, Factors: -6,
+				PositiveShare: 1, ClusterSpread: math.Inf(1), ClientSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
 		}, []string{
-			`data.synthetic.tasks = -1: must be in [1, 1073741824]`,
+			`data.synthetic.clients = -1: must be in [1, 1073741824]`,
 			`data.synthetic.features = -2: must be in [1, 1073741824]`,
 			`data.synthetic.rows_min = -3: must be in [1, 1073741824]`,
 			`data.synthetic.rows_max = -4: must be in [1, 1073741824]`,
 			`data.synthetic.clusters = -5: must be in [1, 1073741824]`,
 			`data.synthetic.factors = -6: must be in [1, 1073741824]`,
 			`data.synthetic.cluster_spread = +Inf: must be in [0, 1000]`,
-			`data.synthetic.task_spread = NaN: must be in [0, 1000]`,
+			`data.synthetic.client_spread = NaN: must be in [0, 1000]`,
 			`data.synthetic.shift = 2000: must be in [0, 1000]`,
 			`data.synthetic.difficulty_spread = 6: must be in [0, 5]`,
 			`data.synthetic.positive_share = 1: must be in (0, 1)`,
@@ -110,18 +110,18 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.synthetic.noise = 0.5: must be in [0, 0.5)`,
 			`data.synthetic.target_noise = 0: has no effect when target is "class"`}},
 		{func(c *Config) { c.Synthetic.Clusters, c.Synthetic.Factors = 21, 41 }, []string{
-			`data.synthetic.clusters = 21: must be at most tasks = 20`,
+			`data.synthetic.clusters = 21: must be at most clients = 20`,
 			`data.synthetic.factors = 41: must be at most features = 40`}},
 		{func(c *Config) { c.Synthetic.RowsMin = 181 }, []string{
 			`data.synthetic.rows_min = 181: must be at most rows_max = 180`}},
 		// Two of 20 sizes 60 away from the middle: 120/sqrt(38) = 19.47; all of them: 60
 		// sqrt(20/19) = 61.56.
 		{func(c *Config) { c.Synthetic.RowsDeviation = 10 }, []string{
-			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other value is possible`}},
+			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no other value is possible`}},
 		{func(c *Config) { c.Synthetic.RowsDeviation = math.NaN() }, []string{
-			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other value is possible`}},
-		{func(c *Config) { c.Preset, c.Synthetic.Tasks = "human-activity", 1000000 }, []string{
-			`data.synthetic.tasks = 1000000: tasks x rows_max x features must be at most 1073741824 values, it is 1.717e+11`}},
+			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no other value is possible`}},
+		{func(c *Config) { c.Preset, c.Synthetic.Clients = "human-activity", 1000000 }, []string{
+			`data.synthetic.clients = 1000000: clients x rows_max x features must be at most 1073741824 values, it is 1.717e+11`}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
@@ -134,14 +134,14 @@ func TestInvalidConfigurations(t *testing.T) {
 // Rows that are counted and never generated have no limit: ten million devices.
 func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 10_000_000, 100
+	cfg.Synthetic.Clients, cfg.Synthetic.Features = 10_000_000, 100
 	for _, c := range []struct {
 		change func(*Config)
 		wrong  int
 	}{
 		{func(*Config) {}, 0},
 		{func(c *Config) { c.Skew = true }, 1}, // skewed after they are generated
-		{func(c *Config) { c.DevicesPerTask = 2 }, 1},
+		{func(c *Config) { c.ClientsPerTask = 2 }, 1},
 		{func(c *Config) { c.Synthetic.Clusters = 20_000_000 }, 1},
 	} {
 		changed := cfg

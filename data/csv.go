@@ -209,8 +209,8 @@ func (p *csvParser) header(cfg *Config) error {
 	record, err := p.records.Read()
 	if err == io.EOF {
 		first := quote.Text(cfg.LabelColumn)
-		if cfg.TaskColumn != "" {
-			first = quote.Text(cfg.TaskColumn) + ", " + first
+		if cfg.ClientColumn != "" {
+			first = quote.Text(cfg.ClientColumn) + ", " + first
 		}
 		return inFile(p.name, "the file is empty: must have a header with the columns %s and the features", first)
 	}

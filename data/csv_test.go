@@ -41,7 +41,7 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 }
 
 func TestReadCSV(t *testing.T) {
-	set, err := parseCSV("\ufeffheight, label ,task,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
+	set, err := parseCSV("\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 		{"01 1 0", "0 01 1"}, // equal numbers in order of appearance
 		{"10 99999999999999999999 9", "10 99999999999999999999 9"},
 	} {
-		text := "task,label,x\n"
+		text := "client,label,x\n"
 		for i, name := range strings.Fields(c.file) {
 			text += name + []string{",1,0\n", ",-1,0\n"}[i%2]
 		}
@@ -91,7 +91,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 }
 
 func TestReadCSVZeroOneLabels(t *testing.T) {
-	set, err := parseCSV("task,label,x\n1,0,5\n1,1,6\n2,0,7\n")
+	set, err := parseCSV("client,label,x\n1,0,5\n1,1,6\n2,0,7\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,42 +105,42 @@ func TestReadCSVZeroOneLabels(t *testing.T) {
 
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
-		{"empty", "", `in.csv: the file is empty: must have a header with the columns "task", "label" and the features`},
-		{"header alone", "task,label,x\n", `in.csv: has a header but no rows`},
-		{"no task column", "tusk,label,x\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column; empty: all rows are of one task); there are: "tusk", "label", "x"; did you mean "tusk"?`},
-		{"no label column", "task,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column); there are: "task", "y", "x"`},
-		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column; empty: all rows are of one task); there are: "a", "b", ""` + "\n" +
+		{"empty", "", `in.csv: the file is empty: must have a header with the columns "client", "label" and the features`},
+		{"header alone", "client,label,x\n", `in.csv: has a header but no rows`},
+		{"no task column", "cleint,label,x\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: all rows are of one client); there are: "cleint", "label", "x"; did you mean "cleint"?`},
+		{"no label column", "client,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column); there are: "client", "y", "x"`},
+		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: all rows are of one client); there are: "a", "b", ""` + "\n" +
 			`in.csv:1: the header has no column "label" (label_column); there are: "a", "b", ""` + "\n" +
 			`in.csv:1:5: the column's name is empty (to leave it out: data.drop_columns = [""])`},
-		{"problems of rows", "task,label,x,y\n1,1,red,\n1,2,blue,5\n1,3,1\n1,3,1,2\n\"\n\",4,green,1e999\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"]); rows with such a problem: 3` + "\n" +
+		{"problems of rows", "client,label,x,y\n1,1,red,\n1,2,blue,5\n1,3,1\n1,3,1,2\n\"\n\",4,green,1e999\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"]); rows with such a problem: 3` + "\n" +
 			`in.csv:4:1: the row has 3 fields, the header has 4` + "\n" +
 			`in.csv:5:3: the label "3" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"; rows with such a problem: 2` + "\n" +
 			`in.csv:7:11: column "y": "1e999" is not a finite number` + "\n" +
-			`in.csv:2:9: values are missing in 2 of 5 rows ("task": 1 (1 alone), "y": 1 (1 alone)); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
-		{"problems before the end of the text", "task,label,x\n1,1,red\n1,1,\"3\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"])` + "\n" +
+			`in.csv:2:9: values are missing in 2 of 5 rows ("client": 1 (1 alone), "y": 1 (1 alone)); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
+		{"problems before the end of the text", "client,label,x\n1,1,red\n1,1,\"3\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"])` + "\n" +
 			`in.csv:3:8: not delimited text: extraneous or missing " in quoted-field`},
-		{"no feature", "task,label\n1,1\n", `in.csv:1: the header has no features: must have columns besides task and label`},
-		{"duplicate column", "task,label,x, x\n", `in.csv:1:14: the columns 3 and 4 have the same name "x"`},
-		{"unnamed column", "task,label,,x\n", `in.csv:1:12: the column's name is empty (to leave it out: data.drop_columns = [""])`},
-		{"control character", "task,label,\"a\nb\"\n", `in.csv:1:12: the column's name "a\nb" must be text without control characters (to leave it out: data.drop_columns = ["a\nb"])`},
-		{"short row", "task,label,x,y\n1,1,2,3\n1,-1,2\n", `in.csv:3:1: the row has 3 fields, the header has 4`},
-		{"long row", "task,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
-		{"not a number", "task,label,x,y\n1,1,2,three\n", `in.csv:2:7: column "y": "three" is not a number (to leave out a column of text: data.drop_columns = ["y"])`},
-		{"decimal comma", "task,label,x,y\n1,1,\"2,5\",3\n", `in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
-		{"empty field", "task,label,x,y\n1,1,,2\n", `in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: data.drop_columns must name it`},
-		{"nan", "task,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
-		{"inf", "task,label,x\n1,1,-Inf\n", `in.csv:2:5: column "x": "-Inf" is not a finite number`},
-		{"overflow", "task,label,x\n1,1,1e999\n", `in.csv:2:5: column "x": "1e999" is not a finite number`},
-		{"too large", "task,label,x\n1,1,1e101\n", `in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
-		{"long field", "task,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number (to leave out a column of text: data.drop_columns = ["x"])`},
-		{"third class", "task,label,x\n1,1,1\n1,2,1\n1,yess,1\n", `in.csv:4:3: the label "yess" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"`},
-		{"label nan", "task,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); data.missing must be "drop" to leave these rows out`},
-		{"label control", "task,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text without control characters`},
-		{"0 and -1", "task,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": data.positive_class must name one of them, or data.target be "classes" or "real"`},
-		{"one class", "task,label,x\n1,1,1\n2,1,1\n", `in.csv: cannot be learned from: all labels are of one class`},
-		{"unnamed task", "task,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("task": 1); data.missing must be "drop" to leave these rows out`},
-		{"bare quote", "task,label,x\n1,1,2\"3\n", `in.csv:2:6: not delimited text: bare " in non-quoted-field`},
-		{"open quote", "task,label,x\n1,1,\"3\n", `in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
+		{"no feature", "client,label\n1,1\n", `in.csv:1: the header has no features: must have columns besides client and label`},
+		{"duplicate column", "client,label,x, x\n", `in.csv:1:16: the columns 3 and 4 have the same name "x"`},
+		{"unnamed column", "client,label,,x\n", `in.csv:1:14: the column's name is empty (to leave it out: data.drop_columns = [""])`},
+		{"control character", "client,label,\"a\nb\"\n", `in.csv:1:14: the column's name "a\nb" must be text without control characters (to leave it out: data.drop_columns = ["a\nb"])`},
+		{"short row", "client,label,x,y\n1,1,2,3\n1,-1,2\n", `in.csv:3:1: the row has 3 fields, the header has 4`},
+		{"long row", "client,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
+		{"not a number", "client,label,x,y\n1,1,2,three\n", `in.csv:2:7: column "y": "three" is not a number (to leave out a column of text: data.drop_columns = ["y"])`},
+		{"decimal comma", "client,label,x,y\n1,1,\"2,5\",3\n", `in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
+		{"empty field", "client,label,x,y\n1,1,,2\n", `in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: data.drop_columns must name it`},
+		{"nan", "client,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
+		{"inf", "client,label,x\n1,1,-Inf\n", `in.csv:2:5: column "x": "-Inf" is not a finite number`},
+		{"overflow", "client,label,x\n1,1,1e999\n", `in.csv:2:5: column "x": "1e999" is not a finite number`},
+		{"too large", "client,label,x\n1,1,1e101\n", `in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
+		{"long field", "client,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number (to leave out a column of text: data.drop_columns = ["x"])`},
+		{"third class", "client,label,x\n1,1,1\n1,2,1\n1,yess,1\n", `in.csv:4:3: the label "yess" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"`},
+		{"label nan", "client,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); data.missing must be "drop" to leave these rows out`},
+		{"label control", "client,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text without control characters`},
+		{"0 and -1", "client,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": data.positive_class must name one of them, or data.target be "classes" or "real"`},
+		{"one class", "client,label,x\n1,1,1\n2,1,1\n", `in.csv: cannot be learned from: all labels are of one class`},
+		{"unnamed task", "client,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("client": 1); data.missing must be "drop" to leave these rows out`},
+		{"bare quote", "client,label,x\n1,1,2\"3\n", `in.csv:2:6: not delimited text: bare " in non-quoted-field`},
+		{"open quote", "client,label,x\n1,1,\"3\n", `in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
 	} {
 		_, err := parseCSV(c.text)
 		if err == nil {
@@ -154,7 +154,7 @@ func TestReadCSVErrors(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, err, c.want)
 		}
 	}
-	if _, err := parseCSV("task,label,x\n1,1,1\n2,1,1\n"); !errors.Is(err, ErrOneClass) {
+	if _, err := parseCSV("client,label,x\n1,1,1\n2,1,1\n"); !errors.Is(err, ErrOneClass) {
 		t.Errorf("%v is not ErrOneClass", err)
 	}
 	broken := errors.New("disk on fire")
@@ -169,7 +169,7 @@ func TestReadCSVFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.TaskColumn, cfg.LabelColumn = SourceCSV, path, "device", "y"
+	cfg.Source, cfg.Path, cfg.ClientColumn, cfg.LabelColumn = SourceCSV, path, "device", "y"
 	set, err := Load(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestReadCSVFile(t *testing.T) {
 	if _, err := readCSVFile(&cfg, path+"x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	cfg.TaskColumn = "task"
+	cfg.ClientColumn = "client"
 	if _, err := readCSVFile(&cfg, path); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
 		t.Errorf("the error %v does not name the file", err)
 	}
@@ -188,7 +188,7 @@ func TestReadCSVFile(t *testing.T) {
 
 // A file with a text in each of many columns has a line for the first twenty.
 func TestReadCSVListsFewProblems(t *testing.T) {
-	text := "task,label"
+	text := "client,label"
 	for j := range 30 {
 		text += fmt.Sprintf(",x%d", j)
 	}
@@ -220,7 +220,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err := WriteCSV(&file, set); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(file.String(), "# generated by fedsim, not measured\ntask,label,x1,x2,") {
+	if !strings.HasPrefix(file.String(), "# generated by fedsim, not measured\nclient,label,x1,x2,") {
 		t.Errorf("header %.40s", file.String())
 	}
 	back, err := parseFrom(&file, "back")
@@ -282,7 +282,7 @@ func TestWriteCSVErrors(t *testing.T) {
 		want  string
 	}{
 		{[]string{"a", "a"}, `write numbered as csv: feature 2 is named "a", the name of another column`},
-		{[]string{"task", "a"}, `write numbered as csv: feature 1 is named "task", the name of another column`},
+		{[]string{"client", "a"}, `write numbered as csv: feature 1 is named "client", the name of another column`},
 		{[]string{"a", ""}, `write numbered as csv: the name of feature 2 is empty`},
 	} {
 		set := numbered(2)
@@ -304,7 +304,7 @@ func TestWriteCSVErrors(t *testing.T) {
 // numbers include the comment.
 func TestGeneratedStaysGenerated(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 2, 5, 6
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 2, 5, 6
 	set, err := Load(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 			t.Fatalf("%+v, %v", back, err)
 		}
 		requireSameBits(t, set, back)
-		if got := Describe(back).String(); !strings.Contains(got, "source              generated\n") {
+		if got := Describe(back).String(); !strings.Contains(got, "source                generated\n") {
 			t.Errorf("described as\n%s", got)
 		}
 	}
@@ -332,12 +332,12 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 	if want := fmt.Sprintf("v.csv:%d:1: the row has 2 fields", strings.Count(text, "\n")+1); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	_, err = parseFrom(strings.NewReader(text), "v.csv", func(c *Config) { c.TaskColumn = "tsk" })
+	_, err = parseFrom(strings.NewReader(text), "v.csv", func(c *Config) { c.ClientColumn = "tsk" })
 	if err == nil || !strings.HasPrefix(err.Error(), "v.csv:2: the header has no column") {
 		t.Errorf("got %v", err)
 	}
 	mine, err := parseFrom(strings.NewReader(text[strings.Index(text, "\n")+1:]), "v.csv")
-	if err != nil || mine.Generated || !strings.Contains(Describe(mine).String(), "source              from a file\n") {
+	if err != nil || mine.Generated || !strings.Contains(Describe(mine).String(), "source                from a file\n") {
 		t.Errorf("a file without the comment: %+v, %v", mine, err)
 	}
 }
@@ -346,16 +346,16 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 // not survive a round trip.
 func FuzzCSV(f *testing.F) {
 	for _, seed := range []string{
-		"task,label,x\n1,1,2\n2,-1,3\n",
-		"task,label,x,y\n1,0,2,1e-300\n1,1,3,-0\n",
+		"client,label,x\n1,1,2\n2,-1,3\n",
+		"client,label,x,y\n1,0,2,1e-300\n1,1,3,-0\n",
 		"\ufefflabel, task ,\"a,b\"\r\n1,\"x\"\"y\",0x1p-3\r\n-1,z, 5 \r\n",
-		"task,label,x\n1,2.5,1\n1,-3e-7,0\n",
-		"task;label;x;y\n1;b;1;?\n1;a;NA;0\n2;\"c;d\";;\n", "task,label,x1,y,x2\n1,1,2,text,NaN\n2,NA,null,3,4\n",
-		"task,label,x\n1,1,NaN\n", "task,label,x\n1,1\n", "task,label\n", "", "\n\n", "\"", "task,task,label\n",
+		"client,label,x\n1,2.5,1\n1,-3e-7,0\n",
+		"client;label;x;y\n1;b;1;?\n1;a;NA;0\n2;\"c;d\";;\n", "client,label,x1,y,x2\n1,1,2,text,NaN\n2,NA,null,3,4\n",
+		"client,label,x\n1,1,NaN\n", "client,label,x\n1,1\n", "client,label\n", "", "\n\n", "\"", "task,client,label\n",
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Add([]byte("task,label,x\n\"" + strings.Repeat("\n", 1<<16)))
+	f.Add([]byte("client,label,x\n\"" + strings.Repeat("\n", 1<<16)))
 	f.Add([]byte(strings.Repeat("x", 1<<16)))
 	f.Add([]byte("# generated by fedsim"))
 	f.Add([]byte("# generated by fedsim\r\ntask,label,x\n1,1,2\n2,-1,3\n"))
@@ -397,7 +397,7 @@ func FuzzCSV(f *testing.F) {
 
 func BenchmarkReadCSV(b *testing.B) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 50, 40, 60, 180
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 50, 40, 60, 180
 	set, err := Load(cfg)
 	if err != nil {
 		b.Fatal(err)

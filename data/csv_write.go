@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes the set in the format of the source csv, with the columns "task" and
+// WriteCSV writes the set in the format of the source csv, with the columns "client" and
 // "label" (labels -1 and +1, names of several classes, or real targets). Numbers have the
 // shortest form that reads back to the same bits; classes are numbered in the order of
 // their names then (see labels). Features have their names, or x1, x2 and so on. It fails if a name is
-// not allowed in the header: "task", "label" or a duplicate. A generated set has a
+// not allowed in the header: "client", "label" or a duplicate. A generated set has a
 // comment before the header.
 func WriteCSV(w io.Writer, set *Set) error {
 	out := csv.NewWriter(w)
 	record := make([]string, 2+set.Features)
-	copy(record, []string{"task", "label"})
-	taken := map[string]bool{"task": true, "label": true}
+	copy(record, []string{"client", "label"})
+	taken := map[string]bool{"client": true, "label": true}
 	for j := range set.Features {
 		name := fmt.Sprintf("x%d", j+1)
 		if len(set.FeatureNames) > 0 {

@@ -248,30 +248,30 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 	lines := []line{
 		{"data set", d.Name},
 		{"source", source},
-		{"tasks m", fmt.Sprint(d.Tasks)},
+		{"clients m", fmt.Sprint(d.Tasks)},
 		{"features d", fmt.Sprint(d.Features)},
 		{"rows", fmt.Sprint(d.Rows)},
-		{"rows per task", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
+		{"rows per client", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
 	}
 	switch {
 	case d.Real:
 		lines = append(lines,
 			line{"real targets", fmt.Sprintf("%.4g to %.4g, standard deviation %.4g", d.TargetMin, d.TargetMax, d.TargetDeviation)},
-			line{"mean target", fmt.Sprintf("%.4g, by task %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)})
+			line{"mean target", fmt.Sprintf("%.4g, by client %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)})
 	case d.Classes != nil:
 		lines = append(lines,
 			line{"classes C", fmt.Sprint(len(d.Classes))},
 			line{"rows per class", d.listClasses()},
-			line{"classes per task", fmt.Sprintf("%d to %d, mean %.1f", d.ClassesMin, d.ClassesMax, d.ClassesMean)},
-			line{"largest class", fmt.Sprintf("%.1f to %.1f %% of a task, mean %.1f %%", 100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)},
-			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
+			line{"classes per client", fmt.Sprintf("%d to %d, mean %.1f", d.ClassesMin, d.ClassesMax, d.ClassesMean)},
+			line{"largest class", fmt.Sprintf("%.1f to %.1f %% of a client, mean %.1f %%", 100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)},
+			line{"clients of one class", fmt.Sprint(d.OneClassTasks)})
 	default:
 		if d.Signs[1] != "" {
 			lines = append(lines, line{"labels", fmt.Sprintf("-1 is %s, +1 is %s", quote.Line(quote.Cut(d.Signs[0])), quote.Line(quote.Cut(d.Signs[1])))})
 		}
 		lines = append(lines,
-			line{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
-			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
+			line{"positive labels", fmt.Sprintf("%.1f %%, by client %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
+			line{"clients of one class", fmt.Sprint(d.OneClassTasks)})
 	}
 	if d.Missing.Rows > 0 {
 		what := "filled in with means"

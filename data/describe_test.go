@@ -31,16 +31,16 @@ func TestDescribe(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	const table = `data set            numbered
-source              generated
-tasks m             4
-features d          4
-rows                9
-rows per task       0 to 5, mean 2.2, standard deviation 2.22
-positive labels     66.7 %, by task 60.0 to 100.0 %
-tasks of one class  1
-zero features       1
-constant features   1
+	const table = `data set              numbered
+source                generated
+clients m             4
+features d            4
+rows                  9
+rows per client       0 to 5, mean 2.2, standard deviation 2.22
+positive labels       66.7 %, by client 60.0 to 100.0 %
+clients of one class  1
+zero features         1
+constant features     1
 `
 	if diff := cmp.Diff(table, got.String()); diff != "" {
 		t.Error(diff)
@@ -59,19 +59,19 @@ func TestDescribeClasses(t *testing.T) {
 		{X: NewMatrix(4, 0), Y: []float64{0, 0, 1, 0}}, {X: NewMatrix(2, 0), Y: []float64{2, 2}}, {},
 		{X: NewMatrix(3, 0), Y: []float64{2, 1, 0}},
 	}}
-	const table = `data set            digits
-source              from a file
-tasks m             4
-features d          0
-rows                9
-rows per task       0 to 4, mean 2.2, standard deviation 1.71
-classes C           3
-rows per class      zero:4, one:2, two:3
-classes per task    1 to 3, mean 2.0
-largest class       33.3 to 100.0 % of a task, mean 69.4 %
-tasks of one class  1
-zero features       0
-constant features   0
+	const table = `data set              digits
+source                from a file
+clients m             4
+features d            0
+rows                  9
+rows per client       0 to 4, mean 2.2, standard deviation 1.71
+classes C             3
+rows per class        zero:4, one:2, two:3
+classes per client    1 to 3, mean 2.0
+largest class         33.3 to 100.0 % of a client, mean 69.4 %
+clients of one class  1
+zero features         0
+constant features     0
 `
 	if diff := cmp.Diff(table, Describe(set).String()); diff != "" {
 		t.Error(diff)
@@ -97,13 +97,13 @@ func TestDescribeNothing(t *testing.T) {
 
 func TestDescribeMissing(t *testing.T) {
 	for missing, want := range map[string]string{
-		MissingDrop: "rows                3\n", MissingMean: "missing values      2 in 1 rows of the file, filled in with means\nmissing by column   \"x\": 1, \"y\": 1\n",
+		MissingDrop: "rows                  3\n", MissingMean: "missing values        2 in 1 rows of the file, filled in with means\nmissing by column     \"x\": 1, \"y\": 1\n",
 	} {
-		set, err := parseCSV("task,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n", func(c *Config) { c.Missing = missing })
+		set, err := parseCSV("client,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n", func(c *Config) { c.Missing = missing })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Describe(set).String(); !strings.Contains(got, want) || !strings.Contains(got, "labels              -1 is no, +1 is yes\n") {
+		if got := Describe(set).String(); !strings.Contains(got, want) || !strings.Contains(got, "labels                -1 is no, +1 is yes\n") {
 			t.Errorf("%s: described as\n%s", missing, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // Changing any value changes the digest; equal values have equal digests.
 func TestDigestDistinguishesSets(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 3, 4, 2
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 3, 4, 2
 	digest := func(change func(*Set)) uint64 {
 		set, err := Load(cfg)
 		if err != nil {

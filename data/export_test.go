@@ -33,13 +33,13 @@ func TestExportedRowsAreThoseOfMethods(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"plain":        func(*Config) {},
 		"standardized": func(c *Config) { c.Standardize, c.Bias = true, true },
-		"shared":       func(c *Config) { c.DevicesPerTask = 2 },
+		"shared":       func(c *Config) { c.ClientsPerTask = 2 },
 		"single":       func(c *Config) { c.Precision = PrecisionSingle },
 		"generated":    func(c *Config) { c.Resident = false },
 		"validation":   func(c *Config) { c.Validation, c.Resident = 0.3, false },
 	} {
 		cfg := Defaults()
-		cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
+		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
 		change(&cfg)
 		split, err := Prepare(cfg)
 		if err != nil {

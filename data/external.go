@@ -91,7 +91,7 @@ func (c *Config) validateExternal(check *config.Checker) {
 	check.Require(c.Validation == 0, "validation_fraction", c.Validation, want)
 	check.In("partition").Require(c.Partition.Method == "", "method", c.Partition.Method, want)
 	check.Require(c.Pool == standard.Pool, "pool", c.Pool, want)
-	check.Require(c.DevicesPerTask == standard.DevicesPerTask, "devices_per_task", c.DevicesPerTask, want)
+	check.Require(c.ClientsPerTask == standard.ClientsPerTask, "clients_per_task", c.ClientsPerTask, want)
 	c.External.validate(check.In("external"))
 }
 

@@ -27,9 +27,9 @@ func (c Config) Generated() Config {
 	standard := Defaults()
 	c.Source, c.Preset = SourceSynthetic, c.Fallback
 	c.Fallback, c.Path, c.TestRows = "", "", standard.TestRows
-	c.PositiveClass, c.TaskColumn, c.LabelColumn = "", standard.TaskColumn, standard.LabelColumn
+	c.PositiveClass, c.ClientColumn, c.LabelColumn = "", standard.ClientColumn, standard.LabelColumn
 	c.Columns, c.DropColumns, c.Missing, c.Delimiter = "", "", standard.Missing, standard.Delimiter
-	c.Arrays, c.TaskFile = standard.Arrays, ""
+	c.Arrays, c.ClientFile = standard.Arrays, ""
 	return c
 }
 

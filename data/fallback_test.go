@@ -13,9 +13,9 @@ func TestFallback(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := Defaults()
 	cfg.Source, cfg.Path, cfg.Fallback, cfg.PositiveClass, cfg.Seed = SourceLEAF, "no-such.json", "vehicle-sensor", "1", 4
-	cfg.Synthetic.Tasks = 3
+	cfg.Synthetic.Clients = 3
 	want := Defaults()
-	want.Preset, want.Seed, want.Synthetic.Tasks = "vehicle-sensor", 4, 3
+	want.Preset, want.Seed, want.Synthetic.Clients = "vehicle-sensor", 4, 3
 	for _, standardize := range []bool{false, true} { // streamed, and not
 		cfg.Standardize, want.Standardize = standardize, standardize
 		got, err := Prepare(cfg)

@@ -34,7 +34,7 @@ type libsvmReader struct {
 	values  []float64
 }
 
-// readLIBSVM reads the file at a path. Tasks are named by data.task_file, or by qid; without
+// readLIBSVM reads the file at a path. Tasks are named by data.client_file, or by qid; without
 // names all rows are one task. Rows with few nonzero values are sparse.
 func readLIBSVM(cfg Config, path string) (set *Set, err error) {
 	file, err := openFile(path)
@@ -43,14 +43,14 @@ func readLIBSVM(cfg Config, path string) (set *Set, err error) {
 	}
 	defer closeAfter(file, &err)
 	r := &libsvmReader{name: path, labels: cfg.newLabels(), index: map[string]int{}}
-	if cfg.TaskFile != "" {
-		place, err := Locate(cfg.TaskFile)
+	if cfg.ClientFile != "" {
+		place, err := Locate(cfg.ClientFile)
 		if err != nil {
-			return nil, fmt.Errorf("data.task_file: %w", err)
+			return nil, fmt.Errorf("data.client_file: %w", err)
 		}
 		names, err := openFile(place)
 		if err != nil {
-			return nil, fmt.Errorf("read names of tasks: %w", err)
+			return nil, fmt.Errorf("read names of clients: %w", err)
 		}
 		defer closeAfter(names, &err)
 		r.names = newLineReader(names, place)
@@ -123,7 +123,7 @@ func (r *libsvmReader) row(text string) error {
 		name, named = field[len("qid:"):], true
 	}
 	if r.names == nil && len(r.tasks) > 0 && named != r.named {
-		return r.fail("only some rows have qid: all must have one, or data.task_file must name the tasks")
+		return r.fail("only some rows have qid: all must have one, or data.client_file must name the clients")
 	}
 	r.named = named
 	if r.names != nil {
@@ -136,7 +136,7 @@ func (r *libsvmReader) row(text string) error {
 		name = strings.TrimSpace(name)
 	}
 	if problem := refuseName(name); problem != "" {
-		return r.fail("the task's name %s", problem)
+		return r.fail("the client's name %s", problem)
 	}
 	if err := r.readFeatures(rest); err != nil {
 		return err

@@ -17,7 +17,7 @@ func loadLIBSVM(t *testing.T, rows, names string, target string) (*Set, error) {
 	cfg := Defaults()
 	cfg.Source, cfg.Path, cfg.Target = SourceLIBSVM, saved(t, "my.txt", []byte(rows)), target
 	if names != "" {
-		cfg.TaskFile = saved(t, "names.txt", []byte(names))
+		cfg.ClientFile = saved(t, "names.txt", []byte(names))
 	}
 	return Load(cfg)
 }
@@ -71,7 +71,7 @@ func TestLIBSVMErrors(t *testing.T) {
 		{"1 1:1\n2 3\n", "", `my.txt:2: "3" must be index:value`},
 		{"1 1:1\n2 3:inf\n", "", `my.txt:2: index 3: "inf" is not a finite number`},
 		{"1 1:1\n2 qid:4 3:1\n", "", `my.txt:2: only some rows have qid`},
-		{"1 qid: 1:1\n", "", `my.txt:1: the task's name is empty`},
+		{"1 qid: 1:1\n", "", `my.txt:1: the client's name is empty`},
 		{"1 1:1\n2 1:1\n", "a\n", `names.txt: has 1 names, but `},
 		{"1 1:1\n2 1:1\n", "a\nb\nc\n", `names.txt:3: has more names than `},
 		{"1 1:1\n1 1:2\n", "", "all labels are of one class"},
@@ -82,8 +82,8 @@ func TestLIBSVMErrors(t *testing.T) {
 		}
 	}
 	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.TaskFile = SourceLIBSVM, saved(t, "my.txt", []byte("1 1:1\n-1 1:2\n")), "missing-names.txt"
-	if _, err := Load(cfg); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data.task_file") {
+	cfg.Source, cfg.Path, cfg.ClientFile = SourceLIBSVM, saved(t, "my.txt", []byte("1 1:1\n-1 1:2\n")), "missing-names.txt"
+	if _, err := Load(cfg); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data.client_file") {
 		t.Error(err)
 	}
 }

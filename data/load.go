@@ -62,7 +62,7 @@ func Prepare(cfg Config) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.SplitSeed()); err != nil {
+	if split.Train, err = Share(split.Train, cfg.ClientsPerTask, cfg.SplitSeed()); err != nil {
 		return nil, err
 	}
 	if cfg.Pool {

@@ -67,7 +67,7 @@ func (m *matFile) set(path string) (*Set, error) {
 	}{
 		{&m.features, "features", m.names.Features},
 		{&m.targets, "targets", m.names.Targets},
-		{&m.tasks, "tasks", m.names.Tasks},
+		{&m.tasks, "clients", m.names.Clients},
 	} {
 		if !v.found && v.name != "" {
 			problem := fmt.Sprintf("has no variable %s (data.arrays.%s)", quote.Text(v.name), v.key)
@@ -79,11 +79,11 @@ func (m *matFile) set(path string) (*Set, error) {
 	}
 	x, y := &m.features, &m.targets
 	if x.cells != y.cells || len(x.matrices) != len(y.matrices) {
-		return nil, m.fail("%s has %s, %s has %s: must be cells of the same tasks, or both matrices",
+		return nil, m.fail("%s has %s, %s has %s: must be cells of the same clients, or both matrices",
 			quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
 	}
 	if x.cells && m.tasks.found || m.tasks.cells {
-		return nil, m.fail("data.arrays.tasks is for features in one matrix, with a number for each row; each cell is a task")
+		return nil, m.fail("data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
 	}
 	set := &Set{Name: nameOf(path), Features: x.matrices[0].Cols}
 	for t := range x.matrices {
@@ -105,10 +105,10 @@ func (m *matFile) set(path string) (*Set, error) {
 		case m.tasks.found:
 			names, problem := taskNames(m.tasks.matrices[0].Data)
 			if problem != "" {
-				return nil, m.fail("%s, %s", quote.Text(m.names.Tasks), problem)
+				return nil, m.fail("%s, %s", quote.Text(m.names.Clients), problem)
 			}
 			if len(names) != matrix.Rows {
-				return nil, m.fail("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Tasks), len(names))
+				return nil, m.fail("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Clients), len(names))
 			}
 			set.byTask(task, names)
 		default:
@@ -182,7 +182,7 @@ func (m *matFile) array(left *int64) error {
 		v, column = &m.features, false
 	case m.names.Targets:
 		v = &m.targets
-	case m.names.Tasks:
+	case m.names.Clients:
 		v = &m.tasks
 	}
 	switch {
@@ -201,7 +201,7 @@ func (m *matFile) array(left *int64) error {
 		return err
 	}
 	if int64(head.count) > *left/8 || head.count == 0 {
-		return m.fail("has %d cells: must have one for each task", head.count)
+		return m.fail("has %d cells: must have one for each client", head.count)
 	}
 	for range head.count {
 		m.cell++

@@ -162,7 +162,7 @@ func TestReadMATLABOfSciPy(t *testing.T) {
 // Rows in one matrix belong to the tasks of a third, or to one.
 func TestReadMATLABMatrix(t *testing.T) {
 	content := scipyFile(t, "matrix.mat")
-	set, err := readMAT(t, content, ArraysConfig{Features: "features", Targets: "labels", Tasks: "school"})
+	set, err := readMAT(t, content, ArraysConfig{Features: "features", Targets: "labels", Clients: "school"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,16 +203,16 @@ func TestReadMATLABErrors(t *testing.T) {
 		{packed[:len(packed)-6], ArraysConfig{}, "byte 128: is corrupt or truncated"},
 		{broken, ArraysConfig{}, `variable "X", cell 2: cannot be read: the file may be corrupt: zlib: invalid checksum`},
 		{small, ArraysConfig{Features: "Z"}, `has no variable "Z" (data.arrays.features), it has others: X`},
-		{small, ArraysConfig{Tasks: "Y"}, `has no variable "Y" (data.arrays.tasks)`},
+		{small, ArraysConfig{Clients: "Y"}, `has no variable "Y" (data.arrays.clients)`},
 		{w.file(w.small()[0]), ArraysConfig{}, `has no variable "Y" (data.arrays.targets)`},
-		{one(w.doubles("X", 1, 2, 1, 2)), ArraysConfig{}, `"X" has a matrix, "Y" has 1 cells: must be cells of the same tasks, or both matrices`},
-		{one(w.cells("X")), ArraysConfig{}, `variable "X": has 0 cells: must have one for each task`},
+		{one(w.doubles("X", 1, 2, 1, 2)), ArraysConfig{}, `"X" has a matrix, "Y" has 1 cells: must be cells of the same clients, or both matrices`},
+		{one(w.cells("X")), ArraysConfig{}, `variable "X": has 0 cells: must have one for each client`},
 		{cells(w.doubles("", 1, 1, math.Inf(-1))), ArraysConfig{}, `variable "X", cell 1: row 1, column 1: -Inf is not a finite number`},
 		{cells(w.doubles("", 1, 3, 1, 2, 1e200)), ArraysConfig{}, `variable "X", cell 1: row 1, column 3: 1e+200 is too large`},
 		{cells(w.doubles("", 2, 2, 1, 2, 3, 4)), ArraysConfig{}, `variable "X", cell 1: the features have 2 rows, the targets 1`},
 		{w.file(w.doubles("X", 1, 2, 1, 2), w.doubles("Y", 2, 1, 1, 2)), ArraysConfig{}, `variable "X": the features are 1 x 2 for 2 targets: must have a row for each target; transpose them`},
-		{w.file(w.doubles("X", 2, 1, 1, 2), w.doubles("Y", 2, 1, 1, 2), w.doubles("T", 1, 1, 1)), ArraysConfig{Tasks: "T"}, `variable "X": has 2 rows, "T" has 1`},
-		{w.file(append(w.small(), w.doubles("T", 1, 1, 1))...), ArraysConfig{Tasks: "T"}, "each cell is a task"},
+		{w.file(w.doubles("X", 2, 1, 1, 2), w.doubles("Y", 2, 1, 1, 2), w.doubles("T", 1, 1, 1)), ArraysConfig{Clients: "T"}, `variable "X": has 2 rows, "T" has 1`},
+		{w.file(append(w.small(), w.doubles("T", 1, 1, 1))...), ArraysConfig{Clients: "T"}, "each cell is a client"},
 		{w.file(w.doubles("Y", 2, 2, 1, 2, 3, 4)), ArraysConfig{}, `variable "Y": is 2 x 2: must be one number for each row of "X"`},
 		{w.file(w.cells("X", w.doubles("", 1, 1, 1), w.doubles("", 1, 2, 1, 2)), w.cells("Y", w.doubles("", 1, 1, 1), w.doubles("", 1, 1, 1))), ArraysConfig{}, `variable "X", cell 2: is 1 x 2, the first cell has 1 columns`},
 		{cells(w.element(14, nil)), ArraysConfig{}, `variable "X", cell 1: is empty (0 x 0)`},
@@ -267,7 +267,7 @@ func FuzzMATLAB(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, tasks := range []string{"", "T"} {
-			set, err := readMAT(t, content, ArraysConfig{Tasks: tasks})
+			set, err := readMAT(t, content, ArraysConfig{Clients: tasks})
 			if err != nil {
 				if _, ok := errors.AsType[*ParseError](err); !ok {
 					t.Fatalf("%T %v is not a *ParseError", err, err)

@@ -35,7 +35,7 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 	if _, err := fs.Stat(f.files, exportFile); err == nil {
 		return f.readExport(cfg)
 	}
-	names := cfg.Arrays.over("x", "y", "task")
+	names := cfg.Arrays.over("x", "y", "client")
 	x, err := f.features(names.Features + ".npy")
 	if err != nil {
 		return nil, err
@@ -53,25 +53,25 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 			return nil, err
 		}
 	}
-	_, err = fs.Stat(f.files, names.Tasks+".npy")
-	if errors.Is(err, fs.ErrNotExist) && cfg.Arrays.Tasks == "" {
+	_, err = fs.Stat(f.files, names.Clients+".npy")
+	if errors.Is(err, fs.ErrNotExist) && cfg.Arrays.Clients == "" {
 		set.Tasks = []Task{all}
 	} else {
-		numbers, tasks, err := f.column(names.Tasks+".npy", x.Rows)
+		numbers, tasks, err := f.column(names.Clients+".npy", x.Rows)
 		if err != nil {
 			return nil, err
 		}
 		if tasks == nil {
 			problem := ""
 			if tasks, problem = taskNames(numbers); problem != "" {
-				return nil, &ParseError{File: f.path(names.Tasks + ".npy"), Problem: problem}
+				return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: problem}
 			}
 		}
 		set.byTask(all, tasks)
 	}
 	for t := range set.Tasks {
 		if problem := refuseName(set.Tasks[t].Name); problem != "" {
-			return nil, &ParseError{File: f.path(names.Tasks + ".npy"), Problem: "the task's name " + problem}
+			return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: "the client's name " + problem}
 		}
 	}
 	if texts != nil {
@@ -162,7 +162,7 @@ func (a *npyFile) readHead(bound int64) (err error) {
 }
 
 func (a *npyFile) wrongType() error {
-	return a.fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and tasks, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
+	return a.fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and clients, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
 }
 
 // features reads an array as the features of rows: all sizes but the first make a row.

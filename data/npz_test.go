@@ -40,7 +40,7 @@ func npyBytes(version byte, descr, shape string, fortran bool, values any) []byt
 func npzBytes(files map[string][]byte) []byte {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	for _, name := range []string{"x.npy", "y.npy", "task.npy"} {
+	for _, name := range []string{"x.npy", "y.npy", "client.npy"} {
 		if content, ok := files[name]; ok {
 			file, err := w.Create(name)
 			if err == nil {
@@ -58,9 +58,9 @@ func npzBytes(files map[string][]byte) []byte {
 // smallNPZ are arrays of three rows of two features.
 func smallNPZ() map[string][]byte {
 	return map[string][]byte{
-		"x.npy":    npyBytes(1, "<f8", "3, 2", false, []float64{0.1, 2, 3, 4, 5, -6}),
-		"y.npy":    npyBytes(2, "|b1", "3,", false, []bool{true, false, true}),
-		"task.npy": npyBytes(3, ">i4", "3, 1", false, []int32{10, 9, 10}),
+		"x.npy":      npyBytes(1, "<f8", "3, 2", false, []float64{0.1, 2, 3, 4, 5, -6}),
+		"y.npy":      npyBytes(2, "|b1", "3,", false, []bool{true, false, true}),
+		"client.npy": npyBytes(3, ">i4", "3, 1", false, []int32{10, 9, 10}),
 	}
 }
 
@@ -82,11 +82,11 @@ func TestReadNPZ(t *testing.T) {
 			t.Errorf("%s %+v", diff, set)
 		}
 	}
-	set, err := readNPZ(Config{Arrays: ArraysConfig{Tasks: "y", Targets: "task"}}, folder)
+	set, err := readNPZ(Config{Arrays: ArraysConfig{Clients: "y", Targets: "client"}}, folder)
 	if err != nil || set.Tasks[1].Name != "1" || set.Tasks[1].Y[0] != 10 {
 		t.Errorf("%+v, %v", set, err)
 	}
-	if err := os.Remove(filepath.Join(folder, "task.npy")); err != nil {
+	if err := os.Remove(filepath.Join(folder, "client.npy")); err != nil {
 		t.Fatal(err)
 	}
 	if set, err := readNPZ(Defaults(), folder); err != nil || len(set.Tasks) != 1 || set.Tasks[0].Name != "all" {
@@ -122,14 +122,16 @@ func TestReadNPZTypes(t *testing.T) {
 	}
 }
 
-// The file of testdata/scipy/make.py has texts as labels and tasks, and an array of objects
+// The file of testdata/scipy/make.py has texts as labels and clients (its array task), and an array of objects
 // that is not read.
 func TestReadNPZOfNumPy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "arrays.npz")
 	if err := os.WriteFile(path, scipyFile(t, "arrays.npz"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	set, err := readNPZ(Defaults(), path)
+	cfg := Defaults()
+	cfg.Arrays.Clients = "task"
+	set, err := readNPZ(cfg, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func TestReadNPZOfNumPy(t *testing.T) {
 			t.Errorf("%+v", task)
 		}
 	}
-	_, err = readNPZ(Config{Arrays: ArraysConfig{Tasks: "z"}}, path)
+	_, err = readNPZ(Config{Arrays: ArraysConfig{Clients: "z"}}, path)
 	if want := "arrays.npz/z.npy: has elements of type O0: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -155,7 +157,7 @@ func TestReadNPZErrors(t *testing.T) {
 		content []byte // nil: removed
 		want    string
 	}{
-		{"x.npy", nil, "set/x.npy: the file is missing (data.arrays names arrays); there are: task.npy, y.npy"},
+		{"x.npy", nil, "set/x.npy: the file is missing (data.arrays names arrays); there are: client.npy, y.npy"},
 		{"x.npy", []byte{}, "x.npy: cannot be read: is truncated"},
 		{"x.npy", []byte("PK 12345678"), "x.npy: cannot be read: not an array of NumPy (format 1 to 3)"},
 		{"x.npy", []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"), "x.npy: cannot be read: the header has more than 65536 bytes"},
@@ -172,8 +174,8 @@ func TestReadNPZErrors(t *testing.T) {
 		{"y.npy", x("<f8", "2", make([]float64, 2)), "y.npy: has the shape [2]: must have one value for each of the 3 rows of features"},
 		{"y.npy", x("<U2", "3", []uint32{'a', 0, 0, 0, 'b', 0}), "y.npy: row 2: has no label"},
 		{"y.npy", x("<U1", "3", []uint32{'a', 0xd800, 'b'}), `y.npy: element 1: "\\Ud800" is not a text`},
-		{"task.npy", x("<U1", "3", []uint32{'a', 0, 'b'}), "task.npy: the task's name is empty"},
-		{"task.npy", x("<i8", "3", []int64{1, 1<<53 + 1, 1 << 53}), "task.npy: row 2: the task 9007199254740992 must be below 2^53 in size"},
+		{"client.npy", x("<U1", "3", []uint32{'a', 0, 'b'}), "client.npy: the client's name is empty"},
+		{"client.npy", x("<i8", "3", []int64{1, 1<<53 + 1, 1 << 53}), "client.npy: row 2: the client 9007199254740992 must be below 2^53 in size"},
 		{"x.npy", x("<f8", "65536, 65536", []byte{}), "x.npy: has too many values: must have at most 1073741824"},
 		{exportFile, []byte("{}"), "data.json: must have train_rows, client_names, task_of_client and features"},
 		{exportFile, []byte("[]"), "data.json: is not what fedsim data export writes: "},
@@ -207,11 +209,11 @@ func TestReadExport(t *testing.T) {
 		"pooled":  func(c *Config) { c.Pool = true },
 		"csv": func(c *Config) {
 			c.Source, c.Target = SourceCSV, TargetClasses
-			c.Path = filepath.Join(inFolder(t, map[string][]byte{"a.csv": []byte("task,label,x\n1,cat,1\n1,cat,2\n2,dog,3\n2,bat,4\n")}), "a.csv")
+			c.Path = filepath.Join(inFolder(t, map[string][]byte{"a.csv": []byte("client,label,x\n1,cat,1\n1,cat,2\n2,dog,3\n2,bat,4\n")}), "a.csv")
 		},
 	} {
 		cfg := Defaults()
-		cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
+		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
 		change(&cfg)
 		split, err := Prepare(cfg)
 		if err != nil {
@@ -240,10 +242,10 @@ func TestReadExport(t *testing.T) {
 // FuzzNPZ changes arrays, and the npz file that has them.
 func FuzzNPZ(f *testing.F) {
 	small := smallNPZ()
-	f.Add(small["x.npy"], small["y.npy"], small["task.npy"], npzBytes(small))
+	f.Add(small["x.npy"], small["y.npy"], small["client.npy"], npzBytes(small))
 	f.Add(npyBytes(1, ">f4", "2, 1", true, []float32{1, 2}), npyBytes(1, "<U1", "2,", false, []uint32{'a', 'b'}), []byte{}, scipyFile(f, "arrays.npz"))
 	f.Fuzz(func(t *testing.T, x, y, task, file []byte) {
-		folder := inFolder(t, map[string][]byte{"x.npy": x, "y.npy": y, "task.npy": task, "set.npz": file})
+		folder := inFolder(t, map[string][]byte{"x.npy": x, "y.npy": y, "client.npy": task, "set.npz": file})
 		for _, path := range []string{folder, filepath.Join(folder, "set.npz")} {
 			set, err := readNPZ(Defaults(), path)
 			if err != nil {

@@ -20,9 +20,9 @@ const (
 // divided among clients. Every row goes to exactly one client. Keys of other methods must
 // have their defaults.
 type PartitionConfig struct {
-	Method   string  `toml:"method" doc:"how the rows of a set with one task are divided among clients: iid (at random, in equal parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a Dirichlet distribution) or power-law (parts of different sizes); empty: the tasks of the set are the clients. docs/data.md has the definitions"`
+	Method   string  `toml:"method" doc:"how the rows of a set without clients are divided among clients: iid (at random, in equal parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a Dirichlet distribution) or power-law (parts of different sizes); empty: the clients are those of the set. docs/data.md has the definitions"`
 	Clients  int     `toml:"clients" doc:"number of clients; a method needs it"`
-	Merge    bool    `toml:"merge" doc:"first put the rows of all tasks together; false: the set must have one task"`
+	Merge    bool    `toml:"merge" doc:"first put the rows of all clients together; false: the set must have no more than one"`
 	Shards   int     `toml:"shards" doc:"shards: number of shards of a client. A client has about as many classes"`
 	Alpha    float64 `toml:"alpha" doc:"dirichlet: concentration, positive. A small value gives a client few classes, a large one the classes of the whole set"`
 	Exponent float64 `toml:"exponent" doc:"power-law: the client of rank k has rows in proportion to k to the power of -exponent, after the first rows_min; 0: equal parts"`
@@ -73,7 +73,7 @@ func (c *Config) validatePartition(check *config.Checker) {
 		in.Require(p.Classes == 0, "classes", p.Classes, "must be 0 when target is \"real\": the rows have no classes")
 	}
 	check.Require(!c.Skew, "skew", c.Skew, "must be false with a partition, whose rows are all used; power-law gives clients of different sizes")
-	check.Require(c.DevicesPerTask == 1, "devices_per_task", c.DevicesPerTask, "must be 1 with a partition: increase data.partition.clients instead")
+	check.Require(c.ClientsPerTask == 1, "clients_per_task", c.ClientsPerTask, "must be 1 with a partition: increase data.partition.clients instead")
 }
 
 // partition divides the only task of a set among clients. Rows that the source holds out
@@ -88,7 +88,7 @@ func (c *Config) partition(set *Set) (*Set, error) {
 	}
 	if len(set.Tasks) > 1 {
 		if !p.Merge {
-			return fail("method", p.Method, fmt.Sprintf("the set has %d tasks, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Tasks)))
+			return fail("method", p.Method, fmt.Sprintf("the set has %d clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Tasks)))
 		}
 		set = Merge(set)
 	}

@@ -475,7 +475,7 @@ func TestShardsOfRealTargets(t *testing.T) {
 func TestPartitionIsDeterministic(t *testing.T) {
 	digest := func(p PartitionConfig, seed uint64) uint64 {
 		cfg := Defaults()
-		cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax, cfg.Synthetic.Features = 1, 300, 300, 2
+		cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax, cfg.Synthetic.Features = 1, 300, 300, 2
 		cfg.Seed, cfg.Partition = seed, p
 		set, err := Load(cfg)
 		if err != nil {
@@ -525,7 +525,7 @@ func TestPartitionsRefused(t *testing.T) {
 	}
 	cfg := Defaults()
 	cfg.Partition = partitionOf(PartitionIID, 10, nil)
-	const want = "data.partition.method = \"iid\": the set has 20 tasks, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method"
+	const want = "data.partition.method = \"iid\": the set has 20 clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method"
 	if _, err := Load(cfg); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -553,8 +553,8 @@ func TestPartitionConfigs(t *testing.T) {
 		}, "partition.alpha = NaN: must be in [1e-9, 1e9]"},
 		{func(c *Config) { c.Partition = partitionOf(PartitionDirichlet, 5, nil); c.Target = TargetReal }, `partition.method = "dirichlet": must be another when target is "real": the rows have no classes. shards divides them by their targets`},
 		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Skew = true }, "skew = true: must be false with a partition, whose rows are all used; power-law gives clients of different sizes"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.DevicesPerTask = 2 }, "devices_per_task = 2: must be 1 with a partition: increase data.partition.clients instead"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Resident = false }, "resident = false: must be true unless the set is generated, without standardize, skew, shared tasks and partition: other sets cannot be generated again device by device"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.ClientsPerTask = 2 }, "clients_per_task = 2: must be 1 with a partition: increase data.partition.clients instead"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Resident = false }, "resident = false: must be true unless the set is generated, without standardize, skew, clients_per_task and partition: other sets cannot be generated again client by client"},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
@@ -573,7 +573,7 @@ func TestPartitionConfigs(t *testing.T) {
 // Sizes, pooling and preparation work on a partition.
 func TestPartitionIsPrepared(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 1, 1000, 1000
+	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 1, 1000, 1000
 	cfg.Bias, cfg.Standardize, cfg.Pool = true, true, true
 	cfg.Partition = partitionOf(PartitionPowerLaw, 25, func(p *PartitionConfig) { p.RowsMin = 4 })
 	split, err := Prepare(cfg)

@@ -15,7 +15,7 @@ func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
 	}
 	for _, devices := range []int{1, 2} {
 		cfg := Defaults()
-		cfg.DevicesPerTask, cfg.Bias, cfg.Standardize = devices, true, true
+		cfg.ClientsPerTask, cfg.Bias, cfg.Standardize = devices, true, true
 		apart, err := Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func (c Config) round(set *Set) error {
 			for j, v := range task.X.Row(i) {
 				if math.IsInf(float64(float32(v)), 0) {
 					return config.Problem{Key: "data.precision", Value: c.Precision, Want: fmt.Sprintf(
-						"must be %q: feature %d of row %d of task %q of %s is %g, float32 ends at 3.4e38",
+						"must be %q: feature %d of row %d of client %q of %s is %g, float32 ends at 3.4e38",
 						PrecisionDouble, j+1, i+1, task.Name, set.Name, v)}
 				}
 			}

@@ -43,13 +43,13 @@ func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cfg := Defaults()
 		s := &cfg.Synthetic
-		s.Tasks, s.Features, s.Factors = rapid.IntRange(3, 6).Draw(r, "tasks"), rapid.IntRange(4, 20).Draw(r, "features"), 4
+		s.Clients, s.Features, s.Factors = rapid.IntRange(3, 6).Draw(r, "tasks"), rapid.IntRange(4, 20).Draw(r, "features"), 4
 		s.RowsMin, s.RowsMax = 6, 6+rapid.IntRange(0, 20).Draw(r, "more")
 		cfg.Bias = rapid.Bool().Draw(r, "bias")
 		cfg.Standardize = rapid.Bool().Draw(r, "standardize")
 		cfg.Skew = rapid.Bool().Draw(r, "skew") && s.RowsMax > s.RowsMin+3
 		cfg.SkewMin = 6
-		cfg.DevicesPerTask = rapid.IntRange(1, 2).Draw(r, "devices_per_task")
+		cfg.ClientsPerTask = rapid.IntRange(1, 2).Draw(r, "clients_per_task")
 		cfg.Pool = rapid.Bool().Draw(r, "pool")
 		double, err := Prepare(cfg)
 		if err != nil {
@@ -118,7 +118,7 @@ func TestValuesBeyondSinglePrecisionAreRefused(t *testing.T) {
 	if !errors.As(err, &problem) || problem.Key != "data.precision" {
 		t.Fatalf("%v is not a problem of the key", err)
 	}
-	const want = `data.precision = "float32": must be "float64": feature 1 of row 2 of task "a" of big.csv is -1e+39, float32 ends at 3.4e38`
+	const want = `data.precision = "float32": must be "float64": feature 1 of row 2 of client "a" of big.csv is -1e+39, float32 ends at 3.4e38`
 	if err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -8,8 +8,8 @@ const defaultTestFraction = 0.25
 
 // small is the generated set without a preset: it takes milliseconds.
 var small = SyntheticConfig{
-	Tasks: 20, Features: 40, RowsMin: 60, RowsMax: 180, RowsDeviation: 35, Clusters: 3, Classes: 4, Factors: 12,
-	PositiveShare: 0.3, ClusterSpread: 0.6, TaskSpread: 0.2, Shift: 0.1,
+	Clients: 20, Features: 40, RowsMin: 60, RowsMax: 180, RowsDeviation: 35, Clusters: 3, Classes: 4, Factors: 12,
+	PositiveShare: 0.3, ClusterSpread: 0.6, ClientSpread: 0.2, Shift: 0.1,
 	Margin: 0.5, DifficultySpread: 0.3, Noise: 0.01, TargetNoise: 0.3,
 }
 
@@ -27,23 +27,23 @@ var presets = []struct {
 	SyntheticConfig
 }{
 	{"human-activity", SyntheticConfig{
-		Tasks: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Classes: 6, Factors: 26,
-		PositiveShare: 0.173, ClusterSpread: 0.45, TaskSpread: 0.15, Shift: 0.1,
+		Clients: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Classes: 6, Factors: 26,
+		PositiveShare: 0.173, ClusterSpread: 0.45, ClientSpread: 0.15, Shift: 0.1,
 		Margin: 0.5, DifficultySpread: 0.3, Noise: 0.001, TargetNoise: 0.3,
 	}},
 	{"google-glass", SyntheticConfig{
-		Tasks: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Classes: 4, Factors: 60,
-		PositiveShare: 0.25, ClusterSpread: 0.45, TaskSpread: 0.2, Shift: 0.1,
+		Clients: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Classes: 4, Factors: 60,
+		PositiveShare: 0.25, ClusterSpread: 0.45, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.75, DifficultySpread: 0.3, Noise: 0.005, TargetNoise: 0.3,
 	}},
 	{"vehicle-sensor", SyntheticConfig{
-		Tasks: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Classes: 2, Factors: 50,
-		PositiveShare: 0.5, ClusterSpread: 0.7, TaskSpread: 0.2, Shift: 0.1,
+		Clients: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Classes: 2, Factors: 50,
+		PositiveShare: 0.5, ClusterSpread: 0.7, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.9, DifficultySpread: 0.3, Noise: 0.045, TargetNoise: 0.3,
 	}},
 	{"mnist-sized", SyntheticConfig{
-		Tasks: 1, Features: 784, RowsMin: 15000, RowsMax: 15000, Clusters: 1, Classes: 10, Factors: 30,
-		PositiveShare: 0.1, ClusterSpread: 0, TaskSpread: 0, Shift: 0,
+		Clients: 1, Features: 784, RowsMin: 15000, RowsMax: 15000, Clusters: 1, Classes: 10, Factors: 30,
+		PositiveShare: 0.1, ClusterSpread: 0, ClientSpread: 0, Shift: 0,
 		Margin: 1, DifficultySpread: 0, Noise: 0.04, TargetNoise: 0.3,
 	}},
 }
@@ -88,14 +88,14 @@ func (s SyntheticConfig) over(base *SyntheticConfig, target string) SyntheticCon
 			*value = preset
 		}
 	}
-	size(&s.Tasks, base.Tasks)
+	size(&s.Clients, base.Clients)
 	size(&s.Features, base.Features)
 	size(&s.RowsMin, base.RowsMin)
 	size(&s.RowsMax, base.RowsMax)
-	size(&s.Clusters, min(base.Clusters, max(s.Tasks, 1)))
+	size(&s.Clusters, min(base.Clusters, max(s.Clients, 1)))
 	size(&s.Factors, min(base.Factors, max(s.Features, 1)))
 	shape(&s.ClusterSpread, base.ClusterSpread)
-	shape(&s.TaskSpread, base.TaskSpread)
+	shape(&s.ClientSpread, base.ClientSpread)
 	shape(&s.Shift, base.Shift)
 	shape(&s.DifficultySpread, base.DifficultySpread)
 	switch target {
@@ -115,8 +115,8 @@ func (s SyntheticConfig) over(base *SyntheticConfig, target string) SyntheticCon
 		if sizesSet {
 			s.RowsDeviation = float64(s.RowsMax-s.RowsMin) / math.Sqrt(12) // of a uniform distribution
 		}
-		if s.Tasks >= 1 && s.RowsMin <= s.RowsMax {
-			low, high := attainableDeviation(s.Tasks, s.RowsMin, s.RowsMax)
+		if s.Clients >= 1 && s.RowsMin <= s.RowsMax {
+			low, high := attainableDeviation(s.Clients, s.RowsMin, s.RowsMax)
 			s.RowsDeviation = min(max(s.RowsDeviation, low), high)
 		}
 	}

@@ -54,7 +54,7 @@ func TestRealHAR(t *testing.T) {
 // Tasks 6 and 8 of the authors' example set have no positive row.
 func TestRealLandmine(t *testing.T) {
 	cfg := Defaults()
-	cfg.Source, cfg.Path = SourceCSV, realFile(t, "landmine.csv")
+	cfg.Source, cfg.Path, cfg.ClientColumn = SourceCSV, realFile(t, "landmine.csv"), "task"
 	set, err := Load(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 // A number of devices beyond the rows of a task is an error before anything is made for them.
 func TestShareByTooManyDevices(t *testing.T) {
 	cfg := Defaults()
-	cfg.DevicesPerTask = 1 << 60
+	cfg.ClientsPerTask = 1 << 60
 	if _, err := Prepare(cfg); err == nil || !strings.Contains(err.Error(), "cannot be shared by") {
 		t.Errorf("%v", err)
 	}

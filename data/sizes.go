@@ -29,7 +29,7 @@ func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 		return rows, cfg.External.Features, 1, nil
 	}
 	resolved := cfg.Resolve().Synthetic
-	rows = make([]int32, resolved.Tasks)
+	rows = make([]int32, resolved.Clients)
 	for t, n := range newGenerator(resolved, cfg.Seed).sizes {
 		rows[t] = int32(cfg.partOf(trained, totalRows(n)))
 	}
@@ -56,5 +56,5 @@ func (c Config) LeastMemory() float64 {
 	if c.Resident {
 		row += float64(value * float64(s.Features))
 	}
-	return float64(s.Tasks) * (float64(unsafe.Sizeof(Task{})) + float64(float64(s.RowsMin)*row))
+	return float64(s.Clients) * (float64(unsafe.Sizeof(Task{})) + float64(float64(s.RowsMin)*row))
 }

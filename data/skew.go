@@ -29,7 +29,7 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 		}
 	}
 	if len(set.Tasks) == 0 || set.Tasks[largest].X.Rows <= smallest {
-		return nil, fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest task", set.Name, smallest)
+		return nil, fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest client", set.Name, smallest)
 	}
 
 	streams := make([]rng.Stream, len(set.Tasks))

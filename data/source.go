@@ -20,10 +20,10 @@ type source struct {
 }
 
 // columnKeys are the keys of tables with named columns.
-var columnKeys = []string{"task_column", "label_column", "columns", "drop_columns", "missing"}
+var columnKeys = []string{"client_column", "label_column", "columns", "drop_columns", "missing"}
 
 // arrayKeys are the keys of files with named arrays.
-var arrayKeys = []string{"arrays.features", "arrays.targets", "arrays.tasks"}
+var arrayKeys = []string{"arrays.features", "arrays.targets", "arrays.clients"}
 
 // sources lists the sources in the order of the documentation.
 func sources() []source {
@@ -51,7 +51,7 @@ func sources() []source {
 			read: readMATLAB,
 		},
 		{
-			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "task_file"},
+			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "client_file"},
 			read: readLIBSVM,
 		},
 		{

@@ -83,7 +83,7 @@ func TestDescribeSparse(t *testing.T) {
 // A sparse set stays sparse in all that prepares it, and has the values of its dense twin.
 func TestSparseLikeDense(t *testing.T) {
 	cfg := Defaults()
-	cfg.Bias, cfg.Skew, cfg.DevicesPerTask = true, true, 2
+	cfg.Bias, cfg.Skew, cfg.ClientsPerTask = true, true, 2
 	sparse, dense := sparseTwins(t, cfg)
 	prepare := func(set *Set) *Split {
 		t.Helper()

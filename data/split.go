@@ -60,7 +60,7 @@ type holdout struct {
 func (c *Config) testing(seed uint64) holdout { return holdout{c.TestFraction, 1, seed, rng.Split} }
 
 func (c *Config) validating(seed uint64) holdout {
-	return holdout{c.Validation, c.DevicesPerTask, seed, rng.Validation}
+	return holdout{c.Validation, c.ClientsPerTask, seed, rng.Validation}
 }
 
 // staying returns how many of n rows stay. The tiny term undoes the rounding of 1-share,
@@ -163,7 +163,7 @@ func divide(set *Set, choose func(t int) (train, test []int32)) (*Split, error) 
 			train, test = choose(t)
 		}
 		if len(train) == 0 {
-			return nil, fmt.Errorf("split of %s: task %q: %w", set.Name, task.Name, errNoRows)
+			return nil, fmt.Errorf("split of %s: client %q: %w", set.Name, task.Name, errNoRows)
 		}
 		split.Train.Tasks[t] = task.pick(train)
 		split.Test.Tasks[t] = task.pick(test)
@@ -171,7 +171,7 @@ func divide(set *Set, choose func(t int) (train, test []int32)) (*Split, error) 
 	return split, nil
 }
 
-var errNoRows = errors.New("the task has no rows: must have at least one for training")
+var errNoRows = errors.New("the client has no rows: must have at least one for training")
 
 // empty returns a set like s without the contents of its tasks.
 func (s *Set) empty() *Set {

@@ -18,7 +18,7 @@ import (
 // numbered returns a set of the given task sizes in which row i of task t has
 // the features t, i and the label +1 for even i.
 func numbered(sizes ...int) *Set {
-	set := &Set{Name: "numbered", Features: 2, FeatureNames: []string{"task", "row"}}
+	set := &Set{Name: "numbered", Features: 2, FeatureNames: []string{"client", "row"}}
 	for t, n := range sizes {
 		task := Task{Name: fmt.Sprint(t), X: NewMatrix(n, 2), Y: make([]float64, n)}
 		for i := range n {
@@ -127,7 +127,7 @@ func TestSplitErrors(t *testing.T) {
 		}
 	}
 	_, err := SplitSet(numbered(4, 0), 0.25, 1)
-	if want := `split of numbered: task "1": the task has no rows: must have at least one for training`; err == nil || err.Error() != want {
+	if want := `split of numbered: client "1": the client has no rows: must have at least one for training`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if _, err := Fold(numbered(4), 1, 0, 1); err == nil {
@@ -333,7 +333,7 @@ func TestBias(t *testing.T) {
 	set := numbered(3)
 	AppendBias(set)
 	AppendBias(set)
-	if diff := cmp.Diff([]string{"task", "row", "bias", "bias#2"}, set.FeatureNames); diff != "" {
+	if diff := cmp.Diff([]string{"client", "row", "bias", "bias#2"}, set.FeatureNames); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]float64{0, 2, 1, 1}, set.Tasks[0].X.Row(2)); diff != "" {
@@ -364,7 +364,7 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 // data.split divides the same rows differently: the test rows change, but not the set.
 func TestSplitsDivideTheSameRows(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
+	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
 	rows := func(split uint64) (trained, all map[float64]bool) {
 		cfg.Split = split
 		s, err := Prepare(cfg)

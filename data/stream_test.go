@@ -14,7 +14,7 @@ func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Defaults()
 		s := &cfg.Synthetic
-		s.Tasks = rapid.IntRange(3, 9).Draw(t, "tasks")
+		s.Clients = rapid.IntRange(3, 9).Draw(t, "tasks")
 		s.Features = rapid.IntRange(4, 20).Draw(t, "features")
 		s.Factors = 4
 		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
@@ -44,7 +44,7 @@ func TestWhatIsFittedToAllTasksIsNotStreamed(t *testing.T) {
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Standardize = true },
 		func(c *Config) { c.Skew = true },
-		func(c *Config) { c.DevicesPerTask = 2 },
+		func(c *Config) { c.ClientsPerTask = 2 },
 		func(c *Config) { c.Source = SourceCSV },
 	} {
 		cfg := Defaults()

@@ -42,7 +42,7 @@ const (
 //
 //	z    ~ N(0, I),  y = +1 if u.z > threshold, else -1,  z += y margin u
 //	x_j  = squash(offset_j + shift_j + loading_j.z + N(0, featureNoise^2))
-//	u    = unit(common + ClusterSpread cluster + TaskSpread own)
+//	u    = unit(common + ClusterSpread cluster + ClientSpread own)
 //
 // and y is flipped with probability Noise. A real target is the score with noise, and z
 // does not change:
@@ -89,7 +89,7 @@ func generatorOf(cfg Config) (*generator, *Set) {
 	set := &Set{
 		Name:      "synthetic (generated)",
 		Features:  resolved.Features,
-		Tasks:     make([]Task, resolved.Tasks),
+		Tasks:     make([]Task, resolved.Clients),
 		Generated: true,
 		Real:      g.real,
 	}
@@ -107,10 +107,10 @@ func generatorOf(cfg Config) (*generator, *Set) {
 func (g *generator) each(take func(t int, task *Task)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), g.Tasks) {
+	for range min(runtime.GOMAXPROCS(0), g.Clients) {
 		workers.Go(func() {
 			m := g.maker()
-			for t := next.Add(1) - 1; t < int64(g.Tasks); t = next.Add(1) - 1 {
+			for t := next.Add(1) - 1; t < int64(g.Clients); t = next.Add(1) - 1 {
 				task := m.make(int(t))
 				task.Name = strconv.Itoa(int(t) + 1)
 				take(int(t), task)
@@ -124,7 +124,7 @@ func (g *generator) each(take func(t int, task *Task)) {
 func newGenerator(s SyntheticConfig, seed uint64) *generator {
 	g := &generator{SyntheticConfig: s, seed: seed}
 	sizes := rng.New(seed, rng.Synthetic, -1, drawSizes)
-	g.sizes = taskSizes(s.Tasks, s.RowsMin, s.RowsMax, s.RowsDeviation, &sizes)
+	g.sizes = taskSizes(s.Clients, s.RowsMin, s.RowsMax, s.RowsDeviation, &sizes)
 
 	features := rng.New(seed, rng.Synthetic, -1, drawFeatures)
 	weights := factorWeights(s.Factors)
@@ -186,7 +186,7 @@ func (g *maker) make(t int) *Task {
 	randomDirections(&stream, g.u, g.Factors)
 	cluster := g.clusters[t%g.Clusters]
 	for f := range g.u {
-		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*g.u[f])
+		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.ClientSpread*g.u[f])
 	}
 	for from := 0; from < len(g.u); from += g.Factors {
 		normalize(g.u[from : from+g.Factors])

@@ -14,7 +14,7 @@ import (
 func classesConfig(change func(s *SyntheticConfig)) Config {
 	cfg := Defaults()
 	cfg.Target = TargetClasses
-	cfg.Synthetic.Tasks, cfg.Synthetic.Classes = 6, 5
+	cfg.Synthetic.Clients, cfg.Synthetic.Classes = 6, 5
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 1500, 1500
 	change(&cfg.Synthetic)
 	return cfg
@@ -65,7 +65,7 @@ func TestGeneratedClasses(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	common := func(margin float64) Config {
 		return classesConfig(func(s *SyntheticConfig) {
-			s.ClusterSpread, s.TaskSpread, s.Noise, s.Shift, s.DifficultySpread, s.Margin = 0, 0, 0, 0, 0, margin
+			s.ClusterSpread, s.ClientSpread, s.Noise, s.Shift, s.DifficultySpread, s.Margin = 0, 0, 0, 0, 0, margin
 		})
 	}
 	set := generate(common(0))
@@ -79,7 +79,7 @@ func TestGeneratedClasses(t *testing.T) {
 		}
 	}
 	near, wide := nearestMean(set), nearestMean(generate(common(2)))
-	own := nearestMean(generate(classesConfig(func(s *SyntheticConfig) { s.TaskSpread = 100 })))
+	own := nearestMean(generate(classesConfig(func(s *SyntheticConfig) { s.ClientSpread = 100 })))
 	if near < 0.45 || wide < near+0.1 || own > 0.4 {
 		t.Errorf("right by the nearest mean: %.3f with margin 0, %.3f with margin 2, %.3f with directions of tasks", near, wide, own)
 	}
@@ -139,7 +139,7 @@ func TestKeysOfGeneratedClasses(t *testing.T) {
 		{func(c *Config) { c.Target, c.Synthetic.TargetNoise = TargetClasses, 0.5 }, `synthetic.target_noise = 0.5: has no effect when target is "classes"`},
 		{func(c *Config) {
 			c.Target, c.Synthetic.Classes = TargetClasses, 4096
-			c.Synthetic.Tasks, c.Synthetic.Clusters, c.Synthetic.Features, c.Synthetic.Factors = 1000, 1000, 1000, 1000
+			c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Features, c.Synthetic.Factors = 1000, 1000, 1000, 1000
 			c.Synthetic.RowsMin, c.Synthetic.RowsMax = 1, 1
 		}, "synthetic.clusters = 1000: clusters x classes x factors must be at most 1073741824 values, it is 4.096e+09"},
 	} {

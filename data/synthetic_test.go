@@ -129,9 +129,9 @@ func TestGenerateIsDeterministic(t *testing.T) {
 // A task's rows depend on its own streams: adding tasks does not change them.
 func TestTaskDoesNotDependOnOthers(t *testing.T) {
 	cfg := Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 5, 50, 50
+	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 5, 50, 50
 	few := generate(cfg)
-	cfg.Synthetic.Tasks = 9
+	cfg.Synthetic.Clients = 9
 	many := generate(cfg)
 	many.Tasks = many.Tasks[:5]
 	if fingerprint(few) != fingerprint(many) {
@@ -196,9 +196,9 @@ func TestTaskSizes(t *testing.T) {
 func TestResolve(t *testing.T) {
 	cfg := Defaults()
 	cfg.Preset = "vehicle-sensor"
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Noise = 2, 10, 0
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Noise = 2, 10, 0
 	got := cfg.Resolve()
-	if s := got.Synthetic; s.Tasks != 2 || s.Features != 10 || s.Noise != 0 || s.Clusters != 2 || s.Factors != 10 || s.RowsMax != 1933 || s.Margin != 0.9 {
+	if s := got.Synthetic; s.Clients != 2 || s.Features != 10 || s.Noise != 0 || s.Clusters != 2 || s.Factors != 10 || s.RowsMax != 1933 || s.Margin != 0.9 {
 		t.Errorf("resolved to %+v", s)
 	}
 	if again := got.Resolve(); again != got {

@@ -126,7 +126,7 @@ func (t *Table) Add(task string, y float64, x []float64) error {
 		if t.Task < 0 {
 			task = "all"
 		} else if problem := refuseName(task); problem != "" {
-			return t.at(t.Task, "the task's name "+problem)
+			return t.at(t.Task, "the client's name "+problem)
 		}
 		k = len(t.tasks)
 		name := strings.Clone(task)
@@ -185,7 +185,7 @@ func (t *Table) missingColumns() (list []MissingColumn) {
 		}
 	}
 	add(t.Label, t.cfg.LabelColumn)
-	add(t.Task, t.cfg.TaskColumn)
+	add(t.Task, t.cfg.ClientColumn)
 	for j, column := range t.Features {
 		add(column, t.Names[j])
 	}

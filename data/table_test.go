@@ -64,7 +64,7 @@ func TestTablesAsPandas(t *testing.T) {
 		},
 		{
 			name: "numbers.tsv", text: "grade\tx\ty\n3\t0.1\t1e-3\n1.0\t2\t.5\n10\t-3\t+4\n2\t4\t5\n3.00\t5\t6\n",
-			change: func(c *Config) { c.LabelColumn, c.TaskColumn, c.Delimiter = "grade", "", "tab" },
+			change: func(c *Config) { c.LabelColumn, c.ClientColumn, c.Delimiter = "grade", "", "tab" },
 			tasks:  []string{"all"}, classes: []string{"1", "2", "3", "10"},
 			codes: []float64{2, 0, 3, 1, 2}, sums: []float64{8.1, 15.501000000000001},
 		},
@@ -87,7 +87,7 @@ func TestTablesAsPandas(t *testing.T) {
 		}
 		cfg := Defaults()
 		cfg.Source, cfg.Path, cfg.Target, cfg.TestFraction = SourceCSV, path, TargetClasses, 0
-		cfg.TaskColumn, cfg.LabelColumn = "site", "outcome"
+		cfg.ClientColumn, cfg.LabelColumn = "site", "outcome"
 		c.change(&cfg)
 		split, err := Prepare(cfg)
 		if err != nil {
@@ -126,7 +126,7 @@ func TestLabels(t *testing.T) {
 	for labels, want := range map[string]string{
 		"2 10 +2.0 1e1 2": "2 10", "-0 0 1": "0 1", "b a 10 9": "10 9 a b", "true false": "false true", "inf 1": "1 inf",
 	} {
-		text := "task,label,x\n"
+		text := "client,label,x\n"
 		for _, label := range strings.Fields(labels) {
 			text += "1," + label + ",0\n"
 		}

@@ -15,7 +15,7 @@ func marked(t *testing.T, change func(*Config)) (cfg Config, split *Split) {
 	t.Helper()
 	cfg = Defaults()
 	s := &cfg.Synthetic
-	s.Tasks, s.Features, s.Factors, s.Clusters, s.RowsMin, s.RowsMax = 6, 4, 2, 2, 4, 30
+	s.Clients, s.Features, s.Factors, s.Clusters, s.RowsMin, s.RowsMax = 6, 4, 2, 2, 4, 30
 	change(&cfg)
 	split, err := Prepare(cfg)
 	if err != nil {
@@ -48,11 +48,11 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 		"plain":        func(*Config) {},
 		"not resident": func(c *Config) { c.Resident = false },
 		"single":       func(c *Config) { c.Precision, c.Bias = PrecisionSingle, true },
-		"shared":       func(c *Config) { c.DevicesPerTask = 3 },
+		"shared":       func(c *Config) { c.ClientsPerTask = 3 },
 		"skewed":       func(c *Config) { c.Skew, c.SkewMin = true, 2 },
 		"pooled":       func(c *Config) { c.Pool = true },
 		"partition": func(c *Config) {
-			c.Target, c.Synthetic.Tasks, c.Synthetic.Clusters, c.Synthetic.Classes, c.Synthetic.RowsMin, c.Synthetic.RowsMax = TargetClasses, 1, 1, 4, 90, 90
+			c.Target, c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Classes, c.Synthetic.RowsMin, c.Synthetic.RowsMax = TargetClasses, 1, 1, 4, 90, 90
 			c.Partition.Method, c.Partition.Clients = "iid", 6
 		},
 		"no test rows": func(c *Config) { c.TestFraction = 0 },
@@ -88,7 +88,7 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 				if diff := cmp.Diff(all[k], both); diff != "" {
 					t.Errorf("task %d: training and validation rows are not the training rows before:\n%s", k, diff)
 				}
-				want := max(cfg.DevicesPerTask, int(math.Floor((1-share)*float64(len(all[k]))+1e-9)))
+				want := max(cfg.ClientsPerTask, int(math.Floor((1-share)*float64(len(all[k]))+1e-9)))
 				if !cfg.Pool && len(train[k]) != want {
 					t.Errorf("task %d: %d of %d rows are left for training, want %d", k, len(train[k]), len(all[k]), want)
 				}

@@ -212,7 +212,7 @@ func TestCorruptCheckpointsAreRefused(t *testing.T) {
 // A file with other rows than before the interruption is refused.
 func TestOtherRowsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	rows := "task,label,a,b\n"
+	rows := "client,label,a,b\n"
 	for i := range 40 {
 		rows += fmt.Sprintf("%d,%d,%d,%d\n", i%4, i%2, i%7, i%5)
 	}

@@ -210,7 +210,7 @@ func TestClientMetricsAtTheEnd(t *testing.T) {
 // Only the clients of sampled tasks have values, on the test rows of their tasks.
 func TestClientMetricsOfSample(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	found := mustStore(t, dir, phones, 2, "run.eval_tasks=2", "data.devices_per_task=3", "run.rounds=4")
+	found := mustStore(t, dir, phones, 2, "run.eval_clients=2", "data.clients_per_task=3", "run.rounds=4")
 	rows := clientRowsOf(t, dir, found.Runs[0].ID)
 	for name, list := range rows[4] {
 		if len(list) != 6 {

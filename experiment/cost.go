@@ -83,7 +83,7 @@ func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
 	shape.Hidden = s.Problem.Hidden
 	about := run.Describe(shape)
 	learns := s.Run.Mode != scenario.Timing
-	devices := len(sized.rows) * max(1, s.Data.DevicesPerTask)
+	devices := len(sized.rows) * max(1, s.Data.ClientsPerTask)
 	_, asked := s.Federation.Sizes(devices)
 	q.tasks, q.values, q.devices = float64(len(sized.rows)), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
@@ -143,8 +143,8 @@ func (q *quantities) learning(
 		q.steps = float64(share * steps)
 	}
 	shown := 1.0
-	if s.Run.EvalTasks > 0 {
-		shown = math.Min(1, float64(s.Run.EvalTasks)/q.tasks)
+	if s.Run.EvalClients > 0 {
+		shown = math.Min(1, float64(s.Run.EvalClients)/q.tasks)
 	}
 	evaluation := float64(shown*all*(rowTime+float64(float64(shape.RowFLOPs()/2)*flopTime))) + float64(shown*server)
 	if s.Run.ClientsEvery > 0 && len(s.Run.ClientMetrics) > 0 {

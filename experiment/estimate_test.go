@@ -14,7 +14,7 @@ import (
 
 const estimated = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

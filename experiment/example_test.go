@@ -16,7 +16,7 @@ name = "epochs"
 run.rounds = 100
 methods.mocha = {}
 [data.synthetic]
-tasks = 5
+clients = 5
 [[experiment]]
 name = "tuned"
 tune.mocha = { "options.epochs" = [0.1, 1, 10] }

@@ -26,7 +26,7 @@ func planOf(run *scenario.Run) learning.Plan {
 	s := &run.Settings.Run
 	return learning.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalTasks,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }
@@ -179,7 +179,7 @@ func (p *preparer) server(run *scenario.Run, of *prepared) (*learning.Setup, err
 	}
 	setup := &learning.Setup{
 		Setup:       federation.Setup{System: system, Config: s.Federation},
-		Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.DevicesPerTask,
+		Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.ClientsPerTask,
 	}
 	setup.Shape.Hidden = s.Problem.Hidden
 	if s.Privacy.On() {

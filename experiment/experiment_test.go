@@ -289,7 +289,7 @@ sweep = { "data.seed" = [1, 2] }
 func TestDataAreReadOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	var text strings.Builder
-	text.WriteString("task,a,b,label\n")
+	text.WriteString("client,a,b,label\n")
 	for i := range 48 {
 		a, b := math.Sin(float64(i)), math.Cos(float64(3*i))
 		label := "1"
@@ -307,7 +307,7 @@ func TestDataAreReadOnce(t *testing.T) {
 [[experiment]]
 name = "x"
 [experiment.set]
-"data.synthetic" = { tasks = 0, features = 0, rows_min = 0, rows_max = 0 }
+"data.synthetic" = { clients = 0, features = 0, rows_min = 0, rows_max = 0 }
 "data.source" = "csv"
 "data.path" = "`+filepath.ToSlash(path)+`"
 `)

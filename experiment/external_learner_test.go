@@ -148,7 +148,7 @@ func start(q *request) (*run, error) {
 		}
 	}
 	cfg := data.Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = r.Tasks, r.Features, r.RowsMin, r.RowsMax
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = r.Tasks, r.Features, r.RowsMin, r.RowsMax
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ name = "mixed"
 `
 	timeS := map[string]float64{}
 	for _, rho := range []string{"-1", "0", "1"} {
-		r := mustGather(t, parse(t, source, "data.synthetic.tasks=40", "data.synthetic.rows_max=300", "fleet.data_speed_correlation="+rho), Options{Workers: 2})[0]
+		r := mustGather(t, parse(t, source, "data.synthetic.clients=40", "data.synthetic.rows_max=300", "fleet.data_speed_correlation="+rho), Options{Workers: 2})[0]
 		timeS[rho] = r.Rounds[len(r.Rounds)-1].TimeS
 	}
 	if timeS["-1"] == timeS["0"] || timeS["0"] == timeS["1"] || timeS["-1"] == timeS["1"] {

@@ -53,7 +53,7 @@ func init() {
 // small is the head of the scenarios of these tests.
 const small = `
 [data.synthetic]
-tasks = 5
+clients = 5
 features = 6
 rows_min = 10
 rows_max = 30

@@ -33,9 +33,9 @@ func leastMemory(run *scenario.Run) float64 {
 	case s.Data.Source != data.SourceSynthetic:
 		return 0
 	case s.Run.Mode == scenario.Timing, run.Algorithm == scenario.Driven:
-		return timedDevice * float64(s.Data.Resolve().Synthetic.Tasks)
+		return timedDevice * float64(s.Data.Resolve().Synthetic.Clients)
 	}
-	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Tasks
+	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Clients
 	if s.Data.Pool {
 		tasks = 1
 	}

@@ -15,7 +15,7 @@ import (
 func TestLeastMemory(t *testing.T) {
 	const base = `
 [data.synthetic]
-tasks = 1000
+clients = 1000
 features = 10
 rows_min = 5
 rows_max = 9
@@ -38,7 +38,7 @@ optimum_sweeps = 0
 		{[]string{`problem.regularizer="graphical"`}, 1000*(task+5*(8+8*10)) + 2*8*1000*10 + 3*8*1000*1000},
 		{[]string{`problem.regularizer="graphical"`, "run.outer=1"}, 1000*(task+5*(8+8*10)) + 2*8*1000*10},
 		{[]string{"data.pool=true"}, 1000*(task+5*(8+8*10)) + 2*8*10},
-		{[]string{`sweep.data.synthetic.tasks=[1000, 2000]`, "data.resident=false"}, 2000*(task+5*8) + 2*8*2000*10},
+		{[]string{`sweep.data.synthetic.clients=[1000, 2000]`, "data.resident=false"}, 2000*(task+5*8) + 2*8*2000*10},
 		{[]string{`run.mode="timing"`, "run.outer=1", `federation.protocol="charged"`}, 160 * 1000},
 		{[]string{`data.source="csv"`, `data.path="x.csv"`}, 0},
 	} {
@@ -59,7 +59,7 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"[problem]\noptimum_sweeps = 0\n":  "data.path",
 		"[problem]\noptimum_sweeps = 10\n": "data.path",
 	} {
-		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\ntasks = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
+		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\nclients = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // tuning grid: shared recordings change no bit.
 const shared = `
 [data.synthetic]
-tasks = 5
+clients = 5
 features = 6
 [run]
 rounds = 25
@@ -80,7 +80,7 @@ func TestSampledRunsEqualComputedOnes(t *testing.T) {
 	for _, selection := range []string{"", `selection = "power-of-choice"` + "\ncandidates = 4"} {
 		scenario := `
 [data.synthetic]
-tasks = 5
+clients = 5
 features = 6
 [problem]
 optimum_sweeps = 0
@@ -111,7 +111,7 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 		"privacy":              "[privacy]\nmechanism = \"central\"",
 		"schedules":            "",
 	} {
-		scenario := "[problem]\noptimum_sweeps = 0\n[run]\nrounds = 5\n[data.synthetic]\ntasks = 5\nfeatures = 6\n" + tables + "\n"
+		scenario := "[problem]\noptimum_sweeps = 0\n[run]\nrounds = 5\n[data.synthetic]\nclients = 5\nfeatures = 6\n" + tables + "\n"
 		for _, method := range []string{"fedavg", "fedprox", "fedadam", "ditto", "apfl", "per-fedavg", "fednova", "scaffold", "feddyn", "gossip", "fedbuff"} {
 			if method == "fednova" && name == "privacy" || method == "gossip" && name == "compression" {
 				break // not able, as those that follow

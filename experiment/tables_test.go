@@ -25,7 +25,7 @@ import (
 func twoSets() (crossval.Table, mtl.Config) {
 	cfg := data.Defaults()
 	cfg.Bias, cfg.Standardize = true, true
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
 	cfg.Synthetic.Noise = 0.05
 	table := crossval.Table{Name: "tiny", Config: crossval.Defaults(), Sets: []crossval.Set{{Label: "tiny", Data: cfg}, {Label: "real", Data: cfg}}}
@@ -357,7 +357,7 @@ func TestTablesEndWithTheirContext(t *testing.T) {
 // The error of a table names the data set.
 func TestTablesNameWhatFailed(t *testing.T) {
 	table, problem := twoSets()
-	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
+	table.Sets[0].Data.Synthetic.Clients, table.Sets[0].Data.Synthetic.Clusters = 1, 1
 	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
 	problem.Loss = mtl.LossHinge
 	_, err := makeTable(t.Context(), table, problem, Options{Workers: 1})

@@ -65,7 +65,7 @@ optimum_sweeps = 20000
 [data]
 seed = %d
 [data.synthetic]
-tasks = %d
+clients = %d
 features = %d
 rows_min = %d
 rows_max = %d
@@ -142,7 +142,7 @@ lambda = 0.1
 warm_omega = 1
 optimum_gap = 1e-8
 [data.synthetic]
-tasks = 4
+clients = 4
 features = 4
 rows_min = 12
 rows_max = 20
@@ -200,7 +200,7 @@ func TestTheoryIsDeterministic(t *testing.T) {
 func TestTheoryOfAGrid(t *testing.T) {
 	s, err := scenario.Parse("grid.toml", []byte(`
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 [problem]
 loss = "smoothed-hinge"
@@ -244,7 +244,7 @@ tune.mocha = { "options.epochs" = [0.1, 3] }
 func TestTheoryRefuses(t *testing.T) {
 	const text = `
 [data.synthetic]
-tasks = 2
+clients = 2
 [run]
 rounds = 2
 outer = 2
@@ -259,7 +259,7 @@ optimum_sweeps = 0
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	const single = "[data.synthetic]\ntasks = 2\n[run]\nrounds = 2\ntheta_every = 1\n"
+	const single = "[data.synthetic]\nclients = 2\n[run]\nrounds = 2\ntheta_every = 1\n"
 	_, err = compareAll(t, single+"[problem]\noptimum_gap = 0.5\n[methods.mocha]\n", 1e-3, 1)
 	if p, ok := errors.AsType[config.Problem](err); !ok || p.Key != "problem.optimum_gap" {
 		t.Errorf("error %v, want one of problem.optimum_gap", err)

@@ -12,7 +12,7 @@ import (
 func TestRowsOfMeasuredRounds(t *testing.T) {
 	t.Parallel()
 	rowsWith := func(devices string) *runRows {
-		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\ntasks = 3\nfeatures = 4\nrows_min = 8\nrows_max = 12\n[run]\nrounds = 7\ntheta_every = 3\ndevices = "+devices+"\n[methods.mocha]\n"), nil)
+		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\nclients = 3\nfeatures = 4\nrows_min = 8\nrows_max = 12\n[run]\nrounds = 7\ntheta_every = 3\ndevices = "+devices+"\n[methods.mocha]\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 func exportRows(t *testing.T, invert bool) string {
 	t.Helper()
 	cfg := data.Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 8, 10
+	cfg.Synthetic.Clients, cfg.Synthetic.Features = 8, 10
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		t.Fatal(err)

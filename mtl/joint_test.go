@@ -38,7 +38,7 @@ func landmine(t *testing.T, lambda float64) *Problem {
 		dir = "../../shared/data"
 	}
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path, cfg.TestFraction = "csv", filepath.Join(dir, "landmine.csv"), 0
+	cfg.Source, cfg.Path, cfg.TestFraction, cfg.ClientColumn = "csv", filepath.Join(dir, "landmine.csv"), 0, "task"
 	if _, err := os.Stat(cfg.Path); err != nil {
 		t.Skip("landmine.csv is not there: set FEDSIM_DATA to the folder that holds it")
 	}

@@ -16,7 +16,7 @@ type Quality struct {
 }
 
 // Fits are measures by client. Test and validation rows are those that were held out of the
-// client's own data; devices that share a task (data.devices_per_task) all have those of the task.
+// client's own data; devices that share a task (data.clients_per_task) all have those of the task.
 // A client without rows has NaN.
 type Fits struct {
 	Rows  []int32

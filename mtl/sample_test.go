@@ -82,7 +82,7 @@ func TestSampleHasAllDevicesOfItsTasks(t *testing.T) {
 func sampled(t *testing.T, owner []int) *Problem {
 	t.Helper()
 	cfg := data.Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 6, 8
+	cfg.Synthetic.Clients, cfg.Synthetic.Features = 6, 8
 	cfg.Validation = 0.25
 	cfg.Synthetic.Clusters = 2
 	cfg.Synthetic.Factors = 4

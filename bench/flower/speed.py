@@ -81,7 +81,7 @@ def measure(side: str) -> None:
         from pyfedsim import flower
 
         imported = time.perf_counter()
-        scenario = {"name": "speed", "data": {"synthetic": {"tasks": CLIENTS}}}
+        scenario = {"name": "speed", "data": {"synthetic": {"clients": CLIENTS}}}
         with tempfile.TemporaryDirectory() as folder:
             flower.run(
                 server,

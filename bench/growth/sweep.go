@@ -24,7 +24,7 @@ func sweeps() []sweep {
 			return append(devices(300), key("data.synthetic.features", d))
 		}},
 		{name: "events, without learning", scenario: "million-events", sizes: decades, events: true, set: func(m int) []string {
-			return []string{key("data.synthetic.tasks", m)}
+			return []string{key("data.synthetic.clients", m)}
 		}},
 	}
 }
@@ -32,8 +32,8 @@ func sweeps() []sweep {
 // devices returns the settings for m devices, with lambda m = 1 as in the scenario.
 func devices(m int) []string {
 	return []string{
-		key("data.synthetic.tasks", m),
-		key("run.eval_tasks", min(m, 1000)),
+		key("data.synthetic.clients", m),
+		key("run.eval_clients", min(m, 1000)),
 		fmt.Sprintf("problem.lambda=%g", 1/float64(m)),
 	}
 }

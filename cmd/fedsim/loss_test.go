@@ -76,7 +76,7 @@ target = "real"
 standardize = true
 
 [data.synthetic]
-tasks = 6
+clients = 6
 features = 10
 
 [problem]

@@ -14,7 +14,7 @@ import (
 // A program that imports the package reads parquet files with package data.
 func Example() {
 	type row struct {
-		Task     string  `parquet:"task"`
+		Task     string  `parquet:"client"`
 		Label    float64 `parquet:"label"`
 		Distance float64 `parquet:"distance"`
 	}

@@ -20,7 +20,7 @@ import (
 
 // parquetRow is a row of a small file.
 type parquetRow struct {
-	Task  int32     `parquet:"task"`
+	Task  int32     `parquet:"client"`
 	Label float64   `parquet:"label"`
 	X     float32   `parquet:"x"`
 	List  []float64 `parquet:"list,list"`
@@ -122,7 +122,7 @@ func TestSourceIsRegistered(t *testing.T) {
 // The file of testdata/scipy/make.py has texts, lists, nulls, truth values and large numbers.
 func TestReadParquetOfArrow(t *testing.T) {
 	content := arrowFile(t)
-	set, err := readParquetBytes(t, content, func(c *data.Config) { c.DropColumns, c.Missing = "", data.MissingDrop })
+	set, err := readParquetBytes(t, content, func(c *data.Config) { c.DropColumns, c.Missing, c.ClientColumn = "", data.MissingDrop, "task" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestReadParquetOfArrow(t *testing.T) {
 			}
 		}
 	}
-	_, err = readParquetBytes(t, content, func(c *data.Config) { c.DropColumns = "" })
+	_, err = readParquetBytes(t, content, func(c *data.Config) { c.DropColumns, c.ClientColumn = "", "task" })
 	if want := `set.parquet: values are missing in 1 of 9 rows ("gap": 1); data.missing must be`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -170,7 +170,7 @@ func TestReadParquetErrors(t *testing.T) {
 		{append([]byte("PAR1"), "\x00\x00\x00\x7fPAR1"...), nil, "cannot be read: is not a complete parquet file"},
 		{append([]byte("PAR1\x19\xfc"), "\x02\x00\x00\x00PAR1"...), nil, "cannot be read: has corrupt metadata"},
 		{parquetBytes(&parquet.Lz4Raw, smallParquet()...), nil, `set.parquet: column "label": is packed by LZ4: write the file with another compression, such as zstd`},
-		{good, func(c *data.Config) { c.TaskColumn = "tsk" }, `the header has no column "tsk" (task_column; empty: all rows are of one task); there are: "task", "label", "x", "list", "note", "gap"; did you mean "task"?`},
+		{good, func(c *data.Config) { c.ClientColumn = "cleint" }, `the header has no column "cleint" (client_column; empty: all rows are of one client); there are: "client", "label", "x", "list", "note", "gap"; did you mean "client"?`},
 		{good, func(c *data.Config) { c.DropColumns = "" }, `column "note" has texts: data.drop_columns must name it`},
 		{good, func(c *data.Config) { c.LabelColumn = "list" }, `column "list" has lists: must have one value a row`},
 		{rows(func(r []parquetRow) { r[1].List = []float64{1} }), nil, `column "list" has lists of different lengths: data.drop_columns must name it`},
@@ -189,7 +189,7 @@ func TestReadParquetErrors(t *testing.T) {
 // Tasks that differ only beyond the 53 bits of a float64 are different tasks.
 func TestParquetTasksOf64Bits(t *testing.T) {
 	type row struct {
-		Task  uint64  `parquet:"task"`
+		Task  uint64  `parquet:"client"`
 		Other int64   `parquet:"other"`
 		Label float64 `parquet:"label"`
 		X     float64 `parquet:"x"`
@@ -198,8 +198,8 @@ func TestParquetTasksOf64Bits(t *testing.T) {
 	if err := parquet.Write(&out, []row{{math.MaxUint64, 1<<53 + 1, 0, 1}, {math.MaxUint64 - 1, 1 << 53, 1, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	for column, want := range map[string][]string{"task": {"18446744073709551615", "18446744073709551614"}, "other": {"9007199254740992", "9007199254740993"}} {
-		set, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.TaskColumn, c.DropColumns = column, "" })
+	for column, want := range map[string][]string{"client": {"18446744073709551615", "18446744073709551614"}, "other": {"9007199254740992", "9007199254740993"}} {
+		set, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.ClientColumn, c.DropColumns = column, "" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestParquetWithLongLists(t *testing.T) {
 	if err := parquet.Write(&out, []row{{1, make([]bool, maxListed+1)}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.TaskColumn, c.DropColumns = "", "" })
+	_, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.ClientColumn, c.DropColumns = "", "" })
 	if want := `column "x" has lists of 1048577 values, with those before it more than 1048576: data.drop_columns must name it`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -232,7 +232,7 @@ func TestParquetWithLongLists(t *testing.T) {
 // Dates and times are no features: their numbers depend on the unit of the file.
 func TestReadParquetDates(t *testing.T) {
 	type row struct {
-		Task  int32   `parquet:"task"`
+		Task  int32   `parquet:"client"`
 		Label float64 `parquet:"label"`
 		X     float64 `parquet:"x"`
 		Time  int64   `parquet:"time,timestamp"`
@@ -252,7 +252,7 @@ func TestReadParquetDates(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	set, err := readParquetBytes(t, b.Bytes(), func(c *data.Config) { c.Columns, c.DropColumns, c.TaskColumn = data.NamesOf("x"), "", "time" })
+	set, err := readParquetBytes(t, b.Bytes(), func(c *data.Config) { c.Columns, c.DropColumns, c.ClientColumn = data.NamesOf("x"), "", "time" })
 	if err != nil || len(set.Tasks) != 1 {
 		t.Errorf("a time as task: %v", err)
 	}
@@ -265,7 +265,7 @@ func FuzzParquet(f *testing.F) {
 	}
 	f.Add(arrowFile(f))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, change := range []func(*data.Config){nil, func(c *data.Config) { c.DropColumns, c.Missing = "", data.MissingMean }} {
+		for _, change := range []func(*data.Config){nil, func(c *data.Config) { c.DropColumns, c.Missing, c.ClientColumn = "", data.MissingMean, "task" }} {
 			set, err := readParquetBytes(t, content, change)
 			if err != nil {
 				if _, ok := errors.AsType[*data.ParseError](err); !ok {

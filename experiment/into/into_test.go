@@ -20,7 +20,7 @@ import (
 
 const small = `
 [data.synthetic]
-tasks = 4
+clients = 4
 features = 5
 rows_min = 10
 rows_max = 20

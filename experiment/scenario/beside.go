@@ -7,7 +7,7 @@ import (
 	"fedsim/config"
 )
 
-// besideScenario replaces each data.path and data.task_file that exists relative to the
+// besideScenario replaces each data.path and data.client_file that exists relative to the
 // scenario by a path relative to the working directory: in [data], in experiments and in the
 // sets of tables. It does the same to files in the command of a method, and to the graph of a
 // method.
@@ -29,7 +29,7 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
 			}
 		}
-	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "task_file"), at[len(at)-1] == "graph_file":
+	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "client_file"), at[len(at)-1] == "graph_file":
 		path, ok := node.Value().(string)
 		if !ok || path == "" || filepath.IsAbs(path) {
 			return

@@ -38,7 +38,7 @@ func TestErrors(t *testing.T) {
 		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
 			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is \"mlp\": without a reference optimum there is no sub-optimality to stop at"},
 		{"nothing is split", "[run]\nvary = \"split\"\n[data]\ntest_fraction = 0\n" + mocha, nil,
-			`x.toml:2:8: run.vary = "split": must be "system" or "all": all splits are the same without test rows, validation rows, skew and devices_per_task`},
+			`x.toml:2:8: run.vary = "split": must be "system" or "all": all splits are the same without test rows, validation rows, skew and clients_per_task`},
 		{"unknown metric", "[run]\ntargets = { test_eror = [0.1] }\n" + mocha, nil,
 			`x.toml:2:11: run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy (did you mean "test_error"?)`},
 		{"per cent for a share", "[run]\ntargets = { test_error = [0.1, 8] }\nstop_at = { train_error = 2 }\n" + mocha, nil,
@@ -67,8 +67,8 @@ func TestErrors(t *testing.T) {
 			"x.toml:2:1: unknown key faults.Never: did you mean never?"},
 		{"unknown table", "[fault]\nnever = [0]\n" + mocha, nil,
 			"x.toml:1:1: unknown key fault: did you mean faults?"},
-		{"unknown key of a nested table", "[data.synthetic]\ntask = 3\n" + mocha, nil,
-			"x.toml:2:1: unknown key data.synthetic.task: did you mean tasks?"},
+		{"unknown key of a nested table", "[data.synthetic]\nclient = 3\n" + mocha, nil,
+			"x.toml:2:1: unknown key data.synthetic.client: did you mean clients?"},
 		{"misspelt statistic over clients", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\ny = \"test_error_worst_10\"\n", nil,
 			"x.toml:5:5: experiment.figure.y = \"test_error_worst_10\": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy, available, participants, dropped, late, theta (did you mean \"test_error_worst10\"?)"},
 		{"options beside the keys of a method", "[methods.f]\nalgorithm = \"fedavg\"\nstep = 0.3\nepoch = 3\nlable = \"x\"\n", nil,
@@ -142,8 +142,8 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 			"x.toml:1:1: methods.moca.algorithm = \"moca\": must be one of " + names + " (did you mean \"mocha\"?)"},
 		{"unknown algorithm by key", "[methods.a]\nalgorithm = \"moca\"\n", nil,
 			"x.toml:2:13: methods.a.algorithm = \"moca\": must be one of " + names + " (did you mean \"mocha\"?)"},
-		{"models of clients that share tasks", "[methods.ditto]\n[data]\ndevices_per_task = 3\n", nil,
-			"x.toml:3:20: data.devices_per_task = 3: must be 1, or options.evaluate \"global\": ditto evaluates a model of each client, and clients that share a task have none"},
+		{"models of clients that share tasks", "[methods.ditto]\n[data]\nclients_per_task = 3\n", nil,
+			"x.toml:3:20: data.clients_per_task = 3: must be 1, or options.evaluate \"global\": ditto evaluates a model of each client, and clients that share a task have none"},
 		{"models of clients of one task", "[data]\npool = true\n[methods.apfl]\n[methods.d]\nalgorithm = \"ditto\"\noptions.evaluate = \"global\"\n", nil,
 			"x.toml:2:8: data.pool = true: must be false, or options.evaluate \"global\": apfl evaluates a model of each client, and clients that share a task have none"},
 		{"label of a method", "[methods.\"a b\"]\nalgorithm = \"mocha\"\n", nil,
@@ -475,6 +475,46 @@ func TestTuningOfRemovedMethods(t *testing.T) {
 		if _, err := Parse("x.toml", []byte(source), set); err == nil || !strings.Contains(err.Error(), "unknown method") {
 			t.Errorf("%s%v: %v", source, set, err)
 		}
+	}
+}
+
+// The former name of every renamed key is an error that says the new one: in a file, in --set, in a sweep and in
+// a run directory of an earlier version.
+func TestRenamedKeys(t *testing.T) {
+	found := 0
+	for _, f := range referenceFields() {
+		if f.Was == "" || strings.Contains(f.Key, "[]") {
+			continue
+		}
+		found++
+		value := "1"
+		if f.Type == "table" {
+			value = "{ any = 1 }"
+		}
+		const mocha = "[methods.mocha]\n"
+		said := f.Was + " is now called " + f.Key
+		for how, of := range map[string]struct{ source, set string }{
+			"file":  {source: f.Was + " = " + value + "\n" + mocha},
+			"--set": {source: mocha, set: f.Was + "=" + value},
+			"sweep": {source: mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"" + f.Was + "\" = [" + value + "] }\n"},
+		} {
+			if how == "sweep" && f.Type == "table" {
+				continue // tables are not swept
+			}
+			var set []string
+			if of.set != "" {
+				set = []string{of.set}
+			}
+			if _, err := Parse("x.toml", []byte(of.source), set); err == nil || !strings.Contains(err.Error(), said) {
+				t.Errorf("%s in a %s: got %v, want %s", f.Was, how, err, said)
+			}
+		}
+		if _, err := ParseRecorded("runs/x", []byte(f.Was+" = "+value+"\n"+mocha)); err == nil || !strings.Contains(err.Error(), said+" (an earlier version wrote this directory)") {
+			t.Errorf("%s in a run directory: %v", f.Was, err)
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d keys are renamed, want at least 10", found)
 	}
 }
 

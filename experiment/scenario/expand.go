@@ -201,7 +201,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 		learning.ValidateHubs(check, settings.Network.HubSize, &about)
 		learning.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
 		if settings.Run.Mode == Learning {
-			learning.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.DevicesPerTask > 1, &about)
+			learning.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.ClientsPerTask > 1, &about)
 		}
 		if about.Model == algorithms.PersonalModels && settings.Run.Mode == Learning {
 			settings.checkPersonal(check.In("data"), about.Name)

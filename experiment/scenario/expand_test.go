@@ -288,8 +288,8 @@ func TestShipped(t *testing.T) {
 
 // TestWholeFloatsAreIntegers: 1e3 is written where an integer is meant, in files and overrides.
 func TestWholeFloatsAreIntegers(t *testing.T) {
-	s := parse(t, "[run]\nrounds = 1e3\nseeds = [1.0, 2e0]\n[methods.mocha]\n", "data.synthetic.tasks=1e1")
-	if r := s.Settings.Run; r.Rounds != 1000 || len(r.Seeds) != 2 || r.Seeds[1] != 2 || s.Settings.Data.Synthetic.Tasks != 10 {
+	s := parse(t, "[run]\nrounds = 1e3\nseeds = [1.0, 2e0]\n[methods.mocha]\n", "data.synthetic.clients=1e1")
+	if r := s.Settings.Run; r.Rounds != 1000 || len(r.Seeds) != 2 || r.Seeds[1] != 2 || s.Settings.Data.Synthetic.Clients != 10 {
 		t.Errorf("got %+v", s.Settings.Run)
 	}
 	resolveAgain(t, s)

@@ -25,7 +25,7 @@ func TestExternalMethodErrors(t *testing.T) {
 			`x.toml:6:1: methods.mocha.algorithm = "mocha": must be "external", or run.mode "timing": with data.source = "external" only learners have rows to learn from`},
 		"prepared": {"[data]\nsource = \"external\"\nbias = true\n[data.external]\nclients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n",
 			`x.toml:3:8: data.bias = true: has no effect when source is "external": the learner prepares its data itself`},
-		"some tasks":     {"[run]\neval_tasks = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:2:14: run.eval_tasks = 2: must be 0: method x evaluates its own model`},
+		"some tasks":     {"[run]\neval_clients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:2:16: run.eval_clients = 2: must be 0: method x evaluates its own model`},
 		"another source": {"[data.external]\nclients = 2\n[methods.mocha]\n", `x.toml:2:11: data.external.clients = 2: has no effect when source is "synthetic"; it belongs to source "external"`},
 	} {
 		_, err := Parse("x.toml", []byte(c.source), nil)

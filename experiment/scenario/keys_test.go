@@ -71,7 +71,7 @@ func TestKeys(t *testing.T) {
 	}
 	any := Keys(nil)
 	keyed(t, any, "methods.cocoa.options.theta")
-	keyed(t, any, "data.synthetic.tasks")
+	keyed(t, any, "data.synthetic.clients")
 }
 
 func TestEitherKeys(t *testing.T) {

@@ -46,7 +46,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		}
 		seen[f.Key] = true
 	}
-	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.tasks", "run.seeds", "methods.<label>.algorithm",
+	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.clients", "run.seeds", "methods.<label>.algorithm",
 		"methods.<label>.options.epochs", "experiment.methods", "experiment.axis.points[].label", "experiment.tuning.target", "experiment.figure.panel"} {
 		if !seen[key] {
 			t.Errorf("the reference lacks %s", key)

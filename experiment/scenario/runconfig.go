@@ -15,7 +15,7 @@ type RunConfig struct {
 	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration"`
 	Outer         int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
 	EvalEvery     int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
-	EvalTasks     int             `toml:"eval_tasks" doc:"number of tasks in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from the means of these tasks; 0: all tasks"`
+	EvalClients   int             `toml:"eval_clients" was:"eval_tasks" doc:"number of clients in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from their means; 0: all"`
 	ClientMetrics []string        `toml:"client_metrics" doc:"measures of the model on the rows of each client, training, validation and test, written to clients.parquet (docs/reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes). Their statistics over clients are metrics, such as test_error_worst10. Takes no virtual time. Learners report their own"`
 	ClientsEvery  int             `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
 	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every local solve (eq. localSolutionQuality2a), written to devices.parquet, for methods with dual variables. Takes no virtual time. 0: never"`
@@ -25,7 +25,7 @@ type RunConfig struct {
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
-	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
+	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
 	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
@@ -49,7 +49,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.Rounds >= 1, "rounds", r.Rounds, "must be at least 1")
 	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
-	c.Require(r.EvalTasks >= 0, "eval_tasks", r.EvalTasks, "must not be negative")
+	c.Require(r.EvalClients >= 0, "eval_clients", r.EvalClients, "must not be negative")
 	for i, name := range r.ClientMetrics {
 		c.OneOf(fmt.Sprintf("client_metrics[%d]", i), name, results.ClientMetricNames...)
 	}
@@ -71,7 +71,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	if r.Mode == Timing {
 		const want = " in mode \"timing\", which does not learn"
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
-		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
+		c.Require(r.EvalClients == 0, "eval_clients", r.EvalClients, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
 		c.Require(!r.Model, "model", r.Model, "must be false"+want)
 		c.Require(len(r.ClientMetrics) == 0, "client_metrics", r.ClientMetrics, "must be empty"+want)
@@ -129,7 +129,7 @@ func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
 	if !r.Model || s.Data.Source != data.SourceSynthetic {
 		return
 	}
-	tasks := s.Data.Resolve().Synthetic.Tasks
+	tasks := s.Data.Resolve().Synthetic.Clients
 	if s.Data.Pool {
 		tasks = 1
 	}

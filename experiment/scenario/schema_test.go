@@ -89,14 +89,14 @@ func TestSchemaTakes(t *testing.T) {
 		"an algorithm under a label":   "[methods.mine]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
 		"a label that is another's":    "[methods.mocha]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
 		"an empty name for none":       "[data]\npreset = \"\"\n[methods.mocha]\nprotocol = \"\"\n",
-		"settings in nested tables":    mocha + "[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { tasks = 4 }\n",
-		"settings in dotted keys":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, \"data.synthetic.tasks\" = 4, \"methods.mocha.options.epochs\" = 2 }\n",
-		"settings partly in both":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"data.synthetic\" = { tasks = 4 }, data = { \"synthetic.features\" = 3 } }\n",
+		"settings in nested tables":    mocha + "[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { clients = 4 }\n",
+		"settings in dotted keys":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, \"data.synthetic.clients\" = 4, \"methods.mocha.options.epochs\" = 2 }\n",
+		"settings partly in both":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"data.synthetic\" = { clients = 4 }, data = { \"synthetic.features\" = 3 } }\n",
 		"a sweep of a method's option": mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 2] }\n",
 		"a sweep of a list":            "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
 		"a sample":                     mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
 		"a tuning grid":                mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
-		"a table and no method":        "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { \"synthetic.tasks\" = 4 }, paper = { mtl = [1, 0.5] } }]\n",
+		"a table and no method":        "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { \"synthetic.clients\" = 4 }, paper = { mtl = [1, 0.5] } }]\n",
 	} {
 		if _, err := Parse("x.toml", []byte(source), nil); err != nil {
 			t.Fatalf("%s: the example is wrong: %v", name, err)

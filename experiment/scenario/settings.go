@@ -117,11 +117,11 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkExternal(c)
 	for _, label := range s.labels() {
 		m := s.Methods[label]
-		c.Require(s.Run.EvalTasks == 0 || !m.describe().Own, "run.eval_tasks", s.Run.EvalTasks, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
+		c.Require(s.Run.EvalClients == 0 || !m.describe().Own, "run.eval_clients", s.Run.EvalClients, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
 	}
-	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.DevicesPerTask > 1)
+	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.ClientsPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
-		"must be \"system\" or \"all\": all splits are the same without test rows, validation rows, skew and devices_per_task")
+		"must be \"system\" or \"all\": all splits are the same without test rows, validation rows, skew and clients_per_task")
 	c.Require(s.Data.Resident || !s.Problem.HasReference() && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
 		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver uses every row too often to generate it again")
 	s.Run.checkMetrics(s, declares(tree.Child("methods"), s.labels()), c.In("run"))
@@ -139,7 +139,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 // each client.
 func (s *Settings) checkPersonal(c *config.Checker, method string) {
 	const otherwise = ", or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none"
-	c.Require(s.Data.DevicesPerTask <= 1, "devices_per_task", s.Data.DevicesPerTask, fmt.Sprintf("must be 1"+otherwise, method))
+	c.Require(s.Data.ClientsPerTask <= 1, "clients_per_task", s.Data.ClientsPerTask, fmt.Sprintf("must be 1"+otherwise, method))
 	c.Require(!s.Data.Pool, "pool", s.Data.Pool, fmt.Sprintf("must be false"+otherwise, method))
 }
 

@@ -22,12 +22,12 @@ lambdas = [1, 0.1]
 [[table.set]]
 label = "file"
 data = { source = "uci-har", path = "har.zip", positive_class = "WALKING", bias = false }
-fallback = { preset = "human-activity", "synthetic.tasks" = 4 }
+fallback = { preset = "human-activity", "synthetic.clients" = 4 }
 paper = { mtl = [0.5, 0.1] }
 
 [[table.set]]
 label = "generated"
-data.synthetic.tasks = 5
+data.synthetic.clients = 5
 
 [[table]]
 name = "b"
@@ -49,13 +49,13 @@ func TestTables(t *testing.T) {
 		t.Errorf("data of a file: %+v", d)
 	}
 	if d := file.Fallback; d == nil || d.Source != data.SourceSynthetic || d.Path != "" || d.PositiveClass != "" ||
-		d.Preset != "human-activity" || d.Synthetic.Tasks != 4 || d.Bias || !d.Standardize {
+		d.Preset != "human-activity" || d.Synthetic.Clients != 4 || d.Bias || !d.Standardize {
 		t.Errorf("the stand-in must share all but what belongs to the file: %+v", d)
 	}
 	if want := (crossval.Reference{Mean: 0.5, StandardError: 0.1}); file.Paper[crossval.MTL] != want || len(file.Paper) != 1 {
 		t.Errorf("published figures %v, want %v for mtl alone", file.Paper, want)
 	}
-	if g := a.Sets[1]; g.Fallback != nil || g.Data.Synthetic.Tasks != 5 || !g.Data.Bias {
+	if g := a.Sets[1]; g.Fallback != nil || g.Data.Synthetic.Clients != 5 || !g.Data.Bias {
 		t.Errorf("generated set %+v", g)
 	}
 	if len(s.Tables[1].Sets) != 1 {
@@ -74,7 +74,7 @@ func TestTableBesideExperiments(t *testing.T) {
 func TestTablesResolve(t *testing.T) { resolveAgain(t, parse(t, twoTables)) }
 
 func TestTableOverrides(t *testing.T) {
-	s := parse(t, twoTables, "table.a.shuffles=7", `table.a.set=["file"]`, "data.bias=true", "data.synthetic.tasks=9", "problem.loss=logistic")
+	s := parse(t, twoTables, "table.a.shuffles=7", `table.a.set=["file"]`, "data.bias=true", "data.synthetic.clients=9", "problem.loss=logistic")
 	if s.Tables[0].Shuffles != 7 || s.Tables[1].Shuffles != 10 {
 		t.Errorf("shuffles %d and %d, want 7 and 10", s.Tables[0].Shuffles, s.Tables[1].Shuffles)
 	}
@@ -83,7 +83,7 @@ func TestTableOverrides(t *testing.T) {
 	}
 	// An override replaces a value of a set.
 	file := s.Tables[0].Sets[0]
-	if !file.Data.Bias || !file.Fallback.Bias || file.Fallback.Synthetic.Tasks != 9 || s.Tables[1].Sets[0].Data.Synthetic.Tasks != 9 {
+	if !file.Data.Bias || !file.Fallback.Bias || file.Fallback.Synthetic.Clients != 9 || s.Tables[1].Sets[0].Data.Synthetic.Clients != 9 {
 		t.Errorf("overrides of [data] must reach every set: %+v", file)
 	}
 	if s.Settings.Problem.Loss != "logistic" {
@@ -128,8 +128,8 @@ x.toml:10:10: table[0].sweeps = 0: must be at least 1`},
 			`x.toml:6:23: data.preset = "human": must be one of human-activity, google-glass, vehicle-sensor, mnist-sized`},
 		{"nothing held out", "[data]\ntest_fraction = 0\n" + head + set, nil,
 			"x.toml:2:17: data.test_fraction = 0: must be above 0 in a table: its errors are measured on test rows"},
-		{"devices", "[data]\ndevices_per_task = 2\n" + head + set, nil,
-			"x.toml:2:20: data.devices_per_task = 2: must be 1 in a table: it has tasks but no devices"},
+		{"devices", "[data]\nclients_per_task = 2\n" + head + set, nil,
+			"x.toml:2:20: data.clients_per_task = 2: must be 1 in a table, which has no rounds"},
 		{"pooled tasks", "[data]\npool = true\n" + head + set, nil,
 			`x.toml:2:8: data.pool = true: must be false in a table: its model "global" already uses all tasks`},
 		{"no lambda to choose", "[problem]\nregularizer = \"mean\"\n" + head + set, nil,

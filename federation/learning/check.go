@@ -100,7 +100,7 @@ func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *
 	}
 	c.Require(problem.Regularizer == mtl.RegIndependent, "problem.regularizer", problem.Regularizer, fmt.Sprintf(
 		"must be %q: clients of %s exchange no messages, and other regularizers couple them; or the method must be mocha", mtl.RegIndependent, method.Name))
-	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.devices_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
+	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.clients_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
 }
 
 // ValidateHubs reports a method whose hubs average by themselves where there are no hubs.

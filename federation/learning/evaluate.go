@@ -27,7 +27,7 @@ func (e *evaluation) newSample() error {
 		return nil
 	}
 	if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
-		return config.Problem{Key: "run.eval_tasks", Value: s.Plan.EvalTasks, Want: fmt.Sprintf("must be at most %d, the number of tasks", m)}
+		return config.Problem{Key: "run.eval_clients", Value: s.Plan.EvalTasks, Want: fmt.Sprintf("must be at most %d, the number of clients of the set", m)}
 	}
 	e.sample = s.Problem.NewSample(s.Plan.EvalTasks, s.Seed)
 	return nil

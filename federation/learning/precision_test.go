@@ -29,7 +29,7 @@ func rounded(set *data.Set) *data.Set {
 // and its thetas, over updates of Omega.
 func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 	cfg := data.Defaults()
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 7, 37, 9, 20
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 7, 37, 9, 20
 	cfg.Precision = data.PrecisionSingle
 	prepare := func(resident bool) *data.Split {
 		cfg := cfg

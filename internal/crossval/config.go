@@ -84,7 +84,7 @@ func (t *Config) ValidateProblem(p *mtl.Config, c *config.Checker) {
 func ValidateData(d *data.Config, c *config.Checker) {
 	c.Require(d.TestFraction > 0, "test_fraction", d.TestFraction, "must be above 0 in a table: its errors are measured on test rows")
 	c.Require(d.Validation == 0, "validation_fraction", d.Validation, "must be 0 in a table: it chooses lambda on folds of the training rows")
-	c.Require(d.DevicesPerTask == 1, "devices_per_task", d.DevicesPerTask, "must be 1 in a table: it has tasks but no devices")
+	c.Require(d.ClientsPerTask == 1, "clients_per_task", d.ClientsPerTask, "must be 1 in a table, which has no rounds")
 	c.Require(!d.Pool, "pool", d.Pool, "must be false in a table: its model \"global\" already uses all tasks")
 }
 

@@ -15,7 +15,7 @@ import (
 func tiny() Table {
 	cfg := data.Defaults()
 	cfg.Bias, cfg.Standardize = true, true
-	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
 	cfg.Synthetic.Noise = 0.05
 	t := Table{Name: "tiny", Config: Defaults(), Sets: []Set{{Label: "tiny", Data: cfg}}}

@@ -312,7 +312,7 @@ func TestRealTargets(t *testing.T) {
 // The error for a fold with a single class names the fold.
 func TestTrainNamesWhatFailed(t *testing.T) {
 	table := tiny()
-	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
+	table.Sets[0].Data.Synthetic.Clients, table.Sets[0].Data.Synthetic.Clusters = 1, 1
 	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
 	trial, err := NewTrial(&table, &table.Sets[0], Source{Config: table.Sets[0].Data}, mtl.Defaults(), parallel.NewPool(1))
 	if err != nil {

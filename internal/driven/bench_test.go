@@ -16,7 +16,7 @@ func BenchmarkEngine(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
-			p := place{every: time.Minute, scenario: fmt.Sprintf("[data]\nsource = \"synthetic\"\n[data.synthetic]\ntasks = %d\n[network]\nprofile = \"lte\"\n[run]\nmode = \"timing\"\n", n)}
+			p := place{every: time.Minute, scenario: fmt.Sprintf("[data]\nsource = \"synthetic\"\n[data.synthetic]\nclients = %d\n[network]\nprofile = \"lte\"\n[run]\nmode = \"timing\"\n", n)}
 			d := startPipes(b, &p)
 			d.ask(hello)
 			var line []byte

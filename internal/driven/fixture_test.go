@@ -85,7 +85,7 @@ const small = `
 [data]
 source = "synthetic"
 [data.synthetic]
-tasks = 4
+clients = 4
 [network]
 profile = "lte"
 [run]

@@ -49,7 +49,7 @@ def scenario(clients: int = 12, **settings: Any) -> dict[str, Any]:
     """Return a scenario of phones over LTE whose speeds differ; settings override its tables."""
     tables: dict[str, Any] = {
         "name": "flower",
-        "data": {"synthetic": {"tasks": clients}},
+        "data": {"synthetic": {"clients": clients}},
         "devices": {"clock_ghz": 0.001, "spread": "log-normal", "spread_width": 1},
         "network": {"profile": "lte", "jitter": 0.3},
     }

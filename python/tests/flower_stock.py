@@ -75,7 +75,7 @@ def virtual(server: Any, client: Any, clients: int) -> None:
         flower.run(
             server,
             client,
-            {"name": "equal", "data": {"synthetic": {"tasks": clients}}},
+            {"name": "equal", "data": {"synthetic": {"clients": clients}}},
             flops={"train": 1e6, "query": 1e6},
             out=Path(folder) / "run",
             figures=False,

@@ -26,7 +26,7 @@ CLIENTS = 10
 SCENARIO = """\
 name = "equal"
 [data.synthetic]
-tasks = 10
+clients = 10
 """
 DATASETS = '''\
 """Digits of scikit-learn in the place and form of the hub's MNIST."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCENARIO: dict[str, Any] = {
     "name": "driven",
-    "data": {"synthetic": {"tasks": 10, "features": 5}},
+    "data": {"synthetic": {"clients": 10, "features": 5}},
     "devices": {"spread": "log-normal", "spread_width": 1.0},
     "network": {"profile": "lte"},
     "run": {"seeds": [1]},

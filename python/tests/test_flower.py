@@ -780,10 +780,10 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     (project / "pyproject.toml").write_text(PROJECT)
     (project / "small_app.py").write_text(APP)
     scenario = tmp_path / "phones.toml"
-    scenario.write_text("[data.synthetic]\ntasks = 12\n")
+    scenario.write_text("[data.synthetic]\nclients = 12\n")
     out = tmp_path / "out"
     arguments = [str(project), str(scenario), "--out", str(out), "--no-figures"]
-    arguments += ["--run-config", "rounds=2 text='b c'", "--set", "data.synthetic.tasks=5"]
+    arguments += ["--run-config", "rounds=2 text='b c'", "--set", "data.synthetic.clients=5"]
     assert command.main(arguments) == 2
     told = capsys.readouterr().err
     assert told.count("the FLOPs of a train message of client") == 1
@@ -794,7 +794,7 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = Run(out).table("rounds", "numpy")
     assert [row["participants"] for row in rows] == [5, 5]
     assert set(rows["method"]) == {"small"}
-    number = arguments.index("data.synthetic.tasks=5")
+    number = arguments.index("data.synthetic.clients=5")
     arguments[number] = "network.header_bytes=0"
     assert command.main([*arguments, "--flops", "train=1e6,evaluate=3e5"]) == 0
     rows = Run(out).table("rounds", "numpy")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("fedsim")
 
 SCENARIO: dict[str, Any] = {
     "name": "small",
-    "data": {"synthetic": {"tasks": 4, "features": 5}},
+    "data": {"synthetic": {"clients": 4, "features": 5}},
     "devices": {"spread": "log-normal", "spread_width": 1.0},
     "faults": {"drop_probability": 0.1},
     "run": {"rounds": 5, "seeds": [1, 2], "devices": True},
@@ -43,7 +43,7 @@ def test_data_sets(fedsim: Path, tmp_path: Path, made: pyfedsim.Run) -> None:
     rows = "".join(f"{i % 3},{'yes' if i % 4 else 'no'},{i},{i * i}\n" for i in range(24))
     (tmp_path / "mine.csv").write_text("who,answer,x,y\n" + rows + "0,no,,1\n", encoding="utf-8")
     data = {"source": "csv", "path": str(tmp_path / "mine.csv"), "missing": "drop"}
-    columns = {"task_column": "who", "label_column": "answer"}
+    columns = {"client_column": "who", "label_column": "answer"}
     run = pyfedsim.run(
         {"name": "mine", "data": data | columns, "run": {"rounds": 1}, "methods": {"mocha": {}}},
         out=tmp_path / "mine",
@@ -63,7 +63,7 @@ def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
     ]
     (tmp_path / "fleet.toml").write_text(dumps({"class": fleet}), encoding="utf-8")
     changed = {
-        "data": {"synthetic": {"tasks": 23, "features": 5, "rows_min": 20, "rows_max": 90}},
+        "data": {"synthetic": {"clients": 23, "features": 5, "rows_min": 20, "rows_max": 90}},
         "run": {"rounds": 4, "client_metrics": ["loss", "auc"], "clients_every": 2},
         "devices": {},
         "fleet": {"file": str(tmp_path / "fleet.toml")},

@@ -31,7 +31,7 @@ def test_numpy_gives_the_times_and_the_model_of_fedavg(
     options = {"epochs": 3, "step": 0.4, "l2": 0.01, "mu": 0.2}
     scenario: dict[str, Any] = {
         "name": "truth",
-        "data": {"synthetic": {"tasks": 12, "features": 8, "task_spread": 0.5}, "bias": True},
+        "data": {"synthetic": {"clients": 12, "features": 8, "client_spread": 0.5}, "bias": True},
         "problem": {"loss": "logistic", "regularizer": "independent", "optimum_sweeps": 0},
         "devices": {"clock_ghz": 0.002, "spread": "log-normal", "spread_width": 0.8},
         "network": {"profile": "lte", "jitter": 0.5, "header_bytes": 0, "hub_size": hub_size},

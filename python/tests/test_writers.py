@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCENARIO: dict[str, Any] = {
     "name": "driven",
-    "data": {"synthetic": {"tasks": 2, "features": 3}},
+    "data": {"synthetic": {"clients": 2, "features": 3}},
     "methods": {"mocha": {}},
 }
 

@@ -17,7 +17,7 @@ import (
 const endless = `
 name = "endless"
 [data.synthetic]
-tasks = 30
+clients = 30
 features = 50
 rows_min = 200
 rows_max = 300

@@ -24,7 +24,7 @@ const scenario = `
 name = "links"
 description = "A page with all sections"
 [data.synthetic]
-tasks = 9
+clients = 9
 features = 6
 rows_min = 10
 rows_max = 30

@@ -22,7 +22,7 @@ import (
 const sampled = `
 name = "sampled"
 [data.synthetic]
-tasks = 6
+clients = 6
 features = 6
 rows_min = 10
 rows_max = 30

@@ -21,7 +21,7 @@ import (
 
 const source = `
 [data.synthetic]
-tasks = 9
+clients = 9
 features = 6
 rows_min = 10
 rows_max = 30

@@ -27,7 +27,7 @@ import (
 // scenarios are the scenarios of the tests, with overrides that shorten them.
 var scenarios = map[string][]string{
 	"quickstart":   nil,
-	"lte-high-var": {"--set", "run.max_time_s=0.02", "--set", "data.synthetic.tasks=6", "--set", "run.seeds=[1]"},
+	"lte-high-var": {"--set", "run.max_time_s=0.02", "--set", "data.synthetic.clients=6", "--set", "run.seeds=[1]"},
 }
 
 // site is a HyperQueue cluster with fedsim.

@@ -229,7 +229,7 @@ func TestJobsHaveTheBytesOfARun(t *testing.T) {
 func TestInterruptedPodsAreReplaced(t *testing.T) {
 	claim := newClaim("interrupted")
 	dir := volume(t, claim)
-	scenario := []string{"lte-high-var", "--set", "run.seeds=[1, 2, 3]", "--set", "data.synthetic.tasks=6"}
+	scenario := []string{"lte-high-var", "--set", "run.seeds=[1, 2, 3]", "--set", "data.synthetic.clients=6"}
 	fedsim(t, append([]string{"plan", "-o", dir}, scenario...)...)
 	job := submit(t, dir, 3, "--claim="+claim.Name)
 	evicted, interrupted, killed := worker(t, dir, job, 0), worker(t, dir, job, 1), worker(t, dir, job, 2)
@@ -308,7 +308,7 @@ func TestDocumentedClaim(t *testing.T) {
 	}
 	folder := volume(t, claim)
 	data := filepath.Join(folder, "data", "two.csv")
-	rows := "task,label,x\n" + strings.Repeat("a,1,2\na,-1,-1\nb,1,0.5\nb,-1,-3\n", 10)
+	rows := "client,label,x\n" + strings.Repeat("a,1,2\na,-1,-1\nb,1,0.5\nb,-1,-3\n", 10)
 	if err := errors.Join(os.Mkdir(filepath.Dir(data), 0o755), os.WriteFile(data, []byte(rows), 0o644)); err != nil {
 		t.Fatal(err)
 	}

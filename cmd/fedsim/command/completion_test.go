@@ -99,7 +99,7 @@ func TestCompletion(t *testing.T) {
 func TestCompletionOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errors bytes.Buffer
-	const text = "[data.synthetic]\ntasks = 3\nfeatures = 4\n[problem]\noptimum_sweeps = 0\n[run]\nrounds = 1\nseeds = [1, 2]\n[methods.mocha]\n[methods.cocoa]\n"
+	const text = "[data.synthetic]\nclients = 3\nfeatures = 4\n[problem]\noptimum_sweeps = 0\n[run]\nrounds = 1\nseeds = [1, 2]\n[methods.mocha]\n[methods.cocoa]\n"
 	if err := os.WriteFile("quickstart.toml", []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // of a second.
 const contended = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

@@ -27,7 +27,7 @@ var kills = flag.Int("kills", 6, "number of runs to kill and resume")
 // device.
 const crashing = `
 [data.synthetic]
-tasks = 4
+clients = 4
 features = 8
 rows_min = 20
 rows_max = 40
@@ -63,7 +63,7 @@ const tabled = `
 [data]
 bias = true
 [data.synthetic]
-tasks = 5
+clients = 5
 features = 12
 rows_min = 40
 rows_max = 60

@@ -23,7 +23,7 @@ var everyCall = flag.Bool("every-call", false, "check what every call leaves, no
 // complete has every kind of file of a run directory.
 const complete = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

@@ -33,7 +33,7 @@ func newDataDescribe() *cobra.Command {
 	var figure string
 	cmd := ofData(&cobra.Command{
 		Use:   "describe [SCENARIO]",
-		Short: "Print tasks, features, rows and targets of a data set",
+		Short: "Print clients, features, rows and targets of a data set",
 		Long: `Print the tasks, features, rows and targets (class balance, or mean and deviation)
 of the data set of a scenario, as loaded and as used for training. Without a
 scenario, use the defaults of [data].
@@ -99,7 +99,7 @@ func describe(cfg data.Config) (described, error) {
 	}
 	text := fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", loaded, data.Describe(split.Train))
 	if held := split.Validation; held != nil {
-		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d tasks have too few rows to give any\n", held.Rows(), split.WithoutValidation(), len(held.Tasks))
+		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d clients have too few rows to give any\n", held.Rows(), split.WithoutValidation(), len(held.Tasks))
 	}
 	return described{text, split.Train}, nil
 }
@@ -134,7 +134,7 @@ func newDataGenerate() *cobra.Command {
 columns are the task, the label and the features. Without a scenario, use the
 defaults of [data].`,
 		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
-  fedsim data generate --set data.synthetic.tasks=5 > small.csv`,
+  fedsim data generate --set data.synthetic.clients=5 > small.csv`,
 		Args: takes(0, 1, "at most one scenario"),
 	}, func(cmd *cobra.Command, cfg data.Config) error {
 		if !cfg.Generates() {

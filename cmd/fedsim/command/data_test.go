@@ -13,7 +13,7 @@ func TestDataAreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	const large = "data.synthetic.tasks=300" // takes a while, yet small: its generation continues after the interrupt
+	const large = "data.synthetic.clients=300" // takes a while, yet small: its generation continues after the interrupt
 	for _, args := range [][]string{
 		{"data", "generate", "--set", large, "-o", file},
 		{"data", "generate", "--set", large},

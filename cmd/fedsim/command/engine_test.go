@@ -91,7 +91,7 @@ func (p *engineProcess) wait() (int, string) {
 const timed = `
 name = "timed"
 [data.synthetic]
-tasks = 12
+clients = 12
 features = 50
 rows_min = 20
 rows_max = 90

@@ -104,7 +104,7 @@ func TestFirstSignalNamesALearnerThatHangs(t *testing.T) {
 	started := filepath.Join(dir, "started")
 	scenario := fmt.Sprintf(`name = "hangs"
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 2
 [methods.x]
 algorithm = "external"

@@ -115,7 +115,7 @@ const everything = `
 [data]
 test_fraction = 0.25
 [data.synthetic]
-tasks = 4
+clients = 4
 features = 4
 rows_min = 20
 rows_max = 30
@@ -161,7 +161,7 @@ lambdas = [0.01, 1]
 label = "one"
 [[table.set]]
 label = "two"
-data = { "synthetic.tasks" = 5 }
+data = { "synthetic.clients" = 5 }
 `
 
 // learned is a scenario of a learner in another process, with values by client.

@@ -27,7 +27,7 @@ type dataFile struct {
 
 const learners = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12
@@ -94,15 +94,15 @@ func dataFiles(t *testing.T) []dataFile {
 	omega := []byte("1,0.5,0.25\n0.5,1,0.5\n0.25,0.5,1\n")
 	folder := filepath.Join("..", "..", "..")
 	files := []dataFile{
-		{"labels.csv", out("data", "generate", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
-		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
+		{"labels.csv", out("data", "generate", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
+		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
 		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
-		{"table.csv", []byte(tableFile), nil, describe("csv", "classes", "hinge", "data.task_column=site", "data.label_column=kind", "data.missing=mean", "data.columns=s_*", "data.delimiter=;")},
-		{"table.csv.gz", gzipped(t, tableFile), nil, describe("csv", "classes", "hinge", `data.task_column=""`, "data.label_column=kind", "data.missing=drop", `data.drop_columns=["note", "site"]`, "data.delimiter=;")},
+		{"table.csv", []byte(tableFile), nil, describe("csv", "classes", "hinge", "data.client_column=site", "data.label_column=kind", "data.missing=mean", "data.columns=s_*", "data.delimiter=;")},
+		{"table.csv.gz", gzipped(t, tableFile), nil, describe("csv", "classes", "hinge", `data.client_column=""`, "data.label_column=kind", "data.missing=drop", `data.drop_columns=["note", "site"]`, "data.delimiter=;")},
 		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
 		{"rows.txt", []byte(libsvmFile), nil, describe("libsvm", "class", "hinge")},
 		{"cells.mat", saved("u1.mat"), nil, describe("matlab", "real", "squared")},
-		{"matrix.mat", saved("matrix.mat"), nil, describe("matlab", "real", "squared", "data.arrays.features=features", "data.arrays.targets=labels", "data.arrays.tasks=school")},
+		{"matrix.mat", saved("matrix.mat"), nil, describe("matlab", "real", "squared", "data.arrays.features=features", "data.arrays.targets=labels", "data.arrays.clients=school")},
 		{"arrays.npz", saved("arrays.npz"), nil, describe("npz", "class", "hinge")},
 		{"arrow.parquet", saved("arrow.parquet"), nil, describe("parquet", "class", "hinge", "data.missing=drop")},
 		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages, describe("idx", "classes", "hinge")},

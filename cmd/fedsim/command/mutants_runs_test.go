@@ -17,7 +17,7 @@ import (
 // several is a scenario whose run directory has every kind of file.
 const several = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

@@ -34,7 +34,7 @@ func tinyScenarios(t *testing.T) (texts [][]byte) {
 	}
 	for _, info := range forms {
 		sets := append(slices.Concat(info.sets, shortForms[info.name]), "problem.optimum_gap=1e-1", "run.rounds=2", "run.seeds=[1]",
-			"data.synthetic.tasks=5", "data.synthetic.features=4", "data.synthetic.factors=2", "data.synthetic.clusters=1", "data.synthetic.rows_min=6", "data.synthetic.rows_max=9")
+			"data.synthetic.clients=5", "data.synthetic.features=4", "data.synthetic.factors=2", "data.synthetic.clusters=1", "data.synthetic.rows_min=6", "data.synthetic.rows_max=9")
 		s, err := scenario.Load(info.name, sets)
 		for err != nil && len(sets) > 0 { // not every scenario has every key
 			sets = sets[:len(sets)-1]

@@ -29,9 +29,9 @@ func anySettings(draw *rand.Rand) string {
 	}
 	method := one("mocha", "mocha", "async-mocha", "mb-sdca", "fedbuff")
 	protocol := one("wait-for-all", "deadline", "deadline", "charged", "first", "first", "asynchronous")
-	table("data.synthetic", "tasks = 4", "features = 4", "rows_min = 6", "rows_max = 14")
+	table("data.synthetic", "clients = 4", "features = 4", "rows_min = 6", "rows_max = 14")
 	if draw.IntN(3) == 0 {
-		table("data", "devices_per_task = 2")
+		table("data", "clients_per_task = 2")
 	}
 	table("problem", "optimum_sweeps = 200", fmt.Sprintf("loss = %q", one("smoothed-hinge", "squared-hinge", "logistic")))
 	federation := []string{fmt.Sprintf("protocol = %q", protocol), one("", "clients_per_round = 2"), one("", "server_gflops = 0.0001", "server_gflops = 0.001")}

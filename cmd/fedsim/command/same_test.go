@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/scenarios"
 )
 
@@ -49,7 +50,7 @@ func TestSame(t *testing.T) {
 			for i, program := range programs {
 				made := filepath.Join(dir, fmt.Sprint(info.Name, "-", i))
 				arguments := []string{"run", info.Name, "--quiet", "--out", made}
-				for _, set := range sets {
+				for _, set := range namedFor(program, info.Name, sets) {
 					arguments = append(arguments, "--set", set)
 				}
 				if out, err := exec.Command(program, arguments...).CombinedOutput(); err != nil {
@@ -70,6 +71,25 @@ func TestSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// namedFor returns overrides by the names that their keys have in a program: their own, or the former ones if
+// the program is older than the renamed keys and does not know them.
+func namedFor(program, name string, sets []string) []string {
+	named := slices.Clone(sets)
+	for _, f := range scenario.Keys(nil) {
+		for i, set := range named {
+			value, ok := strings.CutPrefix(set, f.Key+"=")
+			if !ok || f.Was == "" {
+				continue
+			}
+			out, _ := exec.Command(program, "run", name, "--set", set, "--set", "run.rounds=-1").CombinedOutput() // refused
+			if strings.Contains(string(out), "unknown key "+f.Key) {
+				named[i] = f.Was + "=" + value
+			}
+		}
+	}
+	return named
 }
 
 // recorded returns the settings that make a scenario record all that it can.

@@ -92,7 +92,7 @@ func TestServeFollowsProcesses(t *testing.T) {
 	scenario := filepath.Join(root, "x.toml")
 	text := `
 [data.synthetic]
-tasks = 30
+clients = 30
 features = 50
 rows_min = 200
 rows_max = 300

@@ -16,23 +16,23 @@ import (
 var shortForms = map[string][]string{
 	"at-scale":         {"data.external.clients=3000", "data.external.features=1000", "run.max_time_s=3600", "run.rounds=5", "federation.clients_per_round=20"},
 	"asynchrony":       small("run.rounds=30"),
-	"battery-day":      {"data.synthetic.tasks=300", "problem.lambda=3e-3", "network.cells=3", "run.rounds=12", "run.outer=2", "run.eval_tasks=100"},
+	"battery-day":      {"data.synthetic.clients=300", "problem.lambda=3e-3", "network.cells=3", "run.rounds=12", "run.outer=2", "run.eval_clients=100"},
 	"baselines":        {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
 	"benchmark":        {"run.outer=1", "run.rounds=1", "run.seeds=[1]", "problem.optimum_gap=0.3", `experiment.benchmark.axis.data=["Vehicle"]`, "experiment.benchmark.tuning.extend=0", "experiment.benchmark-mnist.tuning.extend=0", "experiment.benchmark-mnist.set.run.seeds=[1]", "experiment.benchmark-mnist.set.data.path=missing", "experiment.benchmark-mnist.set.data.synthetic.features=50", "experiment.benchmark-mnist.set.data.synthetic.rows_min=3000", "experiment.benchmark-mnist.set.data.synthetic.rows_max=3000", `experiment.benchmark.tune.mocha."problem.lambda"=[0.01]`, `experiment.benchmark.tune.local."problem.lambda"=[0.01]`, `experiment.benchmark.tune.global."problem.lambda"=[0.01]`, `experiment.benchmark.tune.fedavg."options.step"=[0.1]`, `experiment.benchmark.tune.fedprox."options.step"=[0.1]`, `experiment.benchmark-mnist.tune.mocha."problem.lambda"=[0.01]`, `experiment.benchmark-mnist.tune.local."problem.lambda"=[0.01]`, `experiment.benchmark-mnist.tune.global."problem.lambda"=[0.01]`, `experiment.benchmark-mnist.tune.fedavg."options.step"=[0.1]`, `experiment.benchmark-mnist.tune.fedprox."options.step"=[0.1]`, `experiment.benchmark.tune.solved."problem.lambda"=[0.01]`},
 	"ditto":            {"run.outer=2", "run.rounds=4", "run.eval_every=4", "run.clients_every=4", "run.seeds=[1]", "experiment.ditto.tuning.extend=0", `experiment.ditto.axis.data=["Vehicle"]`, `experiment.ditto.tune.local."problem.lambda"=[0.01]`, `experiment.ditto.tune.fedavg."options.step"=[0.01]`, `experiment.ditto.tune.ditto."options.lambda"=[0.1]`, `experiment.ditto.tune.mocha."problem.lambda"=[0.01]`, `experiment.ditto.tune.solved."problem.lambda"=[0.01]`},
 	"fednova":          {`experiment.fednova-quadratics.axis.step=["eta = 0.01"]`, `experiment.fednova-steps.axis.setting=["30 %, 1 to 5 epochs", "Vehicle, all sensors, 5 epochs"]`, "experiment.fednova-steps.set.run.rounds=5", "experiment.fednova-steps.set.run.seeds=[1]", "experiment.fednova-steps.tuning.extend=0", `experiment.fednova-steps.tune.fedavg."options.step"=[0.03]`, `experiment.fednova-steps.tune.fedprox."options.step"=[0.03]`, `experiment.fednova-steps.tune.fednova."options.step"=[0.03]`, `experiment.fednova-sets.axis.set=["2"]`, "experiment.fednova-sets.set.run.rounds=5", "experiment.fednova-sets.tuning.extend=0", `experiment.fednova-sets.tune.fedprox."options.step"=[0.03]`, `experiment.fednova-sets.tune.fedavg."options.step"=[0.03]`, `experiment.fednova-sets.tune.fednova."options.step"=[0.03]`, "experiment.fednova-quadratics.set.problem.optimum_gap=1e-3"},
 	"fedprox":          {"run.rounds=2", `experiment.fedprox.axis.setting=["Synthetic-IID, 0 %", "Synthetic (1,1), 50 %"]`, "methods.fedavg.options.epochs=2", "methods.fedprox0.options.epochs=2", "methods.fedprox1.options.epochs=2"},
-	"fedbuff":          {"data.path=missing", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.rows_max=600", "data.synthetic.rows_min=600", "data.partition.clients=60", "data.partition.alpha=10", "run.rounds=4", "run.eval_tasks=0", "run.seeds=[1]", `experiment.fedbuff.axis.concurrency=["13", "39"]`, "experiment.fedbuff.tuning.extend=0"},
-	"compression":      {"run.rounds=6", "run.seeds=[1]", "data.path=missing.zip", "data.synthetic.features=20", "data.synthetic.tasks=12", "experiment.compression.tuning.extend=0"},
+	"fedbuff":          {"data.path=missing", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.rows_max=600", "data.synthetic.rows_min=600", "data.partition.clients=60", "data.partition.alpha=10", "run.rounds=4", "run.eval_clients=0", "run.seeds=[1]", `experiment.fedbuff.axis.concurrency=["13", "39"]`, "experiment.fedbuff.tuning.extend=0"},
+	"compression":      {"run.rounds=6", "run.seeds=[1]", "data.path=missing.zip", "data.synthetic.features=20", "data.synthetic.clients=12", "experiment.compression.tuning.extend=0"},
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
 	"left-behind":      {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
-	"million":          {"data.synthetic.tasks=2000", "problem.lambda=5e-4"},
-	"million-events":   {"data.synthetic.tasks=2000", "run.rounds=3"},
+	"million":          {"data.synthetic.clients=2000", "problem.lambda=5e-4"},
+	"million-events":   {"data.synthetic.clients=2000", "run.rounds=3"},
 	"outage":           small("run.rounds=30", "run.max_time_s=6"),
-	"privacy":          {"data.synthetic.tasks=60", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.classes=3", "run.rounds=4", "run.eval_every=1", "run.eval_tasks=0", "run.seeds=[1]", "federation.clients_per_round=10", "experiment.noise.tuning.extend=0", "experiment.noise.tune.plain.\"options.step\"=[1]", "experiment.noise.tune.plain.\"privacy.clip\"=[1]"},
-	"rush-hour":        {"data.synthetic.tasks=40", "data.synthetic.features=8", "data.synthetic.factors=5", "federation.clients_per_round=20", "network.cells=2", "run.max_time_s=9000"},
+	"privacy":          {"data.synthetic.clients=60", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.classes=3", "run.rounds=4", "run.eval_every=1", "run.eval_clients=0", "run.seeds=[1]", "federation.clients_per_round=10", "experiment.noise.tuning.extend=0", "experiment.noise.tune.plain.\"options.step\"=[1]", "experiment.noise.tune.plain.\"privacy.clip\"=[1]"},
+	"rush-hour":        {"data.synthetic.clients=40", "data.synthetic.features=8", "data.synthetic.factors=5", "federation.clients_per_round=20", "network.cells=2", "run.max_time_s=9000"},
 	"regression":       {"run.rounds=10", "run.seeds=[1]"},
 	"regularizers":     {"run.outer=2", "run.rounds=5", "data.synthetic.features=10"},
 	"sample":           {"run.rounds=5", "run.seeds=[1]", "experiment.sample.sample.size=6"},
@@ -41,14 +41,14 @@ var shortForms = map[string][]string{
 	"table1":           tableForm("table1", `["Google Glass", "Vehicle Sensor"]`),
 	"table4-skew":      tableForm("table4-skew", `["GG-Skew", "VS-Skew"]`),
 	"vehicle":          small("data.path=missing.json", "data.synthetic.rows_max=30", "data.synthetic.rows_deviation=8", "run.rounds=10", `experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "device 0 never answers"]`),
-	"tiers":            {"data.synthetic.features=10", "data.synthetic.tasks=12", "run.rounds=4", "run.seeds=[1]", "network.hub_size=4", "experiment.tiers.tuning.extend=0"},
+	"tiers":            {"data.synthetic.features=10", "data.synthetic.clients=12", "run.rounds=4", "run.seeds=[1]", "network.hub_size=4", "experiment.tiers.tuning.extend=0"},
 	"wearables":        small("run.rounds=10"),
 	"theory":           {"run.rounds=10", "run.seeds=[1]"},
 }
 
 func small(more ...string) []string {
 	return append([]string{
-		`data.preset=""`, "data.synthetic.tasks=8", "data.synthetic.features=10", "data.synthetic.clusters=2",
+		`data.preset=""`, "data.synthetic.clients=8", "data.synthetic.features=10", "data.synthetic.clusters=2",
 		"data.synthetic.factors=5", "problem.optimum_gap=1e-2", "run.seeds=[1]",
 	}, more...)
 }
@@ -58,7 +58,7 @@ func tableForm(name, sets string) []string {
 	key := "table." + name + "."
 	return []string{
 		key + "set=" + sets, key + "shuffles=1", key + "folds=2", key + "lambdas=[0.01]", key + "omega_updates=2",
-		"data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.tasks=5", "data.synthetic.clusters=2",
+		"data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.clients=5", "data.synthetic.clusters=2",
 	}
 }
 

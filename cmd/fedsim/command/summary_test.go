@@ -26,7 +26,7 @@ import (
 // a table.
 const summarized = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 12
 rows_max = 16

@@ -96,7 +96,7 @@ func (f *theoryFlags) sets() []string {
 		}
 		sets = append(sets, "run.seeds=["+strings.Join(seeds, ",")+"]")
 	}
-	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_every=1", "run.eval_tasks=0", "run.theta_every=1", "run.stop_at=0")
+	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_every=1", "run.eval_clients=0", "run.theta_every=1", "run.stop_at=0")
 }
 
 func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {

@@ -51,7 +51,7 @@ func TestOutputFits(t *testing.T) {
 	scenario := filepath.Join(dir, "small.toml")
 	const text = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

@@ -97,7 +97,7 @@ func TestAFunctionOfDeviceAndTime(t *testing.T) {
 func TestARoundTakesTheMeanSpeed(t *testing.T) {
 	const scenario = `
 [data.synthetic]
-tasks = 1
+clients = 1
 [problem]
 optimum_sweeps = 0
 [devices]

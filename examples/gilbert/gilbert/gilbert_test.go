@@ -117,7 +117,7 @@ func TestAFunctionOfDeviceAndTime(t *testing.T) {
 func TestARoundTakesTheMeanRate(t *testing.T) {
 	const scenario = `
 [data.synthetic]
-tasks = 1
+clients = 1
 features = 50
 [problem]
 optimum_sweeps = 0

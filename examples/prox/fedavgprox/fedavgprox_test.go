@@ -16,7 +16,7 @@ import (
 // work that differs.
 const scenario = `
 [data.synthetic]
-tasks = 6
+clients = 6
 features = 7
 rows_min = 10
 rows_max = 70

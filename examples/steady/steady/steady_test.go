@@ -16,7 +16,7 @@ import (
 func TestStepsAreTheSameEverywhere(t *testing.T) {
 	const scenario = `
 [data.synthetic]
-tasks = 6
+clients = 6
 rows_min = 10
 rows_max = 90
 [problem]

@@ -16,7 +16,7 @@ import (
 
 const scenario = `
 [data.synthetic]
-tasks = 20
+clients = 20
 rows_max = 60
 [problem]
 optimum_sweeps = 0

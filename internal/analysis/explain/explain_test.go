@@ -79,7 +79,7 @@ func explainScenario(t *testing.T, source string, set ...string) *explain.Report
 // that change agree to the nanosecond.
 const timed = `
 [data.synthetic]
-tasks = 8
+clients = 8
 features = 6
 rows_min = 10
 rows_max = 200
@@ -207,7 +207,7 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, `
 [data.synthetic]
-tasks = 4
+clients = 4
 features = 5
 rows_min = 10
 rows_max = 20
@@ -250,7 +250,7 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 func writeData(t *testing.T, dir string, tasks, slow int) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("task,label,a,b\n")
+	b.WriteString("client,label,a,b\n")
 	for k := range tasks {
 		rows := 12 + k
 		if k >= tasks-slow {
@@ -288,7 +288,7 @@ func slowData(t *testing.T) (with, fewer string) {
 // csvScenario returns scenario timed with the data of a file.
 func csvScenario(file string) string {
 	_, rest, _ := strings.Cut(timed, "[devices]")
-	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\ntask_column = \"task\"\nlabel_column = \"label\"\ntest_fraction = 0\n[devices]", file) +
+	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\nclient_column = \"client\"\nlabel_column = \"label\"\ntest_fraction = 0\n[devices]", file) +
 		strings.Replace(rest, "spread_width = 0.7", "spread_width = 0.1", 1)
 }
 
@@ -467,7 +467,7 @@ func TestClasses(t *testing.T) {
 	t.Parallel()
 	source := strings.Replace(timed, "clock_ghz = 0.00002\nspread = \"log-normal\"\nspread_width = 0.7\n", "", 1)
 	source = strings.Replace(source, "profile = \"3g\"\n", "", 1)
-	r := explainScenario(t, source, "fleet.name=mixed", "data.synthetic.tasks=40")
+	r := explainScenario(t, source, "fleet.name=mixed", "data.synthetic.clients=40")
 	if len(r.Classes) < 2 {
 		t.Fatalf("%d classes", len(r.Classes))
 	}

@@ -24,7 +24,7 @@ import (
 const viewed = `
 name = "x"
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 8
 rows_max = 12

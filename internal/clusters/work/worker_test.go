@@ -26,7 +26,7 @@ import (
 
 const head = `
 [data.synthetic]
-tasks = 3
+clients = 3
 features = 4
 rows_min = 10
 rows_max = 20
@@ -470,7 +470,7 @@ func TestOtherData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	rows := func(n int) {
 		var b bytes.Buffer
-		b.WriteString("task,label,a,b\n")
+		b.WriteString("client,label,a,b\n")
 		for i := range n {
 			fmt.Fprintf(&b, "%d,%d,%d,%d\n", i%3, i*i%2*2-1, i%7, i%5)
 		}
@@ -483,7 +483,7 @@ func TestOtherData(t *testing.T) {
 [data]
 source = "csv"
 path = %q
-task_column = "task"
+client_column = "client"
 label_column = "label"
 [run]
 rounds = 10

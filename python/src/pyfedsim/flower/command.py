@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> Any:
     settings = {key: _value(toml, text) for key, text in options.set}
     nodes = _supernodes(flower)
     if nodes is not None and _leaves_clients(toml, options.scenario, settings):
-        settings["data.synthetic.tasks"] = nodes
+        settings["data.synthetic.clients"] = nodes
     return run(
         server,
         client,
@@ -97,7 +97,7 @@ def _leaves_clients(toml: Any, scenario: str, settings: dict[str, Any]) -> bool:
     found |= {f"data.synthetic.{key}": value for key, value in data.get("synthetic", {}).items()}
     found |= settings
     generated = found.get("data.source", "synthetic") == "synthetic"
-    return generated and not found.get("data.preset") and not found.get("data.synthetic.tasks")
+    return generated and not found.get("data.preset") and not found.get("data.synthetic.clients")
 
 
 def _status(error: errors.FedsimError) -> int:
