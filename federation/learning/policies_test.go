@@ -8,10 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
 )
-
-func poolOf(workers int) *parallel.Pool { return parallel.NewPool(workers) }
 
 // answers returns the response times of a round without failures, in which devices do
 // two passes over their rows.
