@@ -41,6 +41,17 @@ func (r *runner) execute(run *scenario.Run, plan learning.Plan, rec *record) (*l
 	return out, err
 }
 
+// execution is a run that is executed, or a trial of a tuning.
+type execution struct {
+	*runner
+	run    *scenario.Run
+	phase  string
+	setup  *learning.Setup
+	shared *recording     // nil: it computes for itself
+	saved  *runCheckpoint // nil: no checkpoints
+	rec    *record        // nil: a trial
+}
+
 // run executes a run without ending others.
 func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
@@ -55,13 +66,11 @@ func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *l
 	if err != nil {
 		return nil, err
 	}
+	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: shared, rec: rec}
 	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenario.Learning {
 		var end func() error
 		setup.Factory.New, end = r.external(run, p, name, o)
 		defer func() { err = cmp.Or(err, end()) }()
-	}
-	if phase == "tuning" {
-		setup.Config.NonFinite = federation.TakeUpdate // it loses
 	}
 	setup.Plan = plan
 	setup.Plan.Optimum, setup.Plan.Constant = p.optimum, p.constant
@@ -69,58 +78,78 @@ func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *l
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Plan.Solution = p.solution
 	}
-	if rec != nil {
-		setup.Journal = r.journal(rec, run, setup.Clients)
-	}
-	var saved *runCheckpoint
 	if shared == nil && run.Settings.Run.Mode == scenario.Learning {
-		if saved, err = r.checkpointRun(name, setup); err != nil {
+		if x.saved, err = r.checkpointRun(name, setup); err != nil {
 			return nil, err
 		}
 	}
-	f, err := learning.New(*setup)
+	f, err := x.begin()
+	if err == nil {
+		out, err = x.play(f)
+	}
 	if err != nil {
-		return nil, saved.explain(setup, err)
-	}
-	if f.Own() {
-		if err := r.declarations.check(run, phase, plan.StopAt, f.Metrics()); err != nil {
-			return nil, err
-		}
-	}
-	if rec != nil {
-		if err := r.begin(rec, f.Metrics()); err != nil {
-			return nil, err
-		}
-		if err := saved.resume(setup, rec.rows); err != nil {
-			return nil, saved.explain(setup, err)
-		}
-	}
-	done, all := 0.0, float64(plan.Outer*plan.Rounds)
-	out, err = f.Run(r.ctx, func(x results.Round) {
-		step := float64(x.Round)/all - done
-		done += step
-		if rec != nil {
-			rec.round(x)
-		}
-		if f.Replaying() || shared != nil && x.Round > 0 && x.Round <= shared.restored {
-			r.again(step)
-		}
-		r.report(run.ID, phase, x.TimeS, step, 0)
-	})
-	r.report(run.ID, phase, math.NaN(), 1-done, 1)
-	if err != nil {
-		return nil, saved.explain(setup, err)
+		return nil, x.saved.explain(setup, err)
 	}
 	if out.Status == results.Interrupted {
-		shared.saveLast()
-		if !out.MidRound { // within a round the last checkpoint stays
-			err = saved.saveLast(f)
-		}
-		if saved != nil && !f.Stateful() && r.options.Stderr != nil {
-			_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", run.ID)
-		}
+		err = x.interrupted(f, out)
 	}
 	return out, err
+}
+
+// begin makes the federation of a run and begins its record.
+func (x *execution) begin() (*learning.Federation, error) {
+	if x.rec == nil {
+		x.setup.Config.NonFinite = federation.TakeUpdate // a trial loses
+	} else {
+		x.setup.Journal = x.journal(x.rec, x.run, x.setup.Clients)
+	}
+	f, err := learning.New(*x.setup)
+	if err != nil {
+		return nil, err
+	}
+	if f.Own() {
+		if err := x.declarations.check(x.run, x.phase, x.setup.Plan.StopAt, f.Metrics()); err != nil {
+			return nil, err
+		}
+	}
+	if x.rec == nil {
+		return f, nil
+	}
+	if err := x.runner.begin(x.rec, f.Metrics()); err != nil {
+		return nil, err
+	}
+	return f, x.saved.resume(x.setup, x.rec.rows)
+}
+
+// play makes the rounds of a run, with their record and progress.
+func (x *execution) play(f *learning.Federation) (*learning.Outcome, error) {
+	done, all := 0.0, float64(x.setup.Plan.Outer*x.setup.Plan.Rounds)
+	out, err := f.Run(x.ctx, func(round results.Round) {
+		step := float64(round.Round)/all - done
+		done += step
+		if x.rec != nil {
+			x.rec.round(round)
+		}
+		if f.Replaying() || x.shared != nil && round.Round > 0 && round.Round <= x.shared.restored {
+			x.again(step)
+		}
+		x.report(x.run.ID, x.phase, round.TimeS, step, 0)
+	})
+	x.report(x.run.ID, x.phase, math.NaN(), 1-done, 1)
+	return out, err
+}
+
+// interrupted saves what an interrupted run has computed.
+func (x *execution) interrupted(f *learning.Federation, out *learning.Outcome) (err error) {
+	x.shared.saveLast()
+	if !out.MidRound { // within a round the last checkpoint stays
+		err = x.saved.saveLast(f)
+	}
+	if x.saved != nil && !f.Stateful() && x.options.Stderr != nil {
+		_, _ = fmt.Fprintf(x.options.Stderr,
+			"fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", x.run.ID)
+	}
+	return err
 }
 
 // setup returns the setup of a run, without its plan, journal and checkpoints, and the

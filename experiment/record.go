@@ -15,32 +15,44 @@ import (
 // record is the record of a run. Without rows it is empty: that of a trial, and of a run without
 // a recorder.
 type record struct {
-	index int
-	about results.Run // what is known before the run
-	rows  results.Rows
-	book  *ledger.Ledger // nil: no rows by device
-	err   error          // the first one of the rounds
-	now   results.Round  // the last round; a field, so that a round allocates nothing
+	index     int
+	about     results.Run // what is known before the run
+	rows      results.Rows
+	deviceErr func() error  // the first error of the rows by device; set with the journal
+	err       error         // the first one of the rounds
+	now       results.Round // the last round; a field, so that a round allocates nothing
 }
 
-// journal returns the journal of a run: that of the options, and the ledger of the rows by device.
-func (r *runner) journal(rec *record, run *scenario.Run, devices int) federation.Journal {
+// journal returns the journal of a run, whose errors the record has.
+func (r *runner) journal(rec *record, run *scenario.Run, devices int) (journal federation.Journal) {
+	write := func(rows []results.DeviceRow) error { return rec.rows.Devices(rows) }
+	journal, rec.deviceErr = r.options.JournalOf(run, devices, write)
+	return journal
+}
+
+// JournalOf returns the journal of a run with so many devices: that of the options, and the ledger that
+// gives the rows by device to write, if they are recorded. failed returns the first error of write.
+func (o *Options) JournalOf(
+	run *scenario.Run, devices int, write func([]results.DeviceRow) error,
+) (journal federation.Journal, failed func() error) {
 	var all []federation.Journal
-	if r.options.Journal != nil {
-		if also := r.options.Journal(run, devices); also != nil {
+	if o.Journal != nil {
+		if also := o.Journal(run, devices); also != nil {
 			all = append(all, also)
 		}
 	}
-	if s := &run.Settings.Run; r.options.Recorder != nil && (s.Devices || s.ThetaEvery > 0) {
-		rec.book = ledger.New(devices, func(rows []results.DeviceRow) error {
-			if !s.Devices && !slices.ContainsFunc(rows, func(r results.DeviceRow) bool { return !math.IsNaN(r.Theta) }) {
-				return nil // a round in which theta was not measured
-			}
-			return rec.rows.Devices(rows)
-		})
-		all = append(all, rec.book)
+	s := &run.Settings.Run
+	if o.Recorder == nil || !s.Devices && s.ThetaEvery == 0 {
+		return federation.Journals(all...), func() error { return nil }
 	}
-	return federation.Journals(all...)
+	book := ledger.New(devices, func(rows []results.DeviceRow) error {
+		measured := func(r results.DeviceRow) bool { return !math.IsNaN(r.Theta) }
+		if !s.Devices && !slices.ContainsFunc(rows, measured) {
+			return nil // a round in which theta was not measured
+		}
+		return write(rows)
+	})
+	return federation.Journals(append(all, book)...), book.Err
 }
 
 // begin begins the record of a run that declares metrics.
@@ -69,8 +81,8 @@ func (rec *record) end(run *scenario.Run, out *learning.Outcome, result results.
 	if rec.rows == nil {
 		return nil
 	}
-	if rec.book != nil && rec.book.Err() != nil {
-		return rec.book.Err()
+	if err := rec.deviceErr(); err != nil {
+		return err
 	}
 	if rec.err != nil {
 		return rec.err

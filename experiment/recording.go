@@ -91,19 +91,19 @@ func (r *runner) record(run *scenario.Run, p *prepared, factory algorithms.Facto
 }
 
 // evaluate evaluates the present model of a method.
-func (r *runner) evaluate(p *prepared, method *algorithms.Method) (said algorithms.Evaluation, err error) {
+func (r *runner) evaluate(p *prepared, method *algorithms.Method) (values algorithms.Evaluation, err error) {
 	if method.Reporter != nil {
-		if said, err = method.Reporter.Evaluate(); err != nil {
-			return said, err
+		if values, err = method.Reporter.Evaluate(); err != nil {
+			return values, err
 		}
 	}
 	if method.About.Evaluated == algorithms.ByRun {
 		m := method.Model()
 		w := m.Evaluated()
-		said.Metrics = p.problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
-		said.Hash = learning.HashWeights(w, p.problem.StoredRows(w))
+		values.Metrics = p.problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
+		values.Hash = learning.HashWeights(w, p.problem.StoredRows(w))
 	}
-	return said, nil
+	return values, nil
 }
 
 // saveDue saves the recording if it is time.

@@ -186,30 +186,13 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 	if len(options) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
-	if method.Algorithm != Driven { // a driver need not wait for all
-		settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
-	}
-	if _, ok := lookup(method.Algorithm); ok {
-		about := method.describe()
-		learning.ValidateMethod(check.In("federation"), &settings.Federation, &about)
-		if method.Algorithm == Driven {
-			settings.checkDriven(check)
-		} else {
-			learning.ValidateCompression(check, &settings.Federation, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &about)
-			learning.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &about)
-		}
-		learning.ValidateHubs(check, settings.Network.HubSize, &about)
-		learning.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &about)
-		if settings.Run.Mode == Learning {
-			learning.ValidateTasks(check, &settings.Problem, settings.Data.Pool || settings.Data.ClientsPerTask > 1, &about)
-		}
-		if about.Model == algorithms.PersonalModels && settings.Run.Mode == Learning {
-			settings.checkPersonal(check.In("data"), about.Name)
-		}
-	}
+	settings.validateMethod(check, &method)
 	if p.tuning.Refit {
-		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation, "must be positive with experiment.tuning.refit: there are no rows to train on beside")
-		check.Require(!strings.HasPrefix(settings.Run.StopAt.Metric, "validation_"), "run.stop_at."+settings.Run.StopAt.Metric, settings.Run.StopAt.Value, "must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
+		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation,
+			"must be positive with experiment.tuning.refit: there are no rows to train on beside")
+		stop := settings.Run.StopAt
+		check.Require(!strings.HasPrefix(stop.Metric, "validation_"), "run.stop_at."+stop.Metric, stop.Value,
+			"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
 	}
 	problems.AddFound(tree, check)
 	return Run{
@@ -217,6 +200,32 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 		Algorithm: method.Algorithm, Options: method.options(),
 		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
+}
+
+// validateMethod reports settings that do not fit a method.
+func (s *Settings) validateMethod(check *config.Checker, method *Method) {
+	if method.Algorithm != Driven { // a driver need not wait for all
+		s.Federation.ValidateFaults(check, &s.Faults, &s.Network)
+	}
+	if _, ok := lookup(method.Algorithm); !ok {
+		return
+	}
+	about, hubSize, learns := method.describe(), s.Network.HubSize, s.Run.Mode == Learning
+	learning.ValidateMethod(check.In("federation"), &s.Federation, &about)
+	if method.Algorithm == Driven {
+		s.checkDriven(check)
+	} else {
+		learning.ValidateCompression(check, &s.Federation, &s.Compression, &s.Privacy, hubSize, learns, &about)
+		learning.ValidatePrivacy(check, &s.Privacy, &s.Federation, hubSize, &about)
+	}
+	learning.ValidateHubs(check, hubSize, &about)
+	learning.ValidateProblem(check, s.Problem.Loss, s.Problem.Model, &about)
+	if learns {
+		learning.ValidateTasks(check, &s.Problem, s.Data.Pool || s.Data.ClientsPerTask > 1, &about)
+	}
+	if about.Model == algorithms.PersonalModels && learns {
+		s.checkPersonal(check.In("data"), about.Name)
+	}
 }
 
 // divide divides tuned values into options of the method and settings.

@@ -19,10 +19,8 @@ import (
 	"fedsim/engine"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
 	"fedsim/federation/session"
 	"fedsim/internal/pipe"
-	"fedsim/internal/record/ledger"
 	"fedsim/results"
 )
 
@@ -134,7 +132,7 @@ type server struct {
 	devices   int
 	training  []int32 // rows of each device
 	rows      results.Rows
-	book      *ledger.Ledger // nil: no rows by device
+	deviceErr func() error // the first error of the rows by device; nil: not started
 	digests   *digests
 
 	notices  []session.Notice
@@ -191,8 +189,8 @@ func (s *server) do(x pipe.Line) *Error {
 	if err := s.digests.saveDue(); err != nil {
 		return internal(r.op, err)
 	}
-	if s.book != nil && s.book.Err() != nil {
-		return internal(r.op, s.book.Err())
+	if err := s.deviceErr(); err != nil {
+		return internal(r.op, err)
 	}
 	return nil
 }
@@ -439,17 +437,8 @@ func (s *server) start(declared []results.NamedMetric) error {
 	}
 	about.Metrics = declared
 	s.run, s.devices, s.training = about, setup.Clients, setup.Rows
-	var journals []federation.Journal
-	if journal := s.directory.Options.Journal; journal != nil {
-		if j := journal(s.directory.Run, s.devices); j != nil {
-			journals = append(journals, j)
-		}
-	}
-	if s.directory.Run.Settings.Run.Devices {
-		s.book = ledger.New(s.devices, func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
-		journals = append(journals, s.book)
-	}
-	setup.Journal = federation.Journals(journals...)
+	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, s.devices,
+		func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
 	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
 	if s.session, err = session.New(*setup); err != nil {
 		return err
@@ -538,8 +527,8 @@ func (s *server) end() error {
 			return err
 		}
 	}
-	if s.book != nil {
-		return s.book.Err()
+	if s.deviceErr != nil {
+		return s.deviceErr()
 	}
 	return nil
 }
