@@ -126,7 +126,7 @@ const flagStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscree
 	`2020-01-02 02:00:00\tbattery_charged_on\n2020-01-02 04:00:00\tscreen_unlock\n2020-01-03 00:00:00\t60%\n"}}`
 
 const flagScenario = `[data.synthetic]
-tasks = 2
+clients = 2
 features = 2
 rows_min = 6
 rows_max = 6
