@@ -40,7 +40,7 @@ func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
 	} else {
 		h.fleet = devices.NewProcessors(s.Devices, n, s.Seed)
 		h.links = network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)
-		batteries = devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
+		batteries = devices.NewBatteries(s.Devices, n, s.Seed, s.Charging)
 	}
 	h.links.AddRoundTrips(s.RoundTrips)
 	h.powerRadios()

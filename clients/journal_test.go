@@ -19,7 +19,7 @@ func TestSpans(t *testing.T) {
 	var p page
 	s := setup(1, func(s *Setup) { s.Journal = &p })
 	clock := engine.New(1, engine.Options{})
-	r := newRecorder(&s, devices.NewBatteries(s.Devices, 1, 1), clock)
+	r := newRecorder(&s, devices.NewBatteries(s.Devices, 1, 1, nil), clock)
 	at := func(seconds engine.Time, do func()) {
 		clock.Schedule(seconds*second, EventTimer, 0)
 		clock.Run(func(engine.Event) { do() })

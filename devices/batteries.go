@@ -54,18 +54,13 @@ type Energy struct {
 
 // NewBatteries returns the batteries of n devices at time 0, with no power drawn. The
 // configuration must be valid. The seed determines the initial charge of each if
-// InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set.
-func NewBatteries(cfg Config, n int, seed uint64) *Batteries {
-	return NewChargedBatteries(cfg, n, seed, nil)
-}
-
-// NewChargedBatteries is NewBatteries with chargers of ChargeW that follow a schedule
-// instead of the configuration's, unless it is nil.
-func NewChargedBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
+// InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set. Chargers
+// have ChargeW and follow the schedule; nil stands for the configuration's.
+func NewBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
 	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, schedule)
 }
 
-// NewMixedBatteries is NewChargedBatteries of the devices of a mix.
+// NewMixedBatteries is NewBatteries of the devices of a mix.
 func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedule) *Batteries {
 	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, schedule)
 }

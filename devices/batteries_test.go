@@ -35,7 +35,7 @@ func phone() Config {
 func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	cfg := phone()
 	cfg.InitialCharge, cfg.ChargeW, cfg.ChargeDelayS, cfg.ReturnLevel = 0.5, 10, 60, 0.25
-	b := NewBatteries(cfg, 2, 1)
+	b := NewBatteries(cfg, 2, 1, nil)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a device that draws nothing is empty at %v", at)
 	}
@@ -93,7 +93,7 @@ func TestLateRestorationFindsMore(t *testing.T) {
 	}{{0, 0.2}, {36 * second, 0.3}, {1e6 * second, 1}} {
 		cfg := phone()
 		cfg.ChargeW = 10
-		b := NewBatteries(cfg, 1, 1)
+		b := NewBatteries(cfg, 1, 1, nil)
 		b.SetPower(0, 0, 3600)
 		b.Deplete(0, second)
 		at, _ := b.RestoreAt(0)
@@ -105,7 +105,7 @@ func TestLateRestorationFindsMore(t *testing.T) {
 }
 
 func TestWithoutAChargerADeviceStaysDepleted(t *testing.T) {
-	b := NewBatteries(phone(), 1, 1)
+	b := NewBatteries(phone(), 1, 1, nil)
 	b.SetPower(0, 0, 1)
 	at, _ := b.EmptyAt(0)
 	b.Deplete(0, at)
@@ -121,7 +121,7 @@ func TestWithoutAChargerADeviceStaysDepleted(t *testing.T) {
 func TestMainsNeverEnd(t *testing.T) {
 	cfg := Defaults()
 	cfg.Profile = "raspberry-pi-4"
-	b := NewBatteries(cfg, 1, 1)
+	b := NewBatteries(cfg, 1, 1, nil)
 	b.SetPower(0, 0, 7)
 	b.AccountAll(1e9 * second)
 	if at, ok := b.EmptyAt(0); ok {
@@ -138,7 +138,7 @@ func TestMainsNeverEnd(t *testing.T) {
 func TestAnEmptyStart(t *testing.T) {
 	cfg := phone()
 	cfg.InitialCharge, cfg.ChargeW = 0, 720
-	b := NewBatteries(cfg, 1, 1)
+	b := NewBatteries(cfg, 1, 1, nil)
 	if at, ok := b.EmptyAt(0); !ok || at != 0 {
 		t.Fatalf("empty at %v, want the start", at)
 	}
@@ -152,7 +152,7 @@ func TestInitialChargeSpreads(t *testing.T) {
 	cfg := phone()
 	cfg.InitialCharge, cfg.InitialChargeSpread = 0.6, 0.3
 	const n = 10_000
-	b := NewBatteries(cfg, n, 3)
+	b := NewBatteries(cfg, n, 3, nil)
 	sum := 0.0
 	for d := range n {
 		level := b.Level(d, 0)
@@ -173,7 +173,7 @@ func TestInitialChargeSpreads(t *testing.T) {
 // a battery is empty: the caller has an event there.
 func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := NewBatteries(phone(), 1, 1)
+		b := NewBatteries(phone(), 1, 1, nil)
 		b.SetPower(0, 0, rapid.Float64Range(0.01, 1e4).Draw(t, "watts"))
 		end, _ := b.EmptyAt(0)
 		now := engine.Time(0)
@@ -196,7 +196,7 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Below 1e6 s a nanosecond is well above the rounding of a float64.
 		watts := rapid.Float64Range(0.01, 1e6).Draw(t, "watts")
-		b := NewBatteries(phone(), 1, 1)
+		b := NewBatteries(phone(), 1, 1, nil)
 		b.SetPower(0, 0, watts)
 		end, _ := b.EmptyAt(0)
 		if watts*end.Seconds() < 3600*(1-1e-15) {
@@ -220,7 +220,7 @@ func TestEnergyIsConserved(t *testing.T) {
 		cfg.ChargeDelayS = rapid.Float64Range(0, 100).Draw(t, "charge_delay_s")
 		cfg.ReturnLevel = rapid.Float64Range(0.01, 1).Draw(t, "return_level")
 		const n = 3
-		b := NewBatteries(cfg, n, 1)
+		b := NewBatteries(cfg, n, 1, nil)
 		now := engine.Time(0)
 		check := func() {
 			for d := range n {
@@ -271,7 +271,7 @@ func TestEnergyIsConserved(t *testing.T) {
 
 func TestMisuseOfBatteries(t *testing.T) {
 	fresh := func() *Batteries {
-		b := NewBatteries(phone(), 1, 1)
+		b := NewBatteries(phone(), 1, 1, nil)
 		b.SetPower(0, 0, 3600)
 		return b
 	}
@@ -288,7 +288,7 @@ func TestMisuseOfBatteries(t *testing.T) {
 }
 
 func TestAccountingAllocatesNothing(t *testing.T) {
-	b := NewBatteries(Defaults(), 100, 1)
+	b := NewBatteries(Defaults(), 100, 1, nil)
 	now := engine.Time(0)
 	if n := testing.AllocsPerRun(100, func() {
 		now += 1000
@@ -304,7 +304,7 @@ func TestAccountingAllocatesNothing(t *testing.T) {
 
 // Spent energy is gone at once, at most the energy left, and EmptyAt moves forward.
 func TestSpend(t *testing.T) {
-	b := NewBatteries(phone(), 1, 1)
+	b := NewBatteries(phone(), 1, 1, nil)
 	b.SetPower(0, 0, 6)
 	b.Spend(0, 100*second, 1800)
 	if at, _ := b.EmptyAt(0); at != 300*second || b.Spent(0) != 2400 {
@@ -318,7 +318,7 @@ func TestSpend(t *testing.T) {
 	mustPanic(t, "device 0 spends energy at 3m20s: it is depleted", func() { b.Spend(0, 200*second, 1) })
 	cfg := Defaults()
 	cfg.BatteryWh = Mains
-	m := NewBatteries(cfg, 1, 1)
+	m := NewBatteries(cfg, 1, 1, nil)
 	m.Spend(0, second, 5)
 	if got, want := m.Total(), (Energy{ChargedJ: 5, DrainedJ: 5}); got != want {
 		t.Errorf("on mains: %+v, want %+v", got, want)
@@ -335,7 +335,7 @@ func TestNextPowerMatchesStoredSequence(t *testing.T) {
 		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
 		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
 		cfg.ChargeW = rapid.SampledFrom([]float64{0, 3}).Draw(t, "charger")
-		stored, asked := NewBatteries(cfg, 1, 1), NewBatteries(cfg, 1, 1)
+		stored, asked := NewBatteries(cfg, 1, 1, nil), NewBatteries(cfg, 1, 1, nil)
 		var at engine.Time
 		var then float64
 		asked.SetNextPower(func(int) (engine.Time, float64) { return at, then })

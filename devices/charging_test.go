@@ -82,7 +82,7 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 			}
 			plan[k] = state
 		}
-		b := NewChargedBatteries(cfg, 1, 1, plan)
+		b := NewBatteries(cfg, 1, 1, plan)
 		twin := stepwise{capacity: capacity, charger: cfg.ChargeW, left: b.Total().InitialJ}
 		powers := rapid.SampledFrom([]float64{0, 0.3, 0.7, 1.06, 2.5, 6})
 		var power [horizon]float64
@@ -169,7 +169,7 @@ func TestDailyCharging(t *testing.T) {
 func TestFullBatteryIsNotDrained(t *testing.T) {
 	cfg := phone() // 3600 J
 	cfg.ChargeW, cfg.InitialCharge = 5, 0.9
-	b := NewChargedBatteries(cfg, 1, 1, slots{true})
+	b := NewBatteries(cfg, 1, 1, slots{true})
 	b.SetPower(0, 0, 2)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("empty at %v", at)
@@ -194,7 +194,7 @@ func TestDepletedDeviceFollowsSchedule(t *testing.T) {
 	const hour = 3600 * second
 	cfg := phone() // 3600 J, back at 0.2
 	cfg.Charging, cfg.ChargeHour, cfg.ChargeHours, cfg.ChargeW = Daily, 6, 1, 0.08
-	b := NewBatteries(cfg, 1, 1)
+	b := NewBatteries(cfg, 1, 1, nil)
 	b.SetPower(0, 0, 1)
 	until(b, 0, 2*hour)
 	if !b.Depleted(0) || b.Spent(0) != 3600 {
@@ -233,7 +233,7 @@ func TestLowBattery(t *testing.T) {
 		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
 		cfg.ChargeW = 5
 		plugged := rapid.Bool().Draw(t, "plugged")
-		b := NewChargedBatteries(cfg, 1, 1, slots{plugged})
+		b := NewBatteries(cfg, 1, 1, slots{plugged})
 		powers := rapid.SampledFrom([]float64{0.01, 1.95, 4.9, 5.1, 60})
 		load := PowerSequence{Watts: powers.Draw(t, "watts")}
 		for i := range load.Stages {
@@ -271,7 +271,7 @@ func TestLowBattery(t *testing.T) {
 func TestChargingAllocatesNothing(t *testing.T) {
 	cfg := Defaults()
 	cfg.Charging, cfg.ChargeW, cfg.ChargeHourSpread, cfg.LowBattery = Daily, 5, 3, 0.2
-	b := NewBatteries(cfg, 10, 1)
+	b := NewBatteries(cfg, 10, 1, nil)
 	load := PowerSequence{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}}, Watts: 0.2}
 	b.SetPowerSequence(0, 0, load)
 	now := engine.Time(0)
