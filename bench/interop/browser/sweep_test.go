@@ -87,7 +87,7 @@ func TestSweep(t *testing.T) {
 				continue
 			}
 			all++
-			if c, ok := r.CostTo(target); ok {
+			if c := r.CostTo(target); c.Reached {
 				mean += c.TimeS
 				reached++
 			}
