@@ -144,7 +144,7 @@ func TestSweep(t *testing.T) {
 		sums := map[string]float64{}
 		for i := range found.Runs {
 			if r := &found.Runs[i]; of(r) {
-				if c, ok := r.CostTo(target); ok {
+				if c := r.CostTo(target); c.Reached {
 					point, _ := r.Value("sample")
 					sums[point] += c.TimeS - want
 				}
