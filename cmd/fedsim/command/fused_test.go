@@ -79,8 +79,8 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 	if err != nil {
 		t.Fatalf("building for %s: %v\n%.2000s", arch, err, listing)
 	}
-	if !bytes.Contains(listing, []byte("mtl/sdca.go")) {
-		t.Fatalf("the compiler listed no instructions of mtl/sdca.go for %s:\n%.2000s", arch, listing)
+	if !bytes.Contains(listing, []byte("mtl/subproblem.go")) {
+		t.Fatalf("the compiler listed no instructions of mtl/subproblem.go for %s:\n%.2000s", arch, listing)
 	}
 	return slices.DeleteFunc(fusedIn(listing, top), func(f fused) bool {
 		source, err := os.ReadFile(filepath.Join(top, f.file))
