@@ -184,6 +184,15 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	if s.expand(root, &problems); len(problems) > 0 {
+		return nil, problems
+	}
+	s.noteIdle(root)
+	return s, nil
+}
+
+// expand makes the experiments and tables of their designs, each with the settings in root.
+func (s *Scenario) expand(root *config.Node, problems *config.Errors) {
 	for _, key := range []string{"name", "description", "sweep", "experiment", "table"} {
 		root.Delete(key)
 	}
@@ -198,11 +207,6 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 		s.Tables = append(s.Tables, table)
 		problems.Merge(wrong)
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	s.noteIdle(root)
-	return s, nil
 }
 
 // runsNothing reports whether the document has tables only, without methods and

@@ -244,7 +244,7 @@ func TestMessagesToUnavailableClientsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Client k is away from 2 s - 170 ms k to 3 s - 170 ms k.
-	available, next := s.Nodes()
+	available, next := s.Available()
 	if want := []int32{0, 1, 2}; !slices.Equal(available, want) || next != 1660*ms {
 		t.Errorf("%v until %d, want %v", available, next, want)
 	}
@@ -281,7 +281,7 @@ func TestErrors(t *testing.T) {
 		err  error
 	}{
 		{CodeDuplicateID, send(1, Message{ID: 1})}, {CodeDuplicateID, send(1, Message{ID: 8}, Message{ID: 8})},
-		{CodeDevice, send(1, Message{ID: 9, Device: len(sizes)})}, {CodeDevice, send(1, Message{ID: 9, Device: -1})},
+		{CodeClient, send(1, Message{ID: 9, Device: len(sizes)})}, {CodeClient, send(1, Message{ID: 9, Device: -1})},
 		{CodeValue, send(1, Message{ID: 9, FLOPs: -1})}, {CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})}, {CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})},
 		{CodePast, send(1, Message{ID: 9, Expires: 1})}, {CodeRound, send(2, Message{ID: 9})}, {CodeRound, send(0, Message{ID: 9})},
 		{CodeUnknownID, wait(engine.Never, 9)}, {CodePast, wait(1)}, {CodeOpenWork, wait(engine.Never, 1)}, {CodeOpenWork, advance(6 * ms)}, {CodeValue, advance(engine.Never)}, {CodePast, advance(1)},

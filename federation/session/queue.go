@@ -193,7 +193,7 @@ func (o *once) check(all []Message) error {
 			continue // see checkMessage
 		}
 		if o.marks[t] == o.calls {
-			return refuse(CodeDevice, all[i].ID, "message %d: device %d: has another message of this call", all[i].ID, t)
+			return refuse(CodeClient, all[i].ID, "message %d: client %d: has another message of this call", all[i].ID, t)
 		}
 		o.marks[t] = o.calls
 	}

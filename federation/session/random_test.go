@@ -279,7 +279,7 @@ func (c *chaos) wait() error {
 }
 
 func (c *chaos) choose() error {
-	_, next := c.ses.Nodes()
+	_, next := c.ses.Available()
 	if next < c.ses.Now() {
 		c.Fatalf("the next change at %d is before %d", next, c.ses.Now())
 	}

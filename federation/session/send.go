@@ -88,7 +88,7 @@ func (s *Session) checkMessage(m *Message) error {
 		return refuse(CodeDuplicateID, m.ID, "message %d: the id was used before", m.ID)
 	}
 	if m.Device < 0 || m.Device >= len(s.queue.current) {
-		return refuse(CodeDevice, m.ID, "message %d: device %d: must be in 0..%d", m.ID, m.Device, len(s.queue.current)-1)
+		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Device, len(s.queue.current)-1)
 	}
 	if !amount(m.BytesDown) || !m.Undecided && !(amount(m.BytesUp) && amount(m.FLOPs)) {
 		return refuse(CodeValue, m.ID, "message %d: %g bytes down, %g FLOPs, %g bytes up: must be finite and not negative", m.ID, m.BytesDown, m.FLOPs, m.BytesUp)

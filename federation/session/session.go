@@ -53,7 +53,7 @@ type Session struct {
 	sizes     [][2]float64 // by device, the bytes down and up of the last message that was taken; 0: none
 	asked     []int32      // scratch: the clients of Round
 	members   []int32      // scratch: the clients of a group
-	reached   []int32      // scratch of Nodes
+	reached   []int32      // scratch of Available
 }
 
 // Message is what the driver sends to a client.
@@ -137,7 +137,7 @@ const (
 	CodePast        Code = "past"         // an instant before now
 	CodeUnknownID   Code = "unknown-id"   // no message has the id, or a round has closed since it ended
 	CodeDuplicateID Code = "duplicate-id" // another message has the id
-	CodeDevice      Code = "device"       // there is no such client
+	CodeClient      Code = "client"       // there is no such client
 	CodeValue       Code = "value"        // bytes or FLOPs that are negative or not finite
 	CodeRound       Code = "round"        // not the open round, or one that was played
 	CodeOpenWork    Code = "open-work"    // the work of a message is not known
@@ -194,10 +194,10 @@ func (s *Session) Client(t int) results.ClientFacts {
 	return s.server.Accounts().Facts(t, s.sizes[t][0], s.sizes[t][1])
 }
 
-// Nodes returns the clients that are available, in ascending order, and the next instant
+// Available returns the clients that are available, in ascending order, and the next instant
 // at which a trace or a charged battery may change that. The slice is valid until the
 // next call.
-func (s *Session) Nodes() (available []int32, next engine.Time) {
+func (s *Session) Available() (available []int32, next engine.Time) {
 	c := s.clients
 	s.reached, next = s.reached[:0], engine.Never
 	for t := range s.queue.current {

@@ -31,7 +31,7 @@ func BenchmarkEngine(b *testing.B) {
 						line = append(line, ',')
 					}
 					line = strconv.AppendInt(append(line, `{"id":`...), id, 10)
-					line = strconv.AppendInt(append(line, `,"device":`...), int64(t), 10)
+					line = strconv.AppendInt(append(line, `,"client":`...), int64(t), 10)
 					line = append(line, `,"down_bytes":4512,"flops":1250000.0,"up_bytes":4512}`...)
 					id++
 				}

@@ -9,14 +9,14 @@ import (
 // Rows by client know the updates that were taken, one pass over the rows, and the transfers
 // of the last message whose response was taken, by the driver or by a policy.
 func TestWhatIsKnownOfClients(t *testing.T) {
-	const accuracy = `"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.25,0.75],"better":"higher"}]`
+	const accuracy = `"clients":[{"split":"test","name":"accuracy","clients":[0,3],"values":[0.25,0.75],"better":"higher"}]`
 	p := place{clients: 4, scenario: strings.Replace(small, "[run]", "[fleet]\nname = \"mixed\"\n[run]", 1)}
 	answers, err := p.serve(t, strings.Replace(hello, `"seed"`, `"step_flops":1e9,"seed"`, 1), `{"op":"close","round":0}`,
-		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":2000000,"flops":2e6,"up_bytes":3000000}]}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"client":3,"down_bytes":2000000,"flops":2e6,"up_bytes":3000000}]}`,
 		`{"op":"close","round":1,"taken":[2],`+accuracy+`}`,
-		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":7,"device":3,"down_bytes":4000000,"flops":1e6,"up_bytes":6000000}]}`,
+		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":7,"client":3,"down_bytes":4000000,"flops":1e6,"up_bytes":6000000}]}`,
 		`{"op":"close","round":2,"taken":[],`+accuracy+`}`,
-		`{"op":"exchange","round":3,"kind":"evaluate","msgs":[{"id":9,"device":3,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
+		`{"op":"exchange","round":3,"kind":"evaluate","msgs":[{"id":9,"client":3,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
 		`{"op":"close","round":3,"taken":[],"metrics":[{"split":"test","name":"accuracy_mean","value":1}]}`,
 		`{"op":"close","round":3,"taken":[]}`,
 		`{"op":"finish","state":"done"}`)

@@ -129,8 +129,8 @@ type server struct {
 	session   *session.Session
 	directory *Directory // nil before hello
 	run       results.Run
-	devices   int
-	training  []int32 // rows of each device
+	clients   int
+	training  []int32 // rows of each client
 	rows      results.Rows
 	deviceErr func() error // the first error of the rows by device; nil: not started
 	digests   *digests
@@ -157,7 +157,7 @@ func (s *server) do(x pipe.Line) *Error {
 	}
 	r := &s.request
 	failed := r.parse(&s.decoder, x.Text)
-	if s.digests != nil && r.op != "nodes" {
+	if s.digests != nil && r.op != "available" {
 		compare := s.digests.add
 		if r.op == "finish" { // a driver that failed may do more next time
 			compare = s.digests.end
@@ -203,36 +203,13 @@ func internal(op string, err error) *Error {
 // perform does an op other than hello.
 func (s *server) perform(r *request) *Error {
 	switch r.op {
-	case "nodes":
-		available, next := s.session.Nodes()
+	case "available":
+		available, next := s.session.Available()
 		s.response.begin(s.session.Now())
 		s.response.ranges("available", available)
 		s.response.time("next_change_ns", next)
 	case "select":
-		var chosen, epochs []int32
-		var reports []session.BatteryReport
-		var err error
-		if r.seen&hasReport != 0 {
-			if reports, err = s.session.Batteries(r.round, r.report); err != nil {
-				return s.refuse(err)
-			}
-		}
-		if r.epochs > 0 {
-			chosen, epochs, err = s.session.SelectEpochs(r.round, r.epochs)
-		} else {
-			chosen, err = s.session.Select(r.round)
-		}
-		if err != nil {
-			return s.refuse(err)
-		}
-		s.response.begin(s.session.Now())
-		s.response.devices("devices", chosen)
-		if r.epochs > 0 {
-			s.response.devices("epochs", epochs)
-		}
-		if r.seen&hasReport != 0 {
-			s.response.batteries(reports)
-		}
+		return s.selected(r)
 	case "send":
 		refused, err := s.session.Send(r.round, r.kind, r.messages)
 		if err != nil {
@@ -268,6 +245,35 @@ func (s *server) perform(r *request) *Error {
 	return nil
 }
 
+// selected answers the op select: the cohort, with the epochs and the batteries that it asks for.
+func (s *server) selected(r *request) *Error {
+	var chosen, epochs []int32
+	var reports []session.BatteryReport
+	var err error
+	if r.seen&hasReport != 0 {
+		if reports, err = s.session.Batteries(r.round, r.report); err != nil {
+			return s.refuse(err)
+		}
+	}
+	if r.epochs > 0 {
+		chosen, epochs, err = s.session.SelectEpochs(r.round, r.epochs)
+	} else {
+		chosen, err = s.session.Select(r.round)
+	}
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.response.begin(s.session.Now())
+	s.response.clients("clients", chosen)
+	if r.epochs > 0 {
+		s.response.clients("epochs", epochs)
+	}
+	if r.seen&hasReport != 0 {
+		s.response.batteries(reports)
+	}
+	return nil
+}
+
 // refuse returns the error of an op that the session refuses.
 func (s *server) refuse(err error) *Error {
 	e := &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
@@ -297,7 +303,7 @@ func (s *server) fieldOf(e *session.Error) string {
 	if e.ID == 0 {
 		return ""
 	}
-	suffix := map[string]string{"device": ".device", "duplicate-id": ".id"}[string(e.Code)]
+	suffix := map[string]string{"client": ".client", "duplicate-id": ".id"}[string(e.Code)]
 	for i := range r.messages {
 		// The second of two messages with the same id is the duplicate.
 		k := len(r.messages) - 1 - i
@@ -350,7 +356,7 @@ func (s *server) exchange(r *request) *Error {
 		return &Error{Code: Code(session.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
 	}
 	if n := s.session.OpenWork(); n > 0 {
-		return &Error{Code: Code(session.CodeOpenWork), Message: fmt.Sprintf("%d devices wait for the op work", n)}
+		return &Error{Code: Code(session.CodeOpenWork), Message: fmt.Sprintf("%d clients wait for the op work", n)}
 	}
 	refused, err := s.session.Send(r.round, r.kind, r.messages)
 	if err != nil {
@@ -436,8 +442,8 @@ func (s *server) start(declared []results.NamedMetric) error {
 		return err
 	}
 	about.Metrics = declared
-	s.run, s.devices, s.training = about, setup.Clients, setup.Rows
-	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, s.devices,
+	s.run, s.clients, s.training = about, setup.Clients, setup.Rows
+	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, s.clients,
 		func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
 	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
 	if s.session, err = session.New(*setup); err != nil {
@@ -453,7 +459,7 @@ func (s *server) greet() {
 	w.begin(s.session.Now())
 	w.integer("v", Version)
 	w.text("fedsim", s.options.Version)
-	w.integer("devices", int64(s.devices))
+	w.integer("clients", int64(s.clients))
 	w.list("features", len(Features), func(i int) { w.b = appendText(w.b, Features[i]) })
 	w.time("detect_ns", s.session.DetectAfter())
 	w.integer("overhead_bytes", int64(settings.Federation.Overhead))

@@ -14,16 +14,16 @@ import (
 func TestRun(t *testing.T) {
 	var p place
 	answers, err := p.serve(t, hello,
-		`{"op":"nodes"}`,
+		`{"op":"available"}`,
 		`{"op":"close","round":0,"metrics":[{"split":"test","name":"accuracy","value":0.5,"better":"higher"}]}`,
-		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"client":3,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
 		`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}]}`,
 		`{"op":"finish","state":"done","model_sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{
-		`"devices":4`, `"available":[[0,3]]`, `"row":{"outer":0,"round":0,`, `"end":"all"`, `"participants":2,`, `"model_hash":"0123456789abcdef"`,
+		`"clients":4`, `"available":[[0,3]]`, `"row":{"outer":0,"round":0,`, `"end":"all"`, `"participants":2,`, `"model_hash":"0123456789abcdef"`,
 	} {
 		if !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d is %s: must hold %s", i, answers[i], want)
@@ -77,10 +77,10 @@ func TestRowHasTheMeasuredColumns(t *testing.T) {
 func TestFieldOfAMessageThatAPolicyEnds(t *testing.T) {
 	p := place{scenario: small + "[federation]\nprotocol = \"deadline\"\ndeadline_s = 0.1\nfit_work = false\nlate = \"keep\"\n"}
 	answers, err := p.serve(t, hello,
-		`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":7,"device":0,"down_bytes":1000,"flops":1e11,"up_bytes":1000}]}`,
+		`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":7,"client":0,"down_bytes":1000,"flops":1e11,"up_bytes":1000}]}`,
 		`{"op":"close","round":1}`,
 		`{"op":"cancel","ids":[7]}`,
-		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":8,"device":1,"down_bytes":1000,"flops":null,"up_bytes":null}]}`)
+		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":8,"client":1,"down_bytes":1000,"flops":null,"up_bytes":null}]}`)
 	if !errors.Is(err, ErrInterrupted) || len(answers) != 5 {
 		t.Fatal(answers, err)
 	}
@@ -95,14 +95,14 @@ func TestFieldOfAMessageThatAPolicyEnds(t *testing.T) {
 func TestSelectEpochs(t *testing.T) {
 	p := place{scenario: small + "[federation]\npartial_share = 0.5\n"}
 	answers, err := p.serve(t, hello,
-		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
 		`{"op":"select","round":1,"epochs":1}`,
 		`{"op":"select","round":1,"epochs":2}`,
-		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`)
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`)
 	if !errors.Is(err, ErrInterrupted) || len(answers) != 5 {
 		t.Fatal(answers, err)
 	}
-	for i, want := range []string{`"epochs"`, `"code":"policy"`, `"code":"value"`, `"devices":[0,1,2,3],"epochs":[`, `"ev":"response"`} {
+	for i, want := range []string{`"epochs"`, `"code":"policy"`, `"code":"value"`, `"clients":[0,1,2,3],"epochs":[`, `"ev":"response"`} {
 		if !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d is %s: must hold %s", i, answers[i], want)
 		}
@@ -125,7 +125,7 @@ func TestSelectReportsBatteries(t *testing.T) {
 		t.Fatal(answers, err)
 	}
 	for i, want := range []string{
-		`"batteries"]`, `"reported":[0,1,2,3],"battery":[0.5,0.5,0.5,0.5],"charging":[false,false,false,false]`, `"devices":[`,
+		`"batteries"]`, `"reported":[0,1,2,3],"battery":[0.5,0.5,0.5,0.5],"charging":[false,false,false,false]`, `"clients":[`,
 		`"field":"report_bytes"`, `"bytes_down":2000,"bytes_up":2000`,
 	} {
 		if !strings.Contains(answers[i], want) {

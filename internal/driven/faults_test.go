@@ -25,7 +25,7 @@ func TestHugeLines(t *testing.T) {
 	}
 	var p place
 	pad := strings.Repeat(" ", 100_000_000)
-	answers, err := p.serve(t, hello, `{"op":"nodes"`+pad+`}`, pad+"nonsense", `{"op":"finish","state":"done"}`)
+	answers, err := p.serve(t, hello, `{"op":"available"`+pad+`}`, pad+"nonsense", `{"op":"finish","state":"done"}`)
 	if err != nil || len(answers) != 4 {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
@@ -38,29 +38,29 @@ func TestHugeLines(t *testing.T) {
 func TestGarbageChangesNothing(t *testing.T) {
 	good := []string{
 		hello,
-		`{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":1000,"flops":null,"up_bytes":null}]}`,
+		`{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"client":3,"down_bytes":1000,"flops":null,"up_bytes":null}]}`,
 		`{"op":"wait","ids":[2]}`,
 		`{"op":"work","id":2,"flops":1e6,"up_bytes":500}`,
 		`{"op":"wait","count":1}`,
 		`{"op":"wait"}`,
 		`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}]}`,
-		`{"op":"exchange","round":2,"kind":"train","msgs":[{"id":3,"device":1,"down_bytes":7,"flops":0,"up_bytes":0}],"until_ns":9000000000}`,
+		`{"op":"exchange","round":2,"kind":"train","msgs":[{"id":3,"client":1,"down_bytes":7,"flops":0,"up_bytes":0}],"until_ns":9000000000}`,
 		`{"op":"close","round":2}`,
 		`{"op":"finish","state":"done"}`,
 	}
 	wrong := []string{
 		"", "{}", "garbage", "\x00\xff", `{"op":"hello","v":[1],"driver":"x","method":"y"}`,
 		`{"op":"advance","until_ns":1}`,
-		`{"op":"send","round":1,"kind":"train","msgs":[{"id":8,"device":1,"down_bytes":1,"flops":1,"up_bytes":1},{"id":8,"device":2,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
+		`{"op":"send","round":1,"kind":"train","msgs":[{"id":8,"client":1,"down_bytes":1,"flops":1,"up_bytes":1},{"id":8,"client":2,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
 		`{"op":"send","round":7,"kind":"train","msgs":[]}`,
-		`{"op":"send","round":1,"kind":"train","msgs":[{"id":9,"device":1,"down_bytes":1,"flops":1,"up_bytes":1},{"id":10,"device":77,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
-		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":9,"device":1,"down_bytes":1,"flops":1,"up_bytes":1}],"until_ns":1}`,
-		`{"op":"exchange","round":2,"kind":"train","policy":true,"count":1,"msgs":[{"id":9,"device":1,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
+		`{"op":"send","round":1,"kind":"train","msgs":[{"id":9,"client":1,"down_bytes":1,"flops":1,"up_bytes":1},{"id":10,"client":77,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":9,"client":1,"down_bytes":1,"flops":1,"up_bytes":1}],"until_ns":1}`,
+		`{"op":"exchange","round":2,"kind":"train","policy":true,"count":1,"msgs":[{"id":9,"client":1,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
 		`{"op":"cancel","ids":[1,77]}`, `{"op":"work","id":77,"flops":1,"up_bytes":1}`, `{"op":"wait","ids":[77]}`,
 		`{"op":"close","round":1,"taken":[77]}`, `{"op":"close","round":9}`,
 		`{"op":"close","round":1,"taken":[],"metrics":[{"split":"test","name":"two words","value":1}]}`,
-		`{"op":"close","round":1,"taken":[],"clients":[{"split":"test","name":"accuracy","devices":[4],"values":[1]}]}`,
-		`{"op":"close","round":1,"taken":[],"clients":[{"split":"test","name":"accuracy","devices":[0,1],"values":[1]}]}`,
+		`{"op":"close","round":1,"taken":[],"clients":[{"split":"test","name":"accuracy","clients":[4],"values":[1]}]}`,
+		`{"op":"close","round":1,"taken":[],"clients":[{"split":"test","name":"accuracy","clients":[0,1],"values":[1]}]}`,
 		`{"op":"close","round":1,"taken":[],"metrics":[{"split":"test","name":"accuracy"}]}`,
 		`{"op":"select","round":5}`,
 	}
@@ -153,7 +153,7 @@ func TestLateDeclarations(t *testing.T) {
 	var p place
 	_, err := p.serve(t, hello, `{"op":"close","round":0}`,
 		`{"op":"close","round":1,"metrics":[{"split":"train","name":"loss","value":2,"better":"lower","unit":"nat"},{"split":"","name":"epsilon","value":null}]}`,
-		`{"op":"close","round":2,"metrics":[{"split":"train","name":"loss","value":1,"unit":"other"}],"clients":[{"split":"test","name":"accuracy","devices":[2],"values":[0.5],"better":"higher"}]}`,
+		`{"op":"close","round":2,"metrics":[{"split":"train","name":"loss","value":1,"unit":"other"}],"clients":[{"split":"test","name":"accuracy","clients":[2],"values":[0.5],"better":"higher"}]}`,
 		`{"op":"finish","state":"done"}`)
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ const (
 	wholeBytes = "an integer of bytes in [0, 2^53]"
 	nonNegFLOP = "a finite number of FLOPs, not negative"
 	nanosecond = "an integer of nanoseconds, not negative"
-	aDevice    = "the number of a device, an integer from 0 on"
+	aClient    = "the number of a client, an integer from 0 on"
 	mostBytes  = 1 << 53
 )
 
@@ -146,7 +146,7 @@ type operation struct {
 
 var operations = []operation{
 	{"hello", fields.Bits("v", "driver", "method"), fields.Bits("seed", "step_flops", "notes", "metrics")},
-	{"nodes", 0, 0},
+	{"available", 0, 0},
 	{"select", fields.Bits("round"), fields.Bits("epochs", "report_bytes")},
 	{"send", fields.Bits("round", "kind", "msgs"), 0},
 	{"wait", 0, fields.Bits("ids", "count", "until_ns")},
@@ -231,8 +231,8 @@ func integers(d *pipe.Decoder, to []int64, what string) []int64 {
 // messageFields are the fields of a message. A size that is null is NaN.
 var messageFields = pipe.Object[session.Message]{
 	pipe.Required("id", func(d *pipe.Decoder, m *session.Message) { m.ID = d.Integer(1, math.MaxInt64, positive) }),
-	pipe.Required("device", func(d *pipe.Decoder, m *session.Message) {
-		m.Device = int(d.Integer(0, math.MaxInt32, aDevice))
+	pipe.Required("client", func(d *pipe.Decoder, m *session.Message) {
+		m.Device = int(d.Integer(0, math.MaxInt32, aClient))
 	}),
 	pipe.Required("down_bytes", func(d *pipe.Decoder, m *session.Message) {
 		m.BytesDown = float64(d.Integer(0, mostBytes, wholeBytes))
@@ -282,9 +282,9 @@ var metricFields = pipe.Object[metric]{
 var clientFields = pipe.Object[clientMetric]{
 	pipe.Required("split", func(d *pipe.Decoder, m *clientMetric) { m.of.Split = d.Text() }),
 	pipe.Required("name", func(d *pipe.Decoder, m *clientMetric) { m.of.Name = d.Text() }),
-	pipe.Required("devices", func(d *pipe.Decoder, m *clientMetric) {
-		m.values.Clients = pipe.List(d, m.values.Clients, "a list of devices", func(d *pipe.Decoder, k *int32) {
-			*k = int32(d.Integer(0, math.MaxInt32, aDevice))
+	pipe.Required("clients", func(d *pipe.Decoder, m *clientMetric) {
+		m.values.Clients = pipe.List(d, m.values.Clients, "a list of clients", func(d *pipe.Decoder, k *int32) {
+			*k = int32(d.Integer(0, math.MaxInt32, aClient))
 		})
 	}),
 	pipe.Required("values", func(d *pipe.Decoder, m *clientMetric) {

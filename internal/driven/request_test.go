@@ -18,27 +18,27 @@ import (
 // A line that is wrong is answered with an error that names the op and the field.
 func TestWrongLines(t *testing.T) {
 	message := func(fields string) string {
-		return `{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1,"flops":1,"up_bytes":1},{` + fields + `}]}`
+		return `{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1,"flops":1,"up_bytes":1},{` + fields + `}]}`
 	}
 	for _, c := range []struct{ line, code, field, text string }{
 		{``, "syntax", "", "the line is empty: must be a JSON object"},
 		{"  \t", "syntax", "", "the line is empty: must be a JSON object"},
 		{`[]`, "type", "", "must be a JSON object, not a list"},
 		{`nonsense`, "syntax", "", "byte 2: invalid character 'o' in literal null (expecting 'u'): must be a JSON object"},
-		{`{"op":"nodes"`, "syntax", "", "nodes: the line ends within the JSON object"},
-		{`{"op":"nodes",}`, "syntax", "", `nodes: byte 15: invalid character '}' at start of string (expecting '"')`},
-		{`{"op":"nodes"} {}`, "syntax", "", "nodes: must be one JSON object in a line"},
-		{`{"op" "nodes"}`, "syntax", "op", "op: byte 7: invalid character '\"' after object name (expecting ':'): must be a string"},
+		{`{"op":"available"`, "syntax", "", "available: the line ends within the JSON object"},
+		{`{"op":"available",}`, "syntax", "", `available: byte 19: invalid character '}' at start of string (expecting '"')`},
+		{`{"op":"available"} {}`, "syntax", "", "available: must be one JSON object in a line"},
+		{`{"op" "available"}`, "syntax", "op", "op: byte 7: invalid character '\"' after object name (expecting ':'): must be a string"},
 		{"{\"op\":\"\xff\"}", "syntax", "op", "op: byte 8: invalid UTF-8: must be a string"},
 		{`{"op":"no` + "\x01" + `des"}`, "syntax", "op", `op: byte 10: invalid character '\x01' in string (expecting non-control character): must be a string`},
 		{`{"op":"\x"}`, "syntax", "op", "op: byte 8: invalid escape sequence `\\x` in string: must be a string"},
-		{`{"op":"nodes`, "syntax", "op", "op: the line ends within the JSON object"},
-		{`{}`, "type", "op", "op: is missing: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
-		{`{"op":"jump"}`, "unknown-op", "op", "jump: op: is unknown: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
+		{`{"op":"available`, "syntax", "op", "op: the line ends within the JSON object"},
+		{`{}`, "type", "op", "op: is missing: must be one of hello, available, select, send, wait, exchange, work, advance, cancel, close, finish"},
+		{`{"op":"jump"}`, "unknown-op", "op", "jump: op: is unknown: must be one of hello, available, select, send, wait, exchange, work, advance, cancel, close, finish"},
 		{`{"op":7}`, "type", "op", "op: must be a string, not 7"},
-		{`{"op":"nodes","op":"nodes"}`, "syntax", "op", "op: must be there once"},
-		{`{"op":"nodes","Op":"nodes"}`, "unknown-field", "Op", "nodes: Op: is not a field here: known are none"},
-		{`{"op":"nodes","round":1}`, "unknown-field", "round", "nodes: round: is not a field here: known are none"},
+		{`{"op":"available","op":"available"}`, "syntax", "op", "op: must be there once"},
+		{`{"op":"available","Op":"nodes"}`, "unknown-field", "Op", "available: Op: is not a field here: known are none"},
+		{`{"op":"available","round":1}`, "unknown-field", "round", "available: round: is not a field here: known are none"},
 		{`{"op":"wait","msgs":[]}`, "unknown-field", "msgs", "wait: msgs: is not a field here: known are ids, count, until_ns"},
 		{`{"op":"advance"}`, "type", "until_ns", "advance: until_ns: is missing"},
 		{`{"op":"advance","until_ns":-1}`, "type", "until_ns", "advance: until_ns: must be an integer of nanoseconds, not negative, not -1"},
@@ -59,23 +59,23 @@ func TestWrongLines(t *testing.T) {
 		{`{"op":"work","id":1,"flops":01,"up_bytes":1}`, "syntax", "", "work: byte 30: invalid character '1' after object value (expecting ',' or '}'): must be a finite number of FLOPs, not negative"},
 		{`{"op":"work","id":1,"flops": NaN,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not NaN"},
 		{`null`, "type", "", "must be a JSON object, not null"},
-		{`{"op":"nodes"` + " \x80}", "syntax", "", `nodes: byte 15: invalid character '\x80' after object value (expecting ',' or '}')`},
+		{`{"op":"available"` + " \x80}", "syntax", "", `available: byte 19: invalid character '\x80' after object value (expecting ',' or '}')`},
 		{`{"op":"work","id":1,"flops":null,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not null"},
 		{`{"op":"work","id":1,"flops":1,"up_bytes":1000.0}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 1000.0"},
 		{`{"op":"work","id":1,"flops":1,"up_bytes":9007199254740993}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 9007199254740993"},
-		{message(`"id":2`), "type", "msgs[1]", "send: msgs[1]: device is missing"},
-		{message(`"id":2,"device":0,"down_bytes":1,"flops":1`), "type", "msgs[1]", "send: msgs[1]: up_bytes is missing"},
-		{message(`"id":2,"device":0,"down_bytes":1,"flops":null,"up_bytes":1`), "type", "msgs[1]", "send: msgs[1]: flops and up_bytes must both be null, or neither"},
+		{message(`"id":2`), "type", "msgs[1]", "send: msgs[1]: client is missing"},
+		{message(`"id":2,"client":0,"down_bytes":1,"flops":1`), "type", "msgs[1]", "send: msgs[1]: up_bytes is missing"},
+		{message(`"id":2,"client":0,"down_bytes":1,"flops":null,"up_bytes":1`), "type", "msgs[1]", "send: msgs[1]: flops and up_bytes must both be null, or neither"},
 		{message(`"id":2,"id":3`), "syntax", "msgs[1].id", "send: msgs[1].id: must be there once"},
-		{message(`"bytes":2`), "unknown-field", "msgs[1].bytes", "send: msgs[1].bytes: is not a field here: known are id, device, down_bytes, flops, up_bytes, expires_ns"},
-		{message(`"device":-1`), "type", "msgs[1].device", "send: msgs[1].device: must be the number of a device, an integer from 0 on, not -1"},
+		{message(`"bytes":2`), "unknown-field", "msgs[1].bytes", "send: msgs[1].bytes: is not a field here: known are id, client, down_bytes, flops, up_bytes, expires_ns"},
+		{message(`"client":-1`), "type", "msgs[1].client", "send: msgs[1].client: must be the number of a client, an integer from 0 on, not -1"},
 		{message(`"expires_ns":0`), "type", "msgs[1].expires_ns", "send: msgs[1].expires_ns: must be null or a positive integer of nanoseconds, not 0"},
 		{`{"op":"send","round":1,"kind":"","msgs":[]}`, "type", "kind", "send: kind: must not be empty"},
 		{`{"op":"exchange","round":1,"kind":"train","msgs":[],"policy":1}`, "type", "policy", "exchange: policy: must be true or false, not 1"},
 		{`{"op":"close","round":1,"metrics":[{"split":"test","name":"a","value":1e400}]}`, "type", "metrics[0].value", "close: metrics[0].value: must be a finite number or null, not 1e400"},
 		{`{"op":"close","round":1,"metrics":[{"split":"test"}]}`, "type", "metrics[0]", "close: metrics[0]: name is missing"},
-		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0]}]}`, "type", "clients[0]", "close: clients[0]: values is missing"},
-		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0],"values":[NaN]}]}`, "type", "clients[0].values[0]", "close: clients[0].values[0]: must be a finite number, not NaN"},
+		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","clients":[0]}]}`, "type", "clients[0]", "close: clients[0]: values is missing"},
+		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","clients":[0],"values":[NaN]}]}`, "type", "clients[0].values[0]", "close: clients[0].values[0]: must be a finite number, not NaN"},
 		{`{"op":"finish","state":"over"}`, "type", "state", `finish: state: must be "done" or "failed"`},
 		{`{"op":"finish","state":"done","model_sha256":"AB"}`, "type", "model_sha256", "finish: model_sha256: must be 64 hexadecimal digits"},
 		{`{"op":"hello","v":[1],"driver":"x","method":"y","seed":-1}`, "type", "seed", "hello: seed: must be an integer in [0, 2^63), not -1"},
@@ -98,8 +98,8 @@ func TestWrongLines(t *testing.T) {
 // Every field is read, in any order and with any spaces and escapes.
 func TestRequests(t *testing.T) {
 	var r request
-	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"device":2,"down_bytes":9007199254740992,"expires_ns":5} ,
-		{"id":8,"device":0,"down_bytes":0,"flops":null,"up_bytes":null,"expires_ns":null}], "kind":"tr\u0061in",` + "\t" + `"until_ns":null,"count":2,"round":1,"op":"exchange","policy":false}`
+	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"client":2,"down_bytes":9007199254740992,"expires_ns":5} ,
+		{"id":8,"client":0,"down_bytes":0,"flops":null,"up_bytes":null,"expires_ns":null}], "kind":"tr\u0061in",` + "\t" + `"until_ns":null,"count":2,"round":1,"op":"exchange","policy":false}`
 	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%+v\n%s", r, diff)
 	}
 	line = `{"op":"close","round":4,"taken":[1,2],"flops":3,"metrics":[{"split":"train","name":"loss","value":-0.5,"better":"lower","unit":"nat"}],
-		"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.9,1]}]}`
+		"clients":[{"split":"test","name":"accuracy","clients":[0,3],"values":[0.9,1]}]}`
 	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +139,11 @@ func TestParsingAllocatesLittle(t *testing.T) {
 	}
 }
 
-// batch is a send of n messages with ids from first on, one to a device.
+// batch is a send of n messages with ids from first on, one to a client.
 func batch(first, n int) []byte {
 	type message struct {
 		ID     int     `json:"id"`
-		Device int     `json:"device"`
+		Device int     `json:"client"`
 		Down   int     `json:"down_bytes"`
 		FLOPs  float64 `json:"flops"`
 		Up     int     `json:"up_bytes"`
@@ -168,8 +168,8 @@ func batch(first, n int) []byte {
 // and an error is one line.
 func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
-		hello, `{"op":"nodes"}`, `{"op":"wait","ids":[1,2],"count":1,"until_ns":12}`, string(batch(1, 2)),
-		`{"op":"close","round":1,"taken":[],"flops":1e3,"metrics":[{"split":"","name":"x","value":-1.5E-3}],"clients":[{"split":"","name":"x","devices":[1],"values":[0]}]}`,
+		hello, `{"op":"available"}`, `{"op":"wait","ids":[1,2],"count":1,"until_ns":12}`, string(batch(1, 2)),
+		`{"op":"close","round":1,"taken":[],"flops":1e3,"metrics":[{"split":"","name":"x","value":-1.5E-3}],"clients":[{"split":"","name":"x","clients":[1],"values":[0]}]}`,
 		`{"op":"work","id":1,"flops":0.5,"up_bytes":7}`, `{"op":"finish","state":"failed"}`, `{"op":"advance","until_ns":-0}`,
 	} {
 		f.Add([]byte(line))

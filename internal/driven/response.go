@@ -91,12 +91,12 @@ func (r *response) integers(name string, all []int64) {
 	r.list(name, len(all), func(i int) { r.b = strconv.AppendInt(r.b, all[i], 10) })
 }
 
-// devices writes numbers of devices.
-func (r *response) devices(name string, all []int32) {
+// clients writes numbers of clients.
+func (r *response) clients(name string, all []int32) {
 	r.list(name, len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i]), 10) })
 }
 
-// batteries writes the reports of devices.
+// batteries writes the reports of clients.
 func (r *response) batteries(all []session.BatteryReport) {
 	r.list("reported", len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i].Client), 10) })
 	r.list("battery", len(all), func(i int) { r.b = appendFloat(r.b, all[i].Battery) })
@@ -144,7 +144,7 @@ func (r *response) events(all []session.Notice) {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(append(b, `{"id":`...), n.ID, 10)
-		b = strconv.AppendInt(append(b, `,"device":`...), int64(n.Device), 10)
+		b = strconv.AppendInt(append(b, `,"client":`...), int64(n.Device), 10)
 		b = strconv.AppendInt(append(b, `,"t_ns":`...), int64(n.At), 10)
 		b = append(append(append(b, `,"ev":"`...), n.Kind.String()...), '"')
 		if n.Kind == session.NoticeFailure {

@@ -162,9 +162,9 @@ func TestNullIsNoNumber(t *testing.T) {
 	}
 	for _, c := range []struct{ request, answer, want string }{
 		{`{"op":"loss","run":1,"clients":[0,1]}`, `{"losses":[1,null]}`, "loss: answers with losses[1]: must be a finite number, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0],"values":[null]}]}`, "evaluate: answers with clients[0].values[0]: must be a finite number, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0,null],"values":[1]}]}`, "evaluate: answers with clients[0].devices[1]: must be the number of a client, from 0 on, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0,1e10],"values":[1]}]}`, "evaluate: answers with clients[0].devices[1]: must be the number of a client, from 0 on, not 1e10"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0],"values":[null]}]}`, "evaluate: answers with clients[0].values[0]: must be a finite number, not null"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0,null],"values":[1]}]}`, "evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not null"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0,1e10],"values":[1]}]}`, "evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not 1e10"},
 	} {
 		a, dir := learner(t, "> "+c.request+"\n< "+c.answer+"\n")
 		var err error

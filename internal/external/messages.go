@@ -155,7 +155,7 @@ var valueFields = pipe.Object[algorithms.NamedValue]{
 var clientFields = pipe.Object[algorithms.ClientMetric]{
 	pipe.Optional("split", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Split = d.Text() }),
 	pipe.Optional("name", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Name = d.Text() }),
-	pipe.Required("devices", func(d *pipe.Decoder, m *algorithms.ClientMetric) {
+	pipe.Required("clients", func(d *pipe.Decoder, m *algorithms.ClientMetric) {
 		m.Clients = pipe.List(d, m.Clients, "a list of clients", func(d *pipe.Decoder, k *int32) { *k = int32(d.Integer(0, math.MaxInt32, aClient)) })
 	}),
 	pipe.Required("values", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Values = numbers(d) }),

@@ -33,7 +33,7 @@ SCENARIO: dict[str, Any] = {
 
 def messages(first: int, devices: int = 10, down: int = 1000) -> list[Message]:
     return [
-        {"id": first + i, "device": i, "down_bytes": down, "flops": 2e6, "up_bytes": 1000}
+        {"id": first + i, "client": i, "down_bytes": down, "flops": 2e6, "up_bytes": 1000}
         for i in range(devices)
     ]
 
@@ -46,9 +46,9 @@ def out(fedsim: Path, tmp_path: Path) -> Path:
 def test_rounds_become_a_run_directory(out: Path) -> None:
     metrics: Any = [{"split": "test", "name": "accuracy", "better": "higher"}]
     with Engine(SCENARIO, method="Mine", seed=1, metrics=metrics, out=out) as engine:
-        assert engine.devices == 10
+        assert engine.clients == 10
         assert engine.now_ns == 0
-        assert engine.nodes()["available"] == [[0, 9]]
+        assert engine.available()["available"] == [[0, 9]]
         assert engine.select(1) == list(range(10))
         assert engine.select_epochs(1, 3) == dict.fromkeys(range(10), 3)
         chosen, reports = engine.select_batteries(1, 0)
@@ -69,7 +69,7 @@ def test_rounds_become_a_run_directory(out: Path) -> None:
                 [m["id"] for m in sent],
                 metrics=[{"split": "test", "name": "accuracy", "value": 0.25 * number}],
                 clients=[
-                    {"split": "test", "name": "accuracy", "devices": [0, 3], "values": [0.5, 1.0]}
+                    {"split": "test", "name": "accuracy", "clients": [0, 3], "values": [0.5, 1.0]}
                 ],
             )
             assert closed["row"]["round"] == number
@@ -97,7 +97,7 @@ def test_single_operations(out: Path) -> None:
         assert none["end"] == "until"
         rest = engine.wait([m["id"] for m in sent])
         assert len(first["events"]) + len(rest["events"]) == 3
-        lazy: Message = {"id": 9, "device": 0, "down_bytes": 10, "flops": None, "up_bytes": None}
+        lazy: Message = {"id": 9, "client": 0, "down_bytes": 10, "flops": None, "up_bytes": None}
         engine.send(1, "query", [lazy])
         stopped = engine.wait([9])
         assert [e["ev"] for e in stopped["events"]] == ["work"]
@@ -115,7 +115,7 @@ def test_refused_operations_change_nothing(out: Path) -> None:
         cases: list[tuple[Callable[[], object], str, str]] = [
             (lambda: engine.advance(0), "past", ""),
             (lambda: engine.wait([77]), "unknown-id", ""),
-            (lambda: engine.send(1, "train", messages(1, 11)), "device", ""),
+            (lambda: engine.send(1, "train", messages(1, 11)), "client", ""),
             (lambda: engine.send(1, "train", [{**messages(1)[0], "flops": -1.0}]), "type", "flops"),
         ]
         engine.advance(1000)
@@ -165,7 +165,7 @@ def test_resume_after_kill(out: Path) -> None:
         drive(engine, 3)
         engine._process.kill()
         with pytest.raises(pyfedsim.RunError, match="signal 9"):
-            engine.nodes()
+            engine.available()
     with Engine(SCENARIO, method="Mine", out=out / "killed", resume=True) as engine:
         drive(engine, 6)
         assert engine.finish()["event_hash"] == whole
@@ -207,7 +207,7 @@ def test_closed_engine(out: Path) -> None:
     assert engine._process.returncode is not None
     engine.close()  # again
     with pytest.raises(EngineClosedError, match="is closed"):
-        engine.nodes()
+        engine.available()
 
 
 def test_threads_take_turns(out: Path) -> None:
@@ -216,9 +216,9 @@ def test_threads_take_turns(out: Path) -> None:
 
         def ask(device: int) -> None:
             for i in range(20):
-                sent = {**messages(1)[0], "id": 1 + device * 100 + i, "device": device}
+                sent = {**messages(1)[0], "id": 1 + device * 100 + i, "client": device}
                 engine.send(1, "train", [sent])  # type: ignore[list-item]
-                found.append(len(engine.nodes()["available"]))
+                found.append(len(engine.available()["available"]))
 
         threads = [threading.Thread(target=ask, args=(d,)) for d in range(4)]
         for thread in threads:
@@ -276,7 +276,7 @@ def test_killed_driver_leaves_no_orphan(out: Path) -> None:
 # Faults of the program, with a stand-in.
 
 VERSION = 'if sys.argv[1] == "version": print("fedsim 1.0"); sys.exit(0)\n'
-HELLO = 'print(\'{"v":1,"now_ns":0,"devices":2}\', flush=True); sys.stdin.readline()'
+HELLO = 'print(\'{"v":1,"now_ns":0,"clients":2}\', flush=True); sys.stdin.readline()'
 
 
 @pytest.fixture
@@ -309,18 +309,18 @@ def test_program_ends(
     stand_in(f"{HELLO}\n{end}")
     with Engine("x", method="Mine", stderr=False) as engine:
         with pytest.raises(error, match=text):
-            engine.nodes()
+            engine.available()
         with pytest.raises(EngineClosedError):
-            engine.nodes()
+            engine.available()
 
 
 def test_garbage_is_an_error(stand_in: Callable[[str], None]) -> None:
     stand_in(f"{HELLO}\nprint('no JSON', flush=True); sys.stdin.readline()")
     with Engine("x", method="Mine") as engine:
         with pytest.raises(EngineClosedError, match="is no response: no JSON"):
-            engine.nodes()
+            engine.available()
         with pytest.raises(EngineClosedError):
-            engine.nodes()
+            engine.available()
 
 
 def test_interrupt_within_an_operation_ends_the_engine(stand_in: Callable[[str], None]) -> None:
@@ -332,9 +332,9 @@ def test_interrupt_within_an_operation_ends_the_engine(stand_in: Callable[[str],
     )
     engine = Engine("x", method="Mine")
     with pytest.raises(KeyboardInterrupt):
-        engine.nodes()
+        engine.available()
     with pytest.raises(EngineClosedError):
-        engine.nodes()
+        engine.available()
     engine._process.kill()
     engine.close()
 
@@ -354,9 +354,9 @@ def test_fatal_error_ends_the_engine(stand_in: Callable[[str], None]) -> None:
     stand_in(f"{HELLO}\nprint('{fatal}', flush=True)")
     with Engine("x", method="Mine") as engine:
         with pytest.raises(EngineError, match=r"line 3 \(diverged\)"):
-            engine.nodes()
+            engine.available()
         with pytest.raises(EngineClosedError, match="diverged"):
-            engine.nodes()
+            engine.available()
 
 
 def test_signal_of_terminal_does_not_reach_the_program(out: Path) -> None:

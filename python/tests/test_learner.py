@@ -190,7 +190,7 @@ def test_counts_flops_and_bytes() -> None:
     # One update of 18 values: a multiply and an add for its share, and for the server's step.
     assert driver.ask("end", round=1) == {"flops": 72.0}
     response = driver.ask("evaluate", round=1)
-    assert response["clients"][0]["devices"] == [0, 1, 2, 3]
+    assert response["clients"][0]["clients"] == [0, 1, 2, 3]
     assert sum(response["clients"][0]["values"]) == response["metrics"][1]["value"]
 
 
@@ -395,7 +395,7 @@ def test_metrics_of_a_model_that_diverged_are_unknown() -> None:
     response = driver.ask("evaluate", round=0)
     key = {"split": "train", "name": "loss"}
     assert response["metrics"] == [{**key, "value": None}]
-    assert response["clients"] == [{**key, "devices": [0, 3], "values": [0.5, 1.5]}]
+    assert response["clients"] == [{**key, "clients": [0, 3], "values": [0.5, 1.5]}]
     driver.start(mu=1.0)
     assert (
         'returned "test_loss", which metrics does not declare'

@@ -28,7 +28,7 @@ def made(fedsim: Path, tmp_path_factory: pytest.TempPathFactory) -> pyfedsim.Run
             engine.exchange(
                 number,
                 "train",
-                [{"id": number, "device": 0, "down_bytes": 1, "flops": 1.0, "up_bytes": 1}],
+                [{"id": number, "client": 0, "down_bytes": 1, "flops": 1.0, "up_bytes": 1}],
             )
             value = {"split": "test", "name": "auc", "value": 0.5 * number}
             engine.close_round(number, [number], metrics=[value])  # type: ignore[list-item]

@@ -202,12 +202,12 @@ func replay(p *engineProcess, of map[int]cost, rounds int, policy bool) {
 	p.into(&any, `{"op":"close","round":0}`)
 	id := 0
 	for round := 1; round <= rounds; round++ {
-		var chosen struct{ Devices []int }
+		var chosen struct{ Clients []int }
 		p.into(&chosen, `{"op":"select","round":%d}`, round)
 		var messages []string
-		for _, t := range chosen.Devices {
+		for _, t := range chosen.Clients {
 			id++
-			messages = append(messages, fmt.Sprintf(`{"id":%d,"device":%d,"down_bytes":%.0f,"flops":%v,"up_bytes":%.0f}`, id, t, of[t].down, of[t].flops, of[t].up))
+			messages = append(messages, fmt.Sprintf(`{"id":%d,"client":%d,"down_bytes":%.0f,"flops":%v,"up_bytes":%.0f}`, id, t, of[t].down, of[t].flops, of[t].up))
 		}
 		var got struct {
 			Events []struct{ ID int64 }
@@ -234,17 +234,17 @@ func replay(p *engineProcess, of map[int]cost, rounds int, policy bool) {
 var session = []string{
 	`{"op":"hello","v":[1],"driver":"test 1","method":"own","seed":4,"metrics":[{"split":"test","name":"accuracy","better":"higher","unit":""}],"notes":{"a":"b"}}`,
 	`{"op":"close","round":0,"metrics":[{"split":"test","name":"accuracy","value":0.5}]}`,
-	`{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":null,"up_bytes":null},{"id":2,"device":1,"down_bytes":1000,"flops":1e6,"up_bytes":1000},{"id":3,"device":2,"down_bytes":1000,"flops":1e9,"up_bytes":1000,"expires_ns":100000000}]}`,
+	`{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":null,"up_bytes":null},{"id":2,"client":1,"down_bytes":1000,"flops":1e6,"up_bytes":1000},{"id":3,"client":2,"down_bytes":1000,"flops":1e9,"up_bytes":1000,"expires_ns":100000000}]}`,
 	`{"op":"wait","ids":[1]}`,
 	`{"op":"work","id":1,"flops":1e6,"up_bytes":10}`,
 	`{"op":"wait","ids":[99]}`,
 	`{"op":"wait","until_ns":500000000}`,
-	`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}],"clients":[{"split":"train","name":"loss","better":"lower","devices":[0,1],"values":[0.9,0.8]}]}`,
-	`{"op":"nodes"}`,
-	`{"op":"send","round":2,"kind":"evaluate","msgs":[{"id":4,"device":3,"down_bytes":1000,"flops":1e6,"up_bytes":1000}]}`,
+	`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}],"clients":[{"split":"train","name":"loss","better":"lower","clients":[0,1],"values":[0.9,0.8]}]}`,
+	`{"op":"available"}`,
+	`{"op":"send","round":2,"kind":"evaluate","msgs":[{"id":4,"client":3,"down_bytes":1000,"flops":1e6,"up_bytes":1000}]}`,
 	`{"op":"cancel","ids":[4]}`,
 	`{"op":"advance","until_ns":600000000}`,
-	`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":5,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":6,"device":4,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+	`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":5,"client":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":6,"client":4,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
 	`{"op":"close","round":2,"metrics":[{"split":"test","name":"accuracy","value":0.875},{"split":"train","name":"loss","value":0.5}]}`,
 	`{"op":"finish","state":"done","model_sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`,
 }
@@ -358,7 +358,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 		}, 75, "interrupted by a signal: interrupted after round 1; "},
 		{"deaf", func(p *engineProcess) {
 			_ = p.stdout.Close()
-			_, _ = io.WriteString(p.to, `{"op":"nodes"}`+"\n"+`{"op":"nodes"}`+"\n")
+			_, _ = io.WriteString(p.to, `{"op":"available"}`+"\n"+`{"op":"available"}`+"\n")
 			_ = p.cmd.Wait()
 		}, 75, "the output cannot be written ("},
 		{"failed", func(p *engineProcess) { p.ask(`{"op":"finish","state":"failed"}`) }, 1, "the driver has failed; the checkpoint is saved: "},
@@ -504,7 +504,7 @@ func TestEngineStalls(t *testing.T) {
 	}
 	p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures", "--set", "devices.battery_wh=1e-5", "--set", "devices.charge_w=0")
 	p.ask(`{"op":"hello","v":[1],"driver":"d","method":"m"}`)
-	answer := p.ask(`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":1e12,"up_bytes":1000}]}`)
+	answer := p.ask(`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":1e12,"up_bytes":1000}]}`)
 	if want := `{"error":{"code":"stalled","message":"exchange: device 0 has an empty battery and is never charged, and protocol \"wait-for-all\" waits for it","field":null,"fatal":false}}` + "\n"; answer != want {
 		t.Errorf("got %swant %s", answer, want)
 	}

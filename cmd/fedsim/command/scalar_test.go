@@ -343,7 +343,7 @@ func (s *scalar) evaluate(r *scalarRun) string {
 	if s.has("no-hash") {
 		hash = ""
 	}
-	return fmt.Sprintf(`{"metrics":[{"split":"train","name":"loss","value":%s},{"split":"test","name":%q,"value":%s}],"clients":[{"split":"train","name":"loss","devices":%s,"values":%s}]%s}`,
+	return fmt.Sprintf(`{"metrics":[{"split":"train","name":"loss","value":%s},{"split":"test","name":%q,"value":%s}],"clients":[{"split":"train","name":"loss","clients":%s,"values":%s}]%s}`,
 		text(mean), name, value, text(devices), text(losses), hash)
 }
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyfedsim._scenario import Scenario, Value
 
 __all__ = [
+    "AvailableResponse",
     "ClientMetric",
     "CloseResponse",
     "Engine",
@@ -47,7 +48,6 @@ __all__ = [
     "Message",
     "Metric",
     "MetricValue",
-    "NodesResponse",
     "Refusal",
     "WaitResponse",
 ]
@@ -63,7 +63,7 @@ _GRACE_S = 10.0  # for the end of the process after the end of its input
 
 
 class Message(TypedDict):
-    """A request to a device: downlink, computation, uplink.
+    """A request to a client: downlink, computation, uplink.
 
     ``id`` is a positive integer that the driver counts up. Bytes are exact. ``flops``
     and ``up_bytes`` are None if they become known after the downlink: the attempt then
@@ -71,7 +71,7 @@ class Message(TypedDict):
     """
 
     id: int
-    device: int
+    client: int
     down_bytes: int
     flops: float | None
     up_bytes: int | None
@@ -82,7 +82,7 @@ class Event(TypedDict):
     """What happened to a message, at virtual time ``t_ns`` in nanoseconds."""
 
     id: int
-    device: int
+    client: int
     t_ns: int
     ev: Literal["response", "failure", "expired", "work"]
     reason: NotRequired[str]
@@ -122,18 +122,18 @@ class MetricValue(TypedDict):
 
 
 class ClientMetric(TypedDict):
-    """The values of a metric of clients: one value for each device."""
+    """The values of a metric of clients: one value for each client."""
 
     split: str
     name: str
-    devices: Sequence[int]
+    clients: Sequence[int]
     values: Sequence[float]
     better: NotRequired[str]
     unit: NotRequired[str]
 
 
-class NodesResponse(TypedDict):
-    """Ranges of available devices, both ends included, and when that changes next."""
+class AvailableResponse(TypedDict):
+    """Ranges of available clients, both ends included, and when that changes next."""
 
     now_ns: int
     available: list[list[int]]
@@ -229,8 +229,8 @@ class Engine:
     ----------
     now_ns
         Virtual time in nanoseconds after the last operation.
-    devices
-        Number of devices.
+    clients
+        Number of clients.
     features
         Names of what this version of fedsim adds to the protocol.
     hello
@@ -238,7 +238,7 @@ class Engine:
     """
 
     now_ns: int
-    devices: int
+    clients: int
     features: frozenset[str]
     hello: Mapping[str, Any]
 
@@ -294,7 +294,7 @@ class Engine:
             self._begin([*command, *([] if directory is None else [place])], scenario, request)
 
         numbered(start, out)
-        self.devices = self.hello["devices"]
+        self.clients = self.hello["clients"]
         self.features = frozenset(self.hello.get("features", ()))
 
     def _begin(self, command: list[str], scenario: Scenario, request: dict[str, Any]) -> None:
@@ -340,42 +340,42 @@ class Engine:
         """End the program."""
         self.close()
 
-    def nodes(self) -> NodesResponse:
-        """Return which devices are available now, and when that changes next."""
-        return cast("NodesResponse", self._ask({"op": "nodes"}))
+    def available(self) -> AvailableResponse:
+        """Return which clients are available now, and when that changes next."""
+        return cast("AvailableResponse", self._ask({"op": "available"}))
 
     def select(self, round: int) -> list[int]:  # noqa: A002 - the field of the protocol
-        """Return the devices that the scenario's selection asks in a round."""
-        return cast("list[int]", self._ask({"op": "select", "round": round})["devices"])
+        """Return the clients that the scenario's selection asks in a round."""
+        return cast("list[int]", self._ask({"op": "select", "round": round})["clients"])
 
     def select_epochs(self, round: int, epochs: int) -> dict[int, int]:  # noqa: A002
-        """Return the devices of ``select``, and how many of the method's epochs each makes.
+        """Return the clients of ``select``, and how many of the method's epochs each makes.
 
         Those that make fewer than ``epochs`` take the time of all (``federation.partial_share``).
         """
         response = self._ask({"op": "select", "round": round, "epochs": epochs})
-        return dict(zip(response["devices"], response["epochs"], strict=True))
+        return dict(zip(response["clients"], response["epochs"], strict=True))
 
     def select_batteries(
         self,
         round: int,  # noqa: A002
         report_bytes: int,
     ) -> tuple[list[int], dict[int, tuple[float | None, bool]]]:
-        """Return the devices of ``select``, and the batteries that all available devices report.
+        """Return the clients of ``select``, and the batteries that all available clients report.
 
         A report is the state of charge as a share of full, None without a battery, and whether
-        the device is plugged in. Request and report have ``report_bytes`` each, which take
+        its device is plugged in. Request and report have ``report_bytes`` each, which take
         time and energy.
         """
         request = {"op": "select", "round": round, "report_bytes": report_bytes}
         response = self._ask(request)
         states = zip(response["battery"], response["charging"], strict=True)
-        return response["devices"], dict(zip(response["reported"], states, strict=True))
+        return response["clients"], dict(zip(response["reported"], states, strict=True))
 
     def send(self, round: int, kind: Kind, msgs: Sequence[Message]) -> SendResponse:  # noqa: A002
         """Send messages; takes no virtual time.
 
-        A device has one attempt at a time: a second message to it waits for the first.
+        A client has one attempt at a time: a second message to it waits for the first.
         """
         request = {"op": "send", "round": round, "kind": kind, "msgs": msgs}
         return cast("SendResponse", self._ask(request))

@@ -95,7 +95,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
 
     def sleep_for_nodes(self, seconds: float) -> None:
         """Advance by multiples of seconds until the availability of a client may change."""
-        change = self._engine.nodes()["next_change_ns"]
+        change = self._engine.available()["next_change_ns"]
         if change is None and not self._under_way:
             raise Stalled(
                 f"at {self._engine.now_ns / _SECOND:.3f} s too few clients are available, and "
@@ -136,9 +136,9 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
     def get_node_ids(self) -> list[int]:
         """Return the node ids of the clients that are available now; takes no time."""
         return [
-            device + FIRST_NODE
-            for first, last in self._engine.nodes()["available"]
-            for device in range(first, last + 1)
+            client + FIRST_NODE
+            for first, last in self._engine.available()["available"]
+            for client in range(first, last + 1)
         ]
 
     def push_messages(self, messages: Iterable[Any]) -> list[str]:
@@ -226,10 +226,10 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
         for message in messages:
             node = message.metadata.dst_node_id
             client = node - FIRST_NODE
-            if not 0 <= client < self._engine.devices:
+            if not 0 <= client < self._engine.clients:
                 raise UsageError(
                     f"a message goes to node {node}; the nodes are "
-                    f"{FIRST_NODE} to {FIRST_NODE + self._engine.devices - 1}"
+                    f"{FIRST_NODE} to {FIRST_NODE + self._engine.clients - 1}"
                 )
             attempts.append(Attempt(client, kind_of(message), message))
         self._rounds.sending(
@@ -264,7 +264,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
         self._busy[attempt.client] = self._busy.get(attempt.client, 0) + 1
         return {
             "id": attempt.id,
-            "device": attempt.client,
+            "client": attempt.client,
             "down_bytes": down,
             "flops": None if work is None else work.flops,
             "up_bytes": None if work is None else work.bytes_up + self._overhead,

@@ -220,7 +220,7 @@ class Rounds:
             [] if initial else taken,
             metrics=[_entry(name, value=value) for name, value in self._values.items()],
             clients=[
-                _entry(name, devices=[c for c, _ in pairs], values=[v for _, v in pairs])
+                _entry(name, clients=[c for c, _ in pairs], values=[v for _, v in pairs])
                 for name, pairs in ((n, sorted(v.items())) for n, v in self._clients.items())
             ],
         )

@@ -204,7 +204,7 @@ def run(
             figures=figures,
         ) as engine:
             clients = Clients(
-                client_app, engine.devices, seed, config, meter, allow_nonfinite=allow_nonfinite
+                client_app, engine.clients, seed, config, meter, allow_nonfinite=allow_nonfinite
             )
             return _run(server_app, clients, engine, config, seed, lazy, poll, rounds)
     finally:

@@ -160,9 +160,9 @@ class Server:
                 values.append({**key, "value": known(result.values[name])})
             if name in result.clients:
                 of = {whole(c, "client"): known(v) for c, v in result.clients[name].items()}
-                devices = sorted(client for client in of if of[client] is not None)
-                figures = [of[client] for client in devices]
-                by_client.append({**key, "devices": devices, "values": figures})
+                clients = sorted(client for client in of if of[client] is not None)
+                figures = [of[client] for client in clients]
+                by_client.append({**key, "clients": clients, "values": figures})
         response: Message = {"metrics": values, "model_hash": run.model_hash()}
         return {**response, "clients": by_client} if by_client else response
 
