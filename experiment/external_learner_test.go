@@ -246,7 +246,7 @@ func (r *run) answer(q *request) any {
 				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
 			},
 			"model_hash": fmt.Sprintf("%016x", learning.HashWeights(m.W, r.problem.StoredRows(m.W))),
-			"clients":    []object{{"split": "train", "name": "error", "devices": devices, "values": losses}},
+			"clients":    []object{{"split": "train", "name": "error", "clients": devices, "values": losses}},
 		}
 	case "loss":
 		losses := []float64{}
