@@ -262,7 +262,7 @@ func TestCancelInEachPhase(t *testing.T) {
 		if got.FLOPs = math.Round(got.FLOPs*1e3) / 1e3; got != e.moved || !c.Idle(0) {
 			t.Errorf("%+v: counted %+v, %+v", e, got, c.State(0))
 		}
-		if c.Cancel(0); c.Take() != (Traffic{}) || !c.Idle(0) { // nothing is left to cancel
+		if c.Cancel(0); c.Take() != (Traffic{}) || !c.Idle(0) { // the client has no attempt to cancel
 			t.Errorf("%+v: canceled twice", e)
 		}
 		if c.Run(); heard != 0 {

@@ -19,7 +19,7 @@ func (c *Clients) checkBattery(t int) {
 	}
 }
 
-// ranEmpty ends what a client does, since its battery is empty.
+// ranEmpty ends the client's attempt, since its battery is depleted.
 func (c *Clients) ranEmpty(t int) {
 	d, atWork := c.at(t), c.AtWork(t)
 	if d.working() {

@@ -5,7 +5,7 @@ import (
 	"fedsim/network"
 )
 
-// phase is what a client is doing for the server.
+// phase is the phase of a client's attempt.
 type phase uint8
 
 const (
@@ -65,7 +65,7 @@ func (d *client) set(f flags, to bool) {
 // available reports whether the client can be started, unless it is at work.
 func (d *client) available() bool { return d.phase != depleted && !d.is(unavailable|refuses) }
 
-// working reports whether the client is in a phase of work that goes on.
+// working reports whether the client is in a phase of an attempt that has not ended.
 func (d *client) working() bool {
 	return !d.is(paused|onHold) && (d.phase == downlink || d.phase == compute || d.phase == uplink)
 }

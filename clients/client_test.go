@@ -31,7 +31,7 @@ func TestPlaceOfADrop(t *testing.T) {
 	}
 }
 
-// What a client can be asked for follows from its phase and its flags.
+// A client's phase and flags determine which requests it can take.
 func TestConditionsOfAClient(t *testing.T) {
 	for _, c := range []struct {
 		client                   client

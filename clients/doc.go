@@ -28,13 +28,13 @@
 //
 // # Parts
 //
-// [System] describes what is simulated, and [Setup] what the server does with it. A
+// [System] describes the simulated system, and [Setup] adds the server's settings. A
 // [Clients] is made of parts, each with its own state, file and tests:
 //
 //   - population: the state of each client, reached through one accessor; message sizes
 //   - hardware: processors, links and the cost model: what work and messages usually take
 //   - processors: how long a client computes, at a speed that changes
-//   - radios: what a radio draws, and how long it takes to wake
+//   - radios: the power of a radio, and how long it takes to wake
 //   - energy: what clients draw from their batteries, and when these are checked
 //   - sharedLinks: transfers that share links, or whose rates change
 //   - hubs: groups of attempts behind hubs

@@ -51,7 +51,7 @@ func (e *energy) Power(t int, a Activity) float64 {
 	}
 }
 
-// idle returns what a client draws while it does nothing, in watts.
+// idle returns the power of a client without an attempt, in watts.
 func (e *energy) idle(t int) float64 { return e.hardware.fleet.IdlePower(t) }
 
 // computing returns what a client draws while it computes.

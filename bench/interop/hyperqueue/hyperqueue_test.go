@@ -231,7 +231,7 @@ func TestEngineOfTheManual(t *testing.T) {
 	requireSame(t, filepath.Join(s.dir, "merged"), filepath.Join(s.dir, "alone"))
 }
 
-// What a task that is killed has left is sent again, and it alone.
+// After a task is killed, only the groups that it did not finish are sent again.
 func TestKilledTask(t *testing.T) {
 	s := newSite(t)
 	long := []string{"quickstart", "--set", "run.rounds=20000", "--set", "run.seeds=[1, 2]"}
