@@ -63,7 +63,7 @@ var platformCuts = map[string][]string{
 	"million-events":   {"run.rounds=3", "data.synthetic.clients=10000"},
 	"outage":           {"run.rounds=3"},
 	"privacy":          {"run.rounds=2", "run.eval_every=1", "data.synthetic.clients=60", "run.eval_clients=20", "federation.clients_per_round=10"},
-	"quickstart":       {"run.rounds=10"},
+	"quickstart":       {"run.rounds=10", "experiment.quickstart.tuning.extend=0"},
 	"regression":       {"run.rounds=3"},
 	"regularizers":     {"run.rounds=3", "run.outer=2"},
 	"rush-hour":        {"run.rounds=2"},

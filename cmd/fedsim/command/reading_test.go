@@ -17,7 +17,7 @@ func TestReadingPage(t *testing.T) {
 	dir := t.TempDir()
 	for _, block := range blocks(read(t, "docs/reading.md"), "sh") {
 		for line := range strings.Lines(block) {
-			cmd := exec.Command("sh", "-c", line)
+			cmd := exec.Command("sh", "-c", shortened(line))
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s%v\n%s", line, err, out)
