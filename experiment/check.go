@@ -78,7 +78,7 @@ func (c *check) deadline(run *scenario.Run) error {
 		return nil // likewise, of files of traces
 	}
 	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
-	setup.Plan = learning.Plan{Outer: 1, Rounds: 1, EvalEvery: 1}
+	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
 	_, err = learning.New(*setup)
 	if problem, ok := errors.AsType[config.Problem](err); ok && problem.Key == "federation.deadline_s" {
 		return fmt.Errorf("run %s: %w", run.ID, problem)

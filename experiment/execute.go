@@ -22,17 +22,17 @@ import (
 )
 
 // planOf returns the rounds and the limits of a run.
-func planOf(run *scenario.Run) learning.Plan {
+func scheduleOf(run *scenario.Run) learning.Schedule {
 	s := &run.Settings.Run
-	return learning.Plan{
+	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalClients,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }
 
 // execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
-func (r *runner) execute(run *scenario.Run, plan learning.Plan, rec *record) (*learning.Outcome, error) {
+func (r *runner) execute(run *scenario.Run, plan learning.Schedule, rec *record) (*learning.Outcome, error) {
 	out, err := r.run(run, plan, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
@@ -53,7 +53,7 @@ type execution struct {
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *learning.Outcome, err error) {
+func (r *runner) run(run *scenario.Run, plan learning.Schedule, rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -72,11 +72,11 @@ func (r *runner) run(run *scenario.Run, plan learning.Plan, rec *record) (out *l
 		setup.Factory.New, end = r.external(run, p, name, o)
 		defer func() { err = cmp.Or(err, end()) }()
 	}
-	setup.Plan = plan
-	setup.Plan.Optimum, setup.Plan.Constant = p.optimum, p.constant
+	setup.Schedule = plan
+	setup.Schedule.Optimum, setup.Schedule.Constant = p.optimum, p.constant
 	about := run.Describe(setup.Shape)
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
-		setup.Plan.Solution = p.solution
+		setup.Schedule.Solution = p.solution
 	}
 	if shared == nil && run.Settings.Run.Mode == scenario.Learning {
 		if x.saved, err = r.checkpointRun(name, setup); err != nil {
@@ -108,7 +108,7 @@ func (x *execution) begin() (*learning.Federation, error) {
 		return nil, err
 	}
 	if f.Own() {
-		if err := x.declarations.check(x.run, x.phase, x.setup.Plan.StopAt, f.Metrics()); err != nil {
+		if err := x.declarations.check(x.run, x.phase, x.setup.Schedule.StopAt, f.Metrics()); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func (x *execution) begin() (*learning.Federation, error) {
 
 // play makes the rounds of a run, with their record and progress.
 func (x *execution) play(f *learning.Federation) (*learning.Outcome, error) {
-	done, all := 0.0, float64(x.setup.Plan.Outer*x.setup.Plan.Rounds)
+	done, all := 0.0, float64(x.setup.Schedule.Outer*x.setup.Schedule.Rounds)
 	out, err := f.Run(x.ctx, func(round results.Round) {
 		step := float64(round.Round)/all - done
 		done += step

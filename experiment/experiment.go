@@ -245,7 +245,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	start := r.options.Clock()
 	rec := &record{index: rep.job.first + rep.seed, about: result}
-	out, err := r.execute(&run, planOf(&run), rec)
+	out, err := r.execute(&run, scheduleOf(&run), rec)
 	if err != nil {
 		return
 	}

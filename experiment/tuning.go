@@ -298,7 +298,7 @@ func (r *runner) measureUnder(j *job, run scenario.Run, best float64) (Trial, er
 		return Trial{}, nil
 	}
 	run = j.trial(run)
-	plan := planOf(&run)
+	plan := scheduleOf(&run)
 	plan.StopAt = j.Target
 	plan.ThetaEvery = 0
 	limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)

@@ -77,7 +77,7 @@ func TestUnavailableDeviceBecomesAvailable(t *testing.T) {
 func alone(t testing.TB, change func(*Setup)) Setup {
 	return world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, 12)
-		s.Plan.Rounds = 1
+		s.Schedule.Rounds = 1
 		if change != nil {
 			change(s)
 		}

@@ -61,7 +61,7 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		s := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Problem = c.p
 			s.Options = &algorithms.MOCHAOptions{Epochs: 20}
-			s.Plan = Plan{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want, StopAt: results.ToSuboptimality(1e-7)}
+			s.Schedule = Schedule{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want, StopAt: results.ToSuboptimality(1e-7)}
 		})
 		out := run(t, s)
 		last := out.Rounds[len(out.Rounds)-1]

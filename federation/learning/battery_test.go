@@ -61,7 +61,7 @@ func TestEnergyIsConserved(t *testing.T) {
 			s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Config.ServerGFLOPS = 1e-6
-			s.Plan = Plan{Outer: 4, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()}
+			s.Schedule = Schedule{Outer: 4, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()}
 			s.Options.(*algorithms.MbSDCAOptions).Batch = 4
 		}))
 		out, err := f.Run(t.Context(), nil)
@@ -166,7 +166,7 @@ func TestDeadlineContinuesWithoutDepletedDevices(t *testing.T) {
 	for _, protocol := range []string{federation.Deadline, federation.Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
 			s.Problem = randomProblem(t, features, lopsided...)
-			s.Config.DeadlineS, s.Plan.Rounds = 1, 40
+			s.Config.DeadlineS, s.Schedule.Rounds = 1, 40
 			joules(s, 6)
 			s.Devices.IdleW = 1e-3
 			// Device 2 drains its battery; the others do next to nothing.
@@ -297,7 +297,7 @@ func TestDeadlineStallsWithoutAnyDevice(t *testing.T) {
 	for _, protocol := range []string{federation.Deadline, federation.Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
 			joules(s, 2)
-			s.Plan.Rounds = 1000
+			s.Schedule.Rounds = 1000
 		}))
 		const want = "every device's battery is empty and none is ever charged"
 		if out.Status != results.Stalled || out.Reason != want {
@@ -355,7 +355,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 				s.Problem = randomProblem(t, features, 10)
 				s.Options.(*algorithms.MbSGDOptions).Batch = 10
 				s.Network.LossProbability = loss
-				s.Plan.Rounds = 30
+				s.Schedule.Rounds = 30
 			})
 			mains := start(t, s)
 			need := 2*connected(mains)*latencyS + (mains.clients.Power(0, clients.Downlink)+mains.clients.Power(0, clients.Uplink))*(transferS-latencyS) + computeW*10*4*features/rate

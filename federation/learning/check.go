@@ -30,7 +30,7 @@ func (f *Federation) check(c *config.Checker, asked int) {
 		c.Require(fits, "privacy.ring_bits", s.Privacy.RingBits, fmt.Sprintf("must be at least %d, and at most 64: the sum of %d values of privacy.value_bits = %d must fit", fewest, asked, s.Privacy.ValueBits))
 	}
 	if traits.Continuous {
-		c.Require(s.Plan.ThetaEvery == 0, "run.theta_every", s.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
+		c.Require(s.Schedule.ThetaEvery == 0, "run.theta_every", s.Schedule.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
 	}
 	s.Check(c)
 	ValidateHubs(c, s.Network.HubSize, about)

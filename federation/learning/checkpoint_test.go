@@ -82,7 +82,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 			return world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed, s.Compression = learning, seed, codes
-				s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery, s.Plan.ThetaEvery = outer, 4, every, measured
+				s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery, s.Schedule.ThetaEvery = outer, 4, every, measured
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server
 				if churn {
@@ -159,7 +159,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 		return world(t, "mocha", federation.Deadline, func(s *Setup) {
 			busyNetwork(s)
 			s.Availability, s.Faults.OnReturn = coins{testSeed, 0.8}, devices.Resume
-			s.Config.DeadlineS, s.Config.Late, s.Plan.ThetaEvery = 0.8, federation.Keep, 1
+			s.Config.DeadlineS, s.Config.Late, s.Schedule.ThetaEvery = 0.8, federation.Keep, 1
 		})
 	}
 	var told entries

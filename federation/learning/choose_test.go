@@ -113,7 +113,7 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 					s.Availability = blinking{}
 					selectBy(s, selection, asked, len(sizes))
 					s.Config.Fit = false
-					s.Config.DeadlineS, s.Plan.Rounds = 0.2, 40
+					s.Config.DeadlineS, s.Schedule.Rounds = 0.2, 40
 					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01
 				}))
 				out, err := f.Run(t.Context(), nil)

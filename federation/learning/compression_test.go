@@ -66,7 +66,7 @@ func TestBytesOfCompressedRounds(t *testing.T) {
 		{compress.Sketch, compress.None, 2 * 8, 8 * features},
 		{compress.None, compress.Sign, 8 * features, (64 + features + 7) / 8},
 	} {
-		s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression, s.Plan.Rounds = coded(c.up, c.down), 5 })
+		s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Compression, s.Schedule.Rounds = coded(c.up, c.down), 5 })
 		n := float64(len(sizes))
 		for _, r := range run(t, s).Rounds[1:] {
 			down := n * float64(64+c.toEach)

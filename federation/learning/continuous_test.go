@@ -53,7 +53,7 @@ func TestConcurrency(t *testing.T) {
 		var f *Federation
 		f = start(t, world(t, "async-mocha", federation.Asynchronous, func(s *Setup) {
 			busyNetwork(s)
-			s.Config.Clients, s.Plan.Rounds = k, 60
+			s.Config.Clients, s.Schedule.Rounds = k, 60
 			s.Config.ServerGFLOPS = 1e-6
 			s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
 				working := 0

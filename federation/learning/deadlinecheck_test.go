@@ -23,7 +23,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 		method := rapid.SampledFrom([]string{"mocha", "mb-sdca", "fedavg"}).Draw(r, "method")
 		protocol := rapid.SampledFrom([]string{federation.Deadline, federation.Deadline, federation.First}).Draw(r, "protocol")
 		s := world(t, method, protocol, func(s *Setup) {
-			s.Plan.Rounds = 4
+			s.Schedule.Rounds = 4
 			s.Config.DeadlineS = rapid.Float64Range(0.005, 0.06).Draw(r, "deadline")
 			s.Config.Fit = protocol == federation.Deadline && fit
 			s.Config.Margin = rapid.SampledFrom([]float64{0, 0.3}).Draw(r, "margin")

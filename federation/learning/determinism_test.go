@@ -21,7 +21,7 @@ func stormy(s *Setup) {
 	if s.Config.Protocol == federation.WaitForAll {
 		s.Devices.BatteryWh *= 20 // enough for a round of all rows
 	}
-	s.Plan.Rounds = 30
+	s.Schedule.Rounds = 30
 }
 
 // The same bits in every figure and both hashes, for any number of workers, any
@@ -41,7 +41,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 						o.MaxEpochs = 2 // no longer than a charged battery lasts
 					}
 					s.Problem = learning(t)
-					s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery = 2, 15, 4
+					s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery = 2, 15, 4
 					s.Pool, s.Queue, s.Hooks = parallel.NewPool(workers), queue, hooks
 				}))
 			}

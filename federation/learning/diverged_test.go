@@ -20,7 +20,7 @@ func TestResumedRunsWarnOfDivergence(t *testing.T) {
 			s.Config.NonFinite = federation.TakeUpdate
 			o := s.Options.(*algorithms.MbSGDOptions)
 			o.Step, o.Delay, o.Project = 1e12, 1e12, false
-			s.Plan.Rounds = 40
+			s.Schedule.Rounds = 40
 		})
 	}
 	s := setup()

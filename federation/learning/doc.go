@@ -2,7 +2,7 @@
 // federation. It is a driver of the server: methods know nothing of virtual time, and the server
 // knows nothing of models.
 //
-//   - [Federation.Run] goes through the rounds and outer iterations of a [Plan] (run.go), updates
+//   - [Federation.Run] goes through the rounds and outer iterations of a [Schedule] (run.go), updates
 //     the coupling between iterations, and stops at a target.
 //   - A round opens the method (federation.go); the server asks clients, whose work the method
 //     does (driver.go), and what the server takes is committed.

@@ -138,7 +138,7 @@ func TestEndOfTime(t *testing.T) {
 	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
 			s.Config.DeadlineS = 1e9
-			s.Plan.Rounds = 60
+			s.Schedule.Rounds = 60
 			s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 			if protocol != federation.Deadline {
 				s.Devices.ClockGHz = 1e-15 // 1e-6 FLOP/s: over 2e8 s for 8 rows

@@ -26,10 +26,10 @@ func (e *evaluation) newSample() error {
 	if s.Problem == nil {
 		return nil
 	}
-	if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
-		return config.Problem{Key: "run.eval_clients", Value: s.Plan.EvalTasks, Want: fmt.Sprintf("must be at most %d, the number of clients of the set", m)}
+	if m := s.Problem.Tasks(); s.Schedule.EvalClients > m {
+		return config.Problem{Key: "run.eval_clients", Value: s.Schedule.EvalClients, Want: fmt.Sprintf("must be at most %d, the number of clients of the set", m)}
 	}
-	e.sample = s.Problem.NewSample(s.Plan.EvalTasks, s.Seed)
+	e.sample = s.Problem.NewSample(s.Schedule.EvalClients, s.Seed)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (e *evaluation) evaluate(r results.Round) (results.Round, error) {
 	if err := e.evaluateNamed(&r, &own); err != nil {
 		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.methodName(), f.server.Rounds(), err)
 	}
-	r.Suboptimality = f.setup.Plan.suboptimality(r.Primal)
+	r.Suboptimality = f.setup.Schedule.suboptimality(r.Primal)
 	return r, nil
 }
 
@@ -89,7 +89,7 @@ func (e *evaluation) evaluate(r results.Round) (results.Round, error) {
 // metrics by client.
 func (e *evaluation) atOptimum() (*results.Round, error) {
 	s := &e.f.setup
-	w := s.Plan.Solution
+	w := s.Schedule.Solution
 	if w == nil {
 		return nil, nil
 	}

@@ -29,9 +29,9 @@ func Example() {
 			Config: federation.Defaults(),
 			Pool:   mtl.NewPool(0),
 		},
-		Plan:    learning.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
-		Shape:   mtl.Shape{Features: 50, Outputs: 1},
-		Factory: fedavg.Timed(), Options: fedavg.Options(),
+		Schedule: learning.Schedule{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
+		Shape:    mtl.Shape{Features: 50, Outputs: 1},
+		Factory:  fedavg.Timed(), Options: fedavg.Options(),
 	}
 	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
 	f, err := learning.New(s)

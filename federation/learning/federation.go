@@ -63,7 +63,7 @@ func New(s Setup) (*Federation, error) {
 		return nil, err
 	}
 	if method.About.Own {
-		s.Plan.Optimum = math.NaN()
+		s.Schedule.Optimum = math.NaN()
 	}
 	f := &Federation{setup: s, method: method, coupling: s.Coupling}
 	f.evaluation = evaluation{f: f}

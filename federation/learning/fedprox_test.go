@@ -70,8 +70,8 @@ func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accura
 	problem := mtl.Defaults()
 	problem.Loss, problem.Regularizer = mtl.LossSoftmax, mtl.RegIndependent
 	s := Setup{
-		Setup: federation.Setup{System: system(seed), Config: federation.Defaults(), Pool: parallel.NewPool(0)},
-		Plan:  Plan{Outer: 1, Rounds: rounds, EvalEvery: rounds, Optimum: math.NaN(), ClientMetrics: []string{"accuracy", "loss"}},
+		Setup:    federation.Setup{System: system(seed), Config: federation.Defaults(), Pool: parallel.NewPool(0)},
+		Schedule: Schedule{Outer: 1, Rounds: rounds, EvalEvery: rounds, Optimum: math.NaN(), ClientMetrics: []string{"accuracy", "loss"}},
 	}
 	if s.Problem, err = mtl.NewProblem(problem, *split); err != nil {
 		t.Fatal(err)

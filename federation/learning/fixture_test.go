@@ -102,9 +102,9 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		t.Fatalf("%q is not registered", method)
 	}
 	s := Setup{
-		Setup:   federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
-		Plan:    Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
-		Factory: factory, Options: factory.Options(),
+		Setup:    federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
+		Schedule: Schedule{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
+		Factory:  factory, Options: factory.Options(),
 	}
 	s.Config.Protocol = protocol
 	if protocol == federation.Deadline {

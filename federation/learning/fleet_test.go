@@ -66,7 +66,7 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 	for _, flows := range []bool{false, true} {
 		s := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Fleet = &fleets.Fleet{Classes: []fleets.Class{fast, far}}
-			s.Plan.Rounds = 1
+			s.Schedule.Rounds = 1
 			if flows {
 				s.Network.ServerDownMbps = 1e6
 			}
@@ -120,7 +120,7 @@ func TestMixedEnergyIsConserved(t *testing.T) {
 		wired.Link, battery.BatteryWh = "ethernet", 1e-3
 		s := world(t, "mocha", protocol, func(s *Setup) {
 			s.Fleet, s.Options = &fleets.Fleet{Classes: []fleets.Class{wired, battery}}, s.Factory.Options()
-			s.Network.Radio, s.Plan.Rounds = network.RadioStates, 20
+			s.Network.Radio, s.Schedule.Rounds = network.RadioStates, 20
 			s.Devices.ChargeW, s.Devices.ChargeDelayS = 3, 1
 		})
 		machines, _ := s.Fleet.Assemble(len(sizes), s.Rows, s.Seed)

@@ -47,7 +47,7 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
 			s.Config.LateWeights, s.Config.LateBeta = rule, beta
 			s.Network.Jitter = 0.9
-			s.Plan.Rounds = 60
+			s.Schedule.Rounds = 60
 		}))
 		w := &weighed{Algorithm: f.method.Algorithm, f: f}
 		late, several := 0, false

@@ -43,7 +43,7 @@ func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
 		s := world(t, method, federation.First, func(s *Setup) {
 			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
 			s.Network.Jitter = 0.9
-			s.Plan.Rounds = 60
+			s.Schedule.Rounds = 60
 			s.Pool = parallel.NewPool(1) // Solve is not called at once for several devices
 			switch o := s.Options.(type) {
 			case *algorithms.FedBuffOptions:

@@ -135,17 +135,17 @@ func TestALearnerOfItsOwn(t *testing.T) {
 			setup := func() Setup {
 				s := ownLearner(t, protocol, func(s *Setup) {
 					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, 3, false
-					s.Plan.Rounds = 60
+					s.Schedule.Rounds = 60
 					s.Faults.DropProbability = 0.2
 					if selection == "power-of-choice" {
 						s.Config.Candidates = 5
 					}
 				})
-				s.Plan.Optimum = 1 // that of another model
+				s.Schedule.Optimum = 1 // that of another model
 				return s
 			}
 			s := setup()
-			s.Plan.Outer, s.Plan.Rounds = 2, 30 // there is no Omega to update in between
+			s.Schedule.Outer, s.Schedule.Rounds = 2, 30 // there is no Omega to update in between
 			saved := withCheckpoints(&s)
 			whole := run(t, s)
 			first, last := whole.Rounds[0], whole.Rounds[len(whole.Rounds)-1]
@@ -157,7 +157,7 @@ func TestALearnerOfItsOwn(t *testing.T) {
 				t.Errorf("%s, %s: %+v", protocol, selection, last)
 			}
 			s = setup()
-			s.Plan.Outer, s.Plan.Rounds = 2, 30
+			s.Schedule.Outer, s.Schedule.Rounds = 2, 30
 			s.Resume = state.Reading(bytes.NewReader((*saved)[20]))
 			again := run(t, s)
 			if again.ModelHash != whole.ModelHash || again.EventHash != whole.EventHash {

@@ -33,7 +33,7 @@ func TestLowBatteriesRefuse(t *testing.T) {
 			d.LowBattery, d.ReturnLevel, d.InitialCharge, d.InitialChargeSpread = 0.4, 0.5, 0.7, 0.3
 			d.Charging, d.ChargeW, d.ChargeHour, d.ChargeHours = devices.Daily, 3, 0.01, 0.05 // from 36 s to 216 s
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.1, devices.AtRandom
-			s.Plan.Rounds = 60
+			s.Schedule.Rounds = 60
 			firstAnswers(s)
 		})
 		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
@@ -157,7 +157,7 @@ func TestRefusingWithoutAChargerStalls(t *testing.T) {
 		s.Options.(*algorithms.MbSGDOptions).Batch = 4
 		joules(s, 20)
 		s.Devices.LowBattery, s.Devices.ReturnLevel = 0.5, 0.6
-		s.Plan.Rounds = 1000
+		s.Schedule.Rounds = 1000
 	}))
 	if out.Status != results.Stalled || len(out.Rounds) < 3 {
 		t.Errorf("%s after %d rounds", out.Status, len(out.Rounds)-1)
@@ -175,7 +175,7 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 			s.Devices.ChargeHour, s.Devices.ChargeHourSpread = 0, 12
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Network.Jitter = 0.3
-			s.Plan.Rounds = 100
+			s.Schedule.Rounds = 100
 			firstAnswers(s)
 		}))
 		out, err := f.Run(t.Context(), nil)
@@ -207,7 +207,7 @@ func TestChargersFollowATrace(t *testing.T) {
 		f := start(t, world(t, "mocha", federation.Deadline, func(s *Setup) {
 			joules(s, 5)
 			s.Devices.ChargeW, s.Charging = 5, plugged
-			s.Plan.Rounds = 60
+			s.Schedule.Rounds = 60
 		}))
 		out, err := f.Run(t.Context(), nil)
 		if err != nil {

@@ -104,7 +104,7 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 					s.Problem.Regularizer = full{s.Problem.Regularizer}
 				}
 				s.Faults.DropProbability = 0.2
-				s.Plan.Outer, s.Plan.Rounds = 3, 12
+				s.Schedule.Outer, s.Schedule.Rounds = 3, 12
 			})
 			f, err := New(s)
 			if err != nil {

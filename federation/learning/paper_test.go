@@ -95,7 +95,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 			t.Fatal(err)
 		}
 		optimum := s.Problem.Solver(s.Pool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
-		s.Plan = Plan{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target), Optimum: optimum.Lower()}
+		s.Schedule = Schedule{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target), Optimum: optimum.Lower()}
 		change(s)
 	}))
 	return len(out.Rounds) - 1, out.Rounds[len(out.Rounds)-1].Suboptimality
@@ -144,7 +144,7 @@ func TestANodeThatNeverRespondsPreventsConvergence(t *testing.T) {
 func TestLemmaMeanThetaIsBounded(t *testing.T) {
 	out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) {
 		s.Faults.DropProbability = 0.3
-		s.Plan.Rounds, s.Plan.ThetaEvery = 30, 1
+		s.Schedule.Rounds, s.Schedule.ThetaEvery = 30, 1
 	}))
 	n := len(sizes)
 	mean, quality, drops := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -232,7 +232,7 @@ func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 func authorsSetup(t *testing.T, method string, rounds int, rows []int, options func(algorithms.Options)) Setup {
 	return world(t, method, federation.WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, rows...)
-		s.Config.Cost, s.Network.Profile, s.Plan.Rounds = federation.Authors, "lte", rounds
+		s.Config.Cost, s.Network.Profile, s.Schedule.Rounds = federation.Authors, "lte", rounds
 		options(s.Options)
 	})
 }
@@ -293,7 +293,7 @@ func TestAnnealedRunsApproachTheJointOptimum(t *testing.T) {
 		p := withConfig(t, wide, cfg)
 		s := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Problem = p
-			s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery = 90, 10, 900
+			s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery = 90, 10, 900
 			s.Options.(*algorithms.MOCHAOptions).Epochs = 5
 		})
 		if optimum == 0 {

@@ -31,7 +31,7 @@ func stragglers(t testing.TB, method, protocol string, share float64, partial st
 	return world(t, method, protocol, func(s *Setup) {
 		setEpochs(s, allEpochs)
 		s.Config.PartialShare, s.Config.Partial = share, partial
-		s.Plan.Rounds = 30
+		s.Schedule.Rounds = 30
 		if change != nil {
 			change(s)
 		}
@@ -120,7 +120,7 @@ func TestPartialWork(t *testing.T) {
 func TestPartialWorkBesideEpochs(t *testing.T) {
 	for _, method := range []string{"ditto", "scaffold"} {
 		round := func(share float64) (float64, float64) {
-			s := stragglers(t, method, federation.WaitForAll, share, federation.Keep, func(s *Setup) { s.Plan.Rounds = 1 })
+			s := stragglers(t, method, federation.WaitForAll, share, federation.Keep, func(s *Setup) { s.Schedule.Rounds = 1 })
 			setEpochs(&s, 2)
 			if method == "scaffold" { // with a pass for the gradient
 				reflect.ValueOf(s.Options).Elem().FieldByName("Option").SetString("I")
@@ -149,7 +149,7 @@ func values(m map[int]int) func(func(int) bool) {
 // A server that drops partial work learns from the others alone: as if those devices had
 // dropped out. Where all work is partial, nothing changes.
 func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
-	s := stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Drop, func(s *Setup) { s.Plan.Rounds = 1 })
+	s := stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Drop, func(s *Setup) { s.Schedule.Rounds = 1 })
 	epochs, dropped := epochsOf(t, s)
 	var partial []float64
 	for k := range sizes {
@@ -160,13 +160,13 @@ func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
 		partial = append(partial, p)
 	}
 	absent := run(t, stragglers(t, "fedavg", federation.Deadline, 0, federation.Keep, func(s *Setup) {
-		s.Plan.Rounds, s.Config.Fit, s.Config.DeadlineS = 1, false, 1000
+		s.Schedule.Rounds, s.Config.Fit, s.Config.DeadlineS = 1, false, 1000
 		s.Faults.DropProbabilityPerDevice = partial
 	}))
 	if dropped.ModelHash != absent.ModelHash {
 		t.Errorf("the model is %x, without those devices %x", dropped.ModelHash, absent.ModelHash)
 	}
-	kept := run(t, stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Keep, func(s *Setup) { s.Plan.Rounds = 1 }))
+	kept := run(t, stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Keep, func(s *Setup) { s.Schedule.Rounds = 1 }))
 	if kept.ModelHash == dropped.ModelHash {
 		t.Error("work that the server keeps changes nothing")
 	}
@@ -180,7 +180,7 @@ func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
 // its part of what it could at its usual speed.
 func TestPartialWorkWithinABudget(t *testing.T) {
 	for _, protocol := range []string{federation.Deadline, federation.Charged} {
-		change := func(s *Setup) { s.Config.DeadlineS, s.Plan.Rounds = 5, 10 }
+		change := func(s *Setup) { s.Config.DeadlineS, s.Schedule.Rounds = 5, 10 }
 		steps := func(share float64) map[string]int {
 			var all entries
 			s := stragglers(t, "fedavg", protocol, share, federation.Keep, change)

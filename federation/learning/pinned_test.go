@@ -26,7 +26,7 @@ func TestBitsOfARunArePinned(t *testing.T) {
 			cfg := p.Config
 			cfg.Regularizer = "independent"
 			s.Problem = withConfig(t, p, cfg)
-			s.Plan.Rounds = 20
+			s.Schedule.Rounds = 20
 		}))
 		if out.ModelHash != c.model || out.EventHash != c.events {
 			t.Errorf("{%q, %#x, %#x},", c.method, out.ModelHash, out.EventHash)
@@ -52,7 +52,7 @@ func TestBitsOfLongRowsArePinned(t *testing.T) {
 			cfg := p.Config
 			cfg.Regularizer, cfg.Loss = "independent", c.loss
 			s.Problem = withConfig(t, p, cfg)
-			s.Plan.Rounds = 20
+			s.Schedule.Rounds = 20
 		}))
 		if out.ModelHash != c.model {
 			t.Errorf("{%q, %q, %#x},", c.method, c.loss, out.ModelHash)

@@ -24,7 +24,7 @@ func answers() []float64 {
 func passes(t testing.TB, protocol string, change func(*Setup)) Setup {
 	return timed(t, world(t, "mocha", protocol, func(s *Setup) {
 		s.Options = &algorithms.MOCHAOptions{Epochs: 2}
-		s.Plan.Rounds = 6
+		s.Schedule.Rounds = 6
 		change(s)
 	}))
 }
@@ -51,7 +51,7 @@ func TestTheFirstResponsesEndARound(t *testing.T) {
 func TestLateResponsesAreApplied(t *testing.T) {
 	out := run(t, passes(t, federation.First, func(s *Setup) {
 		s.Config.Clients, s.Config.Over, s.Config.Late = 1, float64(len(sizes)), federation.Keep
-		s.Plan.Rounds = 60
+		s.Schedule.Rounds = 60
 	}))
 	// Each device answers again and again without interruption, except that one
 	// that has answered waits for the end of the round, which is the same instant.
@@ -74,7 +74,7 @@ func TestLateResponsesAreApplied(t *testing.T) {
 // With too few responses a round changes nothing.
 func TestTooFewReportsAreForgotten(t *testing.T) {
 	for least, changes := range map[int]bool{len(sizes): true, len(sizes) + 1: false} {
-		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Config.MinReports, s.Plan.Rounds = least, 3 })
+		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Config.MinReports, s.Schedule.Rounds = least, 3 })
 		f := start(t, s)
 		before := f.evaluation.modelHash()
 		out, err := f.Run(t.Context(), nil)
@@ -98,7 +98,7 @@ func TestRetries(t *testing.T) {
 		out := run(t, passes(t, federation.Deadline, func(s *Setup) {
 			s.Config.DeadlineS, s.Config.Fit, s.Config.Retries = 100, false, retries
 			s.Faults.DropProbability = 0.5
-			s.Plan.Rounds = 400
+			s.Schedule.Rounds = 400
 		}))
 		taken := 0
 		for _, r := range out.Rounds {

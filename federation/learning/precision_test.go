@@ -52,9 +52,9 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 		}
 		f := start(t, world(t, method, federation.WaitForAll, func(s *Setup) {
 			s.Problem = problem
-			s.Plan.Outer, s.Plan.Rounds = 2, 2
+			s.Schedule.Outer, s.Schedule.Rounds = 2, 2
 			if method == "mocha" { // for thetas, rows are generated very often
-				s.Plan.ThetaEvery = 3
+				s.Schedule.ThetaEvery = 3
 			}
 		}))
 		out, err := f.Run(t.Context(), nil)

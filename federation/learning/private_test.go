@@ -67,7 +67,7 @@ func TestDenominatorIsTheCohort(t *testing.T) {
 		s := guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
 			p.Mechanism, p.Noise, p.Clip = mechanism, 0, 0
 			s.Faults.Never = []int{1, 4}
-			s.Plan.Rounds = 1
+			s.Schedule.Rounds = 1
 		})
 		return run(t, s).Model.Row(0)
 	}
@@ -119,7 +119,7 @@ func TestLostRounds(t *testing.T) {
 	s := guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
 		p.SecureAggregation, p.Threshold, p.Mechanism, p.Noise = privacy.SecAgg, 0.9, privacy.Central, 2
 		s.Faults.DropProbability = 0.12
-		s.Plan.Rounds = 30
+		s.Schedule.Rounds = 30
 		s.Journal = &all
 	})
 	f := start(t, s)
@@ -174,7 +174,7 @@ func TestLostRounds(t *testing.T) {
 func stormyGuarded(t testing.TB, mechanism string) Setup {
 	return guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
 		stormy(s)
-		s.Config.Clients, s.Config.Late, s.Plan.Rounds, s.Plan.EvalEvery = 4, federation.Drop, 12, 2
+		s.Config.Clients, s.Config.Late, s.Schedule.Rounds, s.Schedule.EvalEvery = 4, federation.Drop, 12, 2
 		s.Devices.BatteryWh = batteryNone
 		p.SecureAggregation, p.Neighbors, p.Threshold = privacy.SecAggPlus, 2, 0.5
 		p.Mechanism, p.Noise, p.Clip = mechanism, 0.8, 0.3

@@ -9,7 +9,7 @@ import (
 	"fedsim/results"
 )
 
-// clientSplits are the splits of Plan.ClientMetrics.
+// clientSplits are the splits of Schedule.ClientMetrics.
 var clientSplits = [...]string{"train", "validation", "test"}
 
 // clientMetrics returns the metrics by client that the plan asks for of a linear method, and
@@ -21,7 +21,7 @@ func (s *Setup) clientMetrics(about *algorithms.Description) (declared []results
 	p := s.Problem
 	there := map[string]bool{"train": true, "validation": p.Validation != nil && p.Validation.Rows() > 0, "test": p.Test.Rows() > 0}
 	for _, split := range clientSplits {
-		for _, name := range s.Plan.ClientMetrics {
+		for _, name := range s.Schedule.ClientMetrics {
 			if there[split] {
 				declared = append(declared, results.ClientMetricOf(split, name))
 			}
@@ -33,7 +33,7 @@ func (s *Setup) clientMetrics(about *algorithms.Description) (declared []results
 // clientsDue reports whether the plan asks for metrics by client after this round, wherever
 // the run ends.
 func (e *evaluation) clientsDue() bool {
-	every := e.f.setup.Plan.ClientsEvery
+	every := e.f.setup.Schedule.ClientsEvery
 	return every > 0 && e.f.server.Rounds()%every == 0
 }
 
@@ -49,7 +49,7 @@ func (e *evaluation) evaluateClients(r *results.Round) error {
 // measureClients adds the metrics by client of weights to a round.
 func (e *evaluation) measureClients(r *results.Round, w *data.Matrix) error {
 	s := &e.f.setup
-	names := s.Plan.ClientMetrics
+	names := s.Schedule.ClientMetrics
 	if len(names) == 0 {
 		return nil
 	}

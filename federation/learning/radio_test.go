@@ -100,7 +100,7 @@ func TestHopelessWithStates(t *testing.T) {
 		s := world(t, "mb-sgd", federation.WaitForAll, func(s *Setup) {
 			s.Problem = randomProblem(t, features, 10)
 			s.Options.(*algorithms.MbSGDOptions).Batch = 10
-			s.Plan.Rounds = 8
+			s.Schedule.Rounds = 8
 			states(s, "3g")
 		})
 		mains := start(t, s)

@@ -16,7 +16,7 @@ type Outcome struct {
 	Reason    string
 	EventHash uint64
 	ModelHash uint64
-	AtOptimum *results.Round // the errors and metrics of Plan.Solution; nil without it
+	AtOptimum *results.Round // the errors and metrics of Schedule.Solution; nil without it
 	Model     *data.Matrix   // the final W; nil without learning, or when the rounds were computed before
 	ModelRows int            // that are stored, see mtl.Problem.StoredRows
 	Events    int64
@@ -36,7 +36,7 @@ type course struct {
 	*Federation
 	out     *Outcome
 	observe func(results.Round) // nil: nobody
-	target  results.Metric      // of Plan.StopAt
+	target  results.Metric      // of Schedule.StopAt
 }
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,
@@ -46,11 +46,11 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	f.server.Watch(ctx)
 	f.halt = algorithms.NewHalt(overtimeWork, func() bool { return ctx.Err() != nil })
 	f.server.Begin()
-	c := &course{f, &Outcome{Status: results.Done, Metrics: f.evaluation.named}, observe, f.evaluation.metric(f.setup.Plan.StopAt)}
+	c := &course{f, &Outcome{Status: results.Done, Metrics: f.evaluation.named}, observe, f.evaluation.metric(f.setup.Schedule.StopAt)}
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	plan := &f.setup.Plan
+	plan := &f.setup.Schedule
 loop:
 	for f.outer = range plan.Outer {
 		for h := range plan.Rounds {
@@ -117,7 +117,7 @@ func (c *course) round(last bool) (over bool, err error) {
 		c.out.Status, c.out.MidRound = results.Interrupted, true
 		return true, nil
 	}
-	plan, e := &c.setup.Plan, &c.evaluation
+	plan, e := &c.setup.Schedule, &c.evaluation
 	lastOuter := c.outer == plan.Outer-1
 	last = last && lastOuter
 	overtime := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime

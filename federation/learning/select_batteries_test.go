@@ -52,7 +52,7 @@ func TestSelectorsSeeBatteries(t *testing.T) {
 		d.Charging, d.ChargeW, d.ChargeHour, d.ChargeHours = devices.Daily, 3, 0.01, 0.05 // from 36 s to 216 s
 		s.Config.Selection, s.Config.Clients = "careful", 3
 		s.Availability = coins{7, 0.8}
-		s.Plan.Rounds = 60
+		s.Schedule.Rounds = 60
 	}))
 	if _, err := f.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestReportsOfBatteriesAreCharged(t *testing.T) {
 		return world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
 			s.Config.Selection, s.Config.Clients = selection, 3
 			s.Fleet = &fleets.Fleet{Classes: []fleets.Class{class("fast", 0.5), slow}}
-			s.Plan.Rounds = rounds
+			s.Schedule.Rounds = rounds
 		})
 	}
 	f := start(t, setup("careful"))

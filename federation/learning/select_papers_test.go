@@ -110,7 +110,7 @@ func TestEstimatesAreCharged(t *testing.T) {
 				selectorOption(s, "ReportBytes", float64(report))
 				selectorOption(s, "RoundS", 100.0)
 			}
-			s.Plan.Rounds = rounds
+			s.Schedule.Rounds = rounds
 		})
 	}
 	var seen entries
@@ -157,7 +157,7 @@ func TestREFLHoldsOff(t *testing.T) {
 			selectorOption(s, "Holdoff", holdoff)
 			s.Devices.ClockGHz = 1
 			s.Faults.Never = []int{3}
-			s.Plan.Rounds = 80
+			s.Schedule.Rounds = 80
 		})
 		var seen entries
 		setup.Journal = &seen
@@ -208,7 +208,7 @@ func TestLossesOfPersonalMethodsAreOfTheSentModel(t *testing.T) {
 		for i, evaluate := range []string{"personal", "global"} {
 			s := world(t, "ditto", federation.WaitForAll, func(s *Setup) {
 				selectBy(s, name, 2, 5)
-				s.Plan.Rounds = 30
+				s.Schedule.Rounds = 30
 			})
 			reflect.ValueOf(s.Options).Elem().FieldByName("Evaluate").SetString(evaluate)
 			hashes[i] = run(t, s).EventHash

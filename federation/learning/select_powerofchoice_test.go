@@ -14,7 +14,7 @@ func TestPowerOfChoiceDrawsTheSameCandidates(t *testing.T) {
 		var seen entries
 		run(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
 			selectBy(s, name, 3, 3)
-			s.Plan.Rounds = 20
+			s.Schedule.Rounds = 20
 			s.Journal = &seen
 		}))
 		return seen.taken(20)

@@ -99,7 +99,7 @@ func TestASelectorSeesThePast(t *testing.T) {
 		f = start(t, world(t, "mocha", protocol, func(s *Setup) {
 			s.Config.Selection, s.Config.Clients = "scripted", 3
 			s.Journal = &seen
-			s.Plan.Rounds = 30
+			s.Schedule.Rounds = 30
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			if protocol == federation.First {
 				s.Config.Over = 1.4

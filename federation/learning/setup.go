@@ -23,7 +23,7 @@ type Setup struct {
 	Shape   mtl.Shape // the shape of a task's model; set by Problem, if there is one
 	PerTask int       // the number of devices that share each task, in the order of their numbers; 0: one. A Problem has its own
 
-	Plan     Plan
+	Schedule Schedule
 	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
 	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
 	Factory  algorithms.Factory
@@ -37,12 +37,12 @@ type Setup struct {
 	AnyDeadline bool // deadlines that no device can meet are accepted, to see that none does
 }
 
-// Plan is the length of a run.
-type Plan struct {
+// Schedule is the length of a run.
+type Schedule struct {
 	Outer         int            // W updates, with an Omega update between two of them
 	Rounds        int            // rounds of a W update
 	EvalEvery     int            // rounds from one evaluation to the next
-	EvalTasks     int            // tasks that a model is evaluated on; 0: all
+	EvalClients   int            // tasks that a model is evaluated on; 0: all
 	ClientMetrics []string       // results.ClientMetricNames to record by client, of a linear method
 	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
 	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
@@ -55,7 +55,7 @@ type Plan struct {
 
 // suboptimality returns (P - P*) / |P* - R(0)|. The scale has no
 // terms in Omega alone: with them |P*| may be near zero.
-func (p *Plan) suboptimality(primal float64) float64 {
+func (p *Schedule) suboptimality(primal float64) float64 {
 	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
 }
 
@@ -64,7 +64,7 @@ func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
 	cohort, _ := s.Config.Sizes(s.Clients)
 	return s.Factory.Start(algorithms.Setup{
 		Rows: s.Rows, Shape: s.Shape, Seed: s.Seed,
-		Problem: s.Problem, Coupling: c, Solution: s.Plan.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
+		Problem: s.Problem, Coupling: c, Solution: s.Schedule.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
 		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
 		Privacy: s.Privacy, Cohort: cohort,
 	}, s.Options)

@@ -20,8 +20,8 @@ func optimum(s Setup) float64 {
 // count.
 func TestStopAtSuboptimality(t *testing.T) {
 	const target = 0.05
-	base := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Plan.Rounds = 400 })
-	base.Plan.Optimum = optimum(base)
+	base := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule.Rounds = 400 })
+	base.Schedule.Optimum = optimum(base)
 	whole := run(t, base)
 	first := 0
 	for whole.Rounds[first].Suboptimality > target {
@@ -32,7 +32,7 @@ func TestStopAtSuboptimality(t *testing.T) {
 	}
 	for _, every := range []int{1, 3, 10} {
 		s := base
-		s.Plan.EvalEvery, s.Plan.StopAt = every, results.ToSuboptimality(target)
+		s.Schedule.EvalEvery, s.Schedule.StopAt = every, results.ToSuboptimality(target)
 		out := run(t, s)
 		want := (first + every - 1) / every * every
 		last := out.Rounds[len(out.Rounds)-1]
@@ -54,13 +54,13 @@ func TestStopAtSuboptimality(t *testing.T) {
 // Terms in Omega alone, which the graphical regularizer adds to P, do not change a sub-
 // optimality, even where they bring P* to zero.
 func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
-	base := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Plan.Rounds = 30 })
-	base.Plan.Optimum = optimum(base)
+	base := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule.Rounds = 30 })
+	base.Schedule.Optimum = optimum(base)
 	plain := run(t, base)
-	for _, constant := range []float64{-base.Plan.Optimum, -5, 2} {
+	for _, constant := range []float64{-base.Schedule.Optimum, -5, 2} {
 		shifted := base
 		shifted.Coupling = mtl.Shifted{Coupling: base.Coupling, Constant: constant}
-		shifted.Plan.Optimum, shifted.Plan.Constant = base.Plan.Optimum+constant, constant
+		shifted.Schedule.Optimum, shifted.Schedule.Constant = base.Schedule.Optimum+constant, constant
 		for h, r := range run(t, shifted).Rounds {
 			want := plain.Rounds[h].Suboptimality
 			if math.Abs(r.Suboptimality-want) > 1e-12*(1+want) || math.Abs(r.Primal-constant-plain.Rounds[h].Primal) > 1e-12 {
@@ -76,7 +76,7 @@ func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
 func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
 	out := run(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 		s.Problem = learning(t)
-		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, StopAt: results.ToSuboptimality(1e9), Optimum: 1}
+		s.Schedule = Schedule{Outer: 3, Rounds: 5, EvalEvery: 1, StopAt: results.ToSuboptimality(1e9), Optimum: 1}
 	}))
 	last := out.Rounds[len(out.Rounds)-1]
 	if last.Round != 11 || last.Outer != 2 {
@@ -89,7 +89,7 @@ func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
 func TestStopAtTestErrorInAnyOuterIteration(t *testing.T) {
 	setup := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 		s.Problem = learning(t)
-		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, Optimum: 1}
+		s.Schedule = Schedule{Outer: 3, Rounds: 5, EvalEvery: 1, Optimum: 1}
 	})
 	whole := run(t, setup)
 	const early = 3 // a round of the first outer iteration
@@ -101,7 +101,7 @@ func TestStopAtTestErrorInAnyOuterIteration(t *testing.T) {
 	for whole.Rounds[first].TestError > target {
 		first++
 	}
-	setup.Plan.StopAt = results.Target{Metric: "test_error", Value: target}
+	setup.Schedule.StopAt = results.Target{Metric: "test_error", Value: target}
 	out := run(t, setup)
 	if got := len(out.Rounds) - 1; got != max(first, 1) || !(target < 1) {
 		t.Errorf("the run ends after round %d, want %d, the first with a test error of %g", got, max(first, 1), target)
@@ -114,7 +114,7 @@ func TestMaxTime(t *testing.T) {
 		most float64
 		want int
 	}{{1.2, 3}, {1.5, 3}, {1.6, 4}, {0.001, 1}, {0, 10}} {
-		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Plan.MaxTime, s.Plan.EvalEvery = c.most, 100 })
+		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Schedule.MaxTime, s.Schedule.EvalEvery = c.most, 100 })
 		out := run(t, s)
 		last := out.Rounds[len(out.Rounds)-1]
 		if last.Round != c.want || math.IsNaN(last.Primal) || out.Status != results.Done {
@@ -128,7 +128,7 @@ func TestMaxTime(t *testing.T) {
 func TestEvalEvery(t *testing.T) {
 	s := world(t, "mocha", federation.WaitForAll, nil)
 	all := run(t, s)
-	s.Plan.EvalEvery = 4
+	s.Schedule.EvalEvery = 4
 	some := run(t, s)
 	if some.ModelHash != all.ModelHash || some.EventHash != all.EventHash {
 		t.Error("evaluating less often has changed the run")
@@ -174,7 +174,7 @@ func TestInterruption(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := results.Interrupted
-		if after == s.Plan.Rounds {
+		if after == s.Schedule.Rounds {
 			want = results.Done
 		}
 		if out.Status != want || out.Reason != "" {
@@ -192,8 +192,8 @@ func TestInterruption(t *testing.T) {
 // An Omega update between outer iterations: rounds count on, the new coupling
 // is that of W before, and a fixed Omega changes nothing.
 func TestOuterIterations(t *testing.T) {
-	plan := Plan{Outer: 3, Rounds: 4, EvalEvery: 1, Optimum: math.NaN()}
-	s := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Problem, s.Plan = learning(t), plan })
+	plan := Schedule{Outer: 3, Rounds: 4, EvalEvery: 1, Optimum: math.NaN()}
+	s := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Problem, s.Schedule = learning(t), plan })
 	f := start(t, s)
 	out, err := f.Run(t.Context(), nil)
 	if err != nil {
@@ -229,8 +229,8 @@ func TestOuterIterations(t *testing.T) {
 		t.Error(err)
 	}
 
-	fixed := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Plan = plan })
-	one := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Plan = Plan{Outer: 1, Rounds: 12, EvalEvery: 1, Optimum: math.NaN()} })
+	fixed := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule = plan })
+	one := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule = Schedule{Outer: 1, Rounds: 12, EvalEvery: 1, Optimum: math.NaN()} })
 	a, b := run(t, fixed), run(t, one)
 	for h := range a.Rounds {
 		a.Rounds[h].Outer = 0

@@ -13,7 +13,7 @@ import (
 // gone: its theta is not known (NaN). thetas returns nil in rounds that are not
 // measured and for methods that cannot say. It costs no virtual time.
 func (f *Federation) thetas() []float64 {
-	every := f.setup.Plan.ThetaEvery
+	every := f.setup.Schedule.ThetaEvery
 	if !f.method.About.Theta || every == 0 || (f.server.Rounds()+1)%every != 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ func TestThetaChangesNothing(t *testing.T) {
 			setup := func(every int) Setup {
 				return world(t, method, protocol, func(s *Setup) {
 					s.Faults.DropProbability = 0.3
-					s.Plan.ThetaEvery = every
+					s.Schedule.ThetaEvery = every
 				})
 			}
 			plain, measured := run(t, setup(0)), run(t, setup(3))
@@ -45,7 +45,7 @@ func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
 	var told entries
 	out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) {
 		s.Faults.DropProbability = 0.4
-		s.Plan.Rounds, s.Plan.ThetaEvery = 40, 1
+		s.Schedule.Rounds, s.Schedule.ThetaEvery = 40, 1
 		s.Journal = &told
 	}))
 	taken := map[[2]int]bool{} // by round and device
@@ -110,7 +110,7 @@ func cocoaWorld(t *testing.T, rule string, theta, epochs float64, stop string) S
 	return world(t, "cocoa", federation.WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, sizes...)
 		s.Problem.Config.SigmaPrime = rule
-		s.Plan.Rounds, s.Plan.ThetaEvery = 60, 1
+		s.Schedule.Rounds, s.Schedule.ThetaEvery = 60, 1
 		*s.Options.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
 	})
 }

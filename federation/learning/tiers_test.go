@@ -32,7 +32,7 @@ func harsh(s *Setup) {
 	s.Network.DownlinkMbps, s.Network.UplinkMbps = 1, 1
 	joules(s, 400)
 	s.Devices.ChargeW = 10
-	s.Plan.Rounds = 25
+	s.Schedule.Rounds = 25
 	s.AnyDeadline = true
 }
 
@@ -47,11 +47,11 @@ func TestRoundsOfOneHubAreThoseOfFedAvg(t *testing.T) {
 		average := world(t, "fedavg", federation.First, func(s *Setup) {
 			behind(s, len(sizes))
 			scene(s)
-			s.Plan.Rounds = 20
+			s.Schedule.Rounds = 20
 		})
 		tiers := tiersWorld(t, federation.First, len(sizes), 5, func(s *Setup) {
 			scene(s)
-			s.Plan.Rounds = 4
+			s.Schedule.Rounds = 4
 		})
 		want, got := run(t, average), run(t, tiers)
 		if want.ModelHash != got.ModelHash || want.Steps != got.Steps {

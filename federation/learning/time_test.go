@@ -325,7 +325,7 @@ func TestServerTime(t *testing.T) {
 		out := run(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Config.ServerGFLOPS = speed
 			s.Problem = learning(t)
-			s.Plan.Outer, s.Plan.Rounds = 2, 2
+			s.Schedule.Outer, s.Schedule.Rounds = 2, 2
 		}))
 		var times []float64
 		for _, r := range out.Rounds {

@@ -55,7 +55,7 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 					s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
 					joules(s, 400)
 					s.Devices.ChargeW = 10
-					s.Plan.Rounds = 40
+					s.Schedule.Rounds = 40
 					s.AnyDeadline = true // a relative round of these takes 12.8 s
 				})
 				learnt, events := run(t, s), run(t, timed(t, s))

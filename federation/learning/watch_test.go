@@ -70,7 +70,7 @@ func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
 			}, "ever"},
 		} {
 			out := run(t, world(t, method, protocol, func(s *Setup) {
-				s.Plan.Rounds = 1_000_000
+				s.Schedule.Rounds = 1_000_000
 				briefly(s)
 				c.change(s)
 			}))
@@ -89,7 +89,7 @@ func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
 			s.Availability = restless{leaves: engine.FromSeconds(2.05), gone: 1}
 			s.Faults.OnReturn = devices.Resume
 			briefly(s)
-			s.Plan.Rounds = 20
+			s.Schedule.Rounds = 20
 		}))
 		if out.Status != status {
 			t.Errorf("%s: %s after %d rounds: %q", protocol, out.Status, len(out.Rounds)-1, out.Reason)

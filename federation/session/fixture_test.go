@@ -45,9 +45,9 @@ func world(t testing.TB, method, protocol string, change func(*learning.Setup)) 
 		t.Fatalf("%q is not registered", method)
 	}
 	s := learning.Setup{
-		Setup:   federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
-		Plan:    learning.Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
-		Factory: factory.Timed(), Options: factory.Options(), Shape: mtl.Shape{Features: features, Outputs: 1},
+		Setup:    federation.Setup{System: system(testSeed), Config: federation.Defaults(), Pool: parallel.NewPool(2)},
+		Schedule: learning.Schedule{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
+		Factory:  factory.Timed(), Options: factory.Options(), Shape: mtl.Shape{Features: features, Outputs: 1},
 	}
 	s.Clients = len(sizes)
 	for _, n := range sizes {

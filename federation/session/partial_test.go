@@ -15,13 +15,13 @@ func TestSessionsHavePartialWork(t *testing.T) {
 		s := world(t, "fedavg", federation.WaitForAll, func(s *learning.Setup) {
 			set(s.Options, "Epochs", float64(allEpochs))
 			s.Config.PartialShare, s.Config.Partial, s.Config.Clients = 0.5, partial, 5
-			s.Plan.Rounds = 30
+			s.Schedule.Rounds = 30
 		})
 		want := recordRun(t, s)
 		ses := sessionOf(t, s, nil)
 		bytes := ses.clients.MessageBytes(s.Shape.Values())
 		load := s.Factory.Describe(s.Options, s.Shape).Work
-		for h := range s.Plan.Rounds {
+		for h := range s.Schedule.Rounds {
 			early := []Message{{ID: 1 << 40, Device: 0}}
 			if _, err := ses.Send(h+1, Train, early); err == nil {
 				t.Fatal("a message goes out before the epochs are known")
@@ -56,7 +56,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 		if got := ses.Finish(); got.EventHash != want.EventHash {
 			t.Errorf("%s: events %x, want %x", partial, got.EventHash, want.EventHash)
 		}
-		if _, _, err := ses.SelectEpochs(s.Plan.Rounds+1, 1); err == nil {
+		if _, _, err := ses.SelectEpochs(s.Schedule.Rounds+1, 1); err == nil {
 			t.Error("one epoch has a part")
 		}
 	}

@@ -21,7 +21,7 @@ func TestSessionsSelect(t *testing.T) {
 			s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
-			s.Plan.Rounds = 30
+			s.Schedule.Rounds = 30
 			set(s.Options, "Batch", 1) // a driver knows the FLOPs of a step alone
 			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
 				s.Config.Candidates = 5

@@ -81,7 +81,7 @@ func TestADriverEndsRoundsOnItsOwn(t *testing.T) {
 					}
 					s.Config.Over = 1.5
 				}
-				s.Plan.Rounds = 12
+				s.Schedule.Rounds = 12
 				s.AnyDeadline = true
 			})
 			want := recordRun(t, s)

@@ -148,7 +148,7 @@ func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 						s.Config.Over = 1.5
 						s.Config.Retries = 1
 					}
-					s.Plan.Rounds = 12
+					s.Schedule.Rounds = 12
 					s.AnyDeadline = true
 				})
 				name := fmt.Sprintf("%s, %s, %s", w.name, protocol, late)

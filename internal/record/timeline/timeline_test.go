@@ -158,8 +158,8 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup
 			},
 			Config: federation.Defaults(), Pool: parallel.NewPool(2),
 		},
-		Plan:    learning.Plan{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
-		Problem: p, Factory: factory, Options: factory.Options(),
+		Schedule: learning.Schedule{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
+		Problem:  p, Factory: factory, Options: factory.Options(),
 	}
 	s.Config.Protocol = protocol
 	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == federation.Deadline {
@@ -234,7 +234,7 @@ func TestSlicesNestAndAddUp(t *testing.T) {
 		}
 		s := setup(t, p, method, protocol)
 		s.Seed = rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
-		s.Plan.Outer, s.Plan.Rounds = 2, 4
+		s.Schedule.Outer, s.Schedule.Rounds = 2, 4
 		s.Faults.DropProbability = 0.2
 		s.Faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
 		s.Faults.OnReturn = rapid.SampledFrom([]string{devices.Resume, devices.Discard}).Draw(rt, "on_return")
@@ -331,7 +331,7 @@ func sum(t *rapid.T, all []slice, line *Timeline, out *learning.Outcome, charged
 func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
 	p := problem(t, 230)
 	s := setup(t, p, "mocha", federation.Deadline)
-	s.Plan.Rounds, s.Plan.EvalEvery = 60, 60
+	s.Schedule.Rounds, s.Schedule.EvalEvery = 60, 60
 	s.Config.DeadlineS = 0.8
 	s.Faults.DropProbability = 0.1
 	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 10.0/3600, 2, 0.5, 4, 0.5
@@ -366,7 +366,7 @@ func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
 // The bytes of a tiny run, which a person has looked at.
 func TestGolden(t *testing.T) {
 	s := setup(t, problem(t, 3), "mocha", federation.Deadline)
-	s.Plan.Outer, s.Plan.Rounds = 2, 2
+	s.Schedule.Outer, s.Schedule.Rounds = 2, 2
 	s.Config.ServerGFLOPS = 1e-6
 	s.Config.DeadlineS, s.Config.Fit = 0.4, false
 	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
