@@ -71,7 +71,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 		if err != nil {
 			return err
 		}
-		from = serve.Plan(d.View(time.Now))
+		from = serve.PlanSource(d.View(time.Now))
 	}
 	server, err := serve.New(from)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestServesPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	from := Plan(d.View(func() time.Time { now = now.Add(2 * time.Second); return now }))
+	from := PlanSource(d.View(func() time.Time { now = now.Add(2 * time.Second); return now }))
 	server, err := New(from)
 	if err != nil {
 		t.Fatal(err)

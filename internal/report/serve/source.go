@@ -36,8 +36,8 @@ func Directory(dir string) Source {
 // mostListed is the maximum number of groups of a plan that the page lists in each condition.
 const mostListed = 100
 
-// Plan returns a plan directory as a source: its state, and all its runs so far.
-func Plan(v *work.View) Source {
+// PlanSource returns a plan directory as a source: its state, and all its runs so far.
+func PlanSource(v *work.View) Source {
 	return Source{Dir: v.Path(), Stat: v.Stat, Read: func() (*report.Report, error) {
 		found, state, err := v.Live()
 		if err != nil {
