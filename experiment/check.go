@@ -60,7 +60,7 @@ type check struct {
 }
 
 // deadline returns the error of a run whose devices cannot respond within its deadline.
-func (c *check) deadline(run *scenario.Run) error {
+func (c *check) deadline(run *scenario.RunSpec) error {
 	s := &run.Settings
 	factory, known := algorithms.Lookup(run.Algorithm)
 	if s.Federation.DeadlineS == 0 || !known || run.Describe(mtl.Shape{}).Work.Steps == nil {

@@ -14,7 +14,7 @@ func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") 
 
 // warnings returns what is doubtful about the choices behind a run: options and ends that test
 // rows decide, tuning that may have ended beside the best value, and clients that have no say.
-func (j *job) warnings(run *scenario.Run, p *prepared) (list []results.Warning) {
+func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warning) {
 	add := func(about, format string, of ...any) {
 		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...)})
 	}

@@ -73,7 +73,7 @@ type quantities struct {
 }
 
 // quantitiesOf returns the quantities of a run if it makes all its rounds.
-func (g *grouping) quantitiesOf(run *scenario.Run) (q quantities, err error) {
+func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error) {
 	s := &run.Settings
 	sized, err := g.prepare.sizesOf(s.Data)
 	if err != nil {
@@ -159,7 +159,7 @@ func (q *quantities) learning(
 
 // computeSeconds returns the virtual seconds that the mean device computes in a round without a limit: 0 if
 // that is not known. A round lasts longer.
-func computeSeconds(run *scenario.Run, load *algorithms.Workload, rows []int32) float64 {
+func computeSeconds(run *scenario.RunSpec, load *algorithms.Workload, rows []int32) float64 {
 	s := &run.Settings
 	if load.Steps == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
 		return 0
@@ -217,13 +217,13 @@ func costOf(runs []quantities) (c Cost) {
 // quantitiesUnder returns the quantities of the run of a job under a seed: the mean of its
 // candidates.
 func (g *grouping) quantitiesUnder(j *job, seed int) (quantities, error) {
-	return g.meanOf(j, seed, func(run scenario.Run) scenario.Run { return run })
+	return g.meanOf(j, seed, func(run scenario.RunSpec) scenario.RunSpec { return run })
 }
 
 // quantitiesOfTrials returns the quantities of a trial of a job: the mean of its candidates, which end at
 // the target of the tuning, or when they are slower than the best before them.
 func (g *grouping) quantitiesOfTrials(j *job) (quantities, error) {
-	return g.meanOf(j, 0, func(run scenario.Run) scenario.Run {
+	return g.meanOf(j, 0, func(run scenario.RunSpec) scenario.RunSpec {
 		run = j.trial(run)
 		run.Settings.Run.StopAt, run.Settings.Run.ThetaEvery = j.Target, 0
 		return run
@@ -241,7 +241,7 @@ func (j *job) trials() float64 {
 }
 
 // meanOf returns the mean quantities of the candidates of a job under a seed, each as change returns it.
-func (g *grouping) meanOf(j *job, seed int, change func(scenario.Run) scenario.Run) (mean quantities, err error) {
+func (g *grouping) meanOf(j *job, seed int, change func(scenario.RunSpec) scenario.RunSpec) (mean quantities, err error) {
 	n := float64(len(j.Candidates))
 	for i := range j.Candidates {
 		run := change(j.Candidates[i].WithSeed(j.Seeds[seed]))

@@ -84,7 +84,7 @@ func TestTheBestOfAllTrialsWins(t *testing.T) {
 		j := &job{Job: &of, extend: 3, Grid: Grid{Target: e[0].Tuning.Target, Listed: len(of.Candidates)}}
 		s := newSearch(j)
 		for {
-			run, ok := scenario.Run{}, true
+			run, ok := scenario.RunSpec{}, true
 			if n := len(j.Trials); n < j.Listed {
 				run = of.Candidates[n]
 			} else if run, ok = s.next(); !ok {

@@ -25,7 +25,7 @@ type declaration struct {
 }
 
 // expect notes a method of an experiment whose learner may declare metrics.
-func (d *declarations) expect(e *scenario.Experiment, run *scenario.Run) {
+func (d *declarations) expect(e *scenario.Experiment, run *scenario.RunSpec) {
 	if d.methods == nil {
 		d.methods, d.figures = map[string][]declaration{}, map[string][]string{}
 	}
@@ -45,7 +45,7 @@ func (d *declarations) expect(e *scenario.Experiment, run *scenario.Run) {
 // check returns a config.Problem for a metric that a run stops at, or is tuned for, and that
 // its learner does not declare; and for a target or a vertical axis that no learner of the
 // experiment declares, once all have started.
-func (d *declarations) check(run *scenario.Run, phase string, stopAt results.Target, metrics []results.NamedMetric) error {
+func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results.Target, metrics []results.NamedMetric) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := config.NewChecker()

@@ -22,7 +22,7 @@ import (
 )
 
 // planOf returns the rounds and the limits of a run.
-func scheduleOf(run *scenario.Run) learning.Schedule {
+func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
@@ -32,7 +32,7 @@ func scheduleOf(run *scenario.Run) learning.Schedule {
 }
 
 // execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
-func (r *runner) execute(run *scenario.Run, plan learning.Schedule, rec *record) (*learning.Outcome, error) {
+func (r *runner) execute(run *scenario.RunSpec, plan learning.Schedule, rec *record) (*learning.Outcome, error) {
 	out, err := r.run(run, plan, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
@@ -44,7 +44,7 @@ func (r *runner) execute(run *scenario.Run, plan learning.Schedule, rec *record)
 // execution is a run that is executed, or a trial of a tuning.
 type execution struct {
 	*runner
-	run    *scenario.Run
+	run    *scenario.RunSpec
 	phase  string
 	setup  *learning.Setup
 	shared *recording     // nil: it computes for itself
@@ -53,7 +53,7 @@ type execution struct {
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenario.Run, plan learning.Schedule, rec *record) (out *learning.Outcome, err error) {
+func (r *runner) run(run *scenario.RunSpec, plan learning.Schedule, rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -154,7 +154,7 @@ func (x *execution) interrupted(f *learning.Federation, out *learning.Outcome) (
 
 // setup returns the setup of a run, without its plan, journal and checkpoints, and the
 // recording that the run shares with others, or nil.
-func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*learning.Setup, *recording, error) {
+func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learning.Setup, *recording, error) {
 	s := &run.Settings
 	if run.Algorithm == scenario.Driven {
 		return nil, nil, config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm, Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
@@ -200,7 +200,7 @@ func (r *runner) setup(run *scenario.Run, p *prepared, phase string) (*learning.
 }
 
 // server returns the setup of the server of a run and of its system, without its method.
-func (p *preparer) server(run *scenario.Run, of *prepared) (*learning.Setup, error) {
+func (p *preparer) server(run *scenario.RunSpec, of *prepared) (*learning.Setup, error) {
 	s := &run.Settings
 	system, err := p.system(run, of.rows)
 	if err != nil {
@@ -218,7 +218,7 @@ func (p *preparer) server(run *scenario.Run, of *prepared) (*learning.Setup, err
 }
 
 // system returns the system of a run: its devices and links with their traces and models.
-func (p *preparer) system(run *scenario.Run, rows []int32) (clients.System, error) {
+func (p *preparer) system(run *scenario.RunSpec, rows []int32) (clients.System, error) {
 	s := &run.Settings
 	system := clients.System{
 		Clients: len(rows), Rows: rows, Seed: run.System,
@@ -233,7 +233,7 @@ func (p *preparer) system(run *scenario.Run, rows []int32) (clients.System, erro
 }
 
 // resultOf returns what results say of a run before it starts.
-func resultOf(run *scenario.Run) results.Run {
+func resultOf(run *scenario.RunSpec) results.Run {
 	r := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
@@ -251,7 +251,7 @@ func resultOf(run *scenario.Run) results.Run {
 // objectiveOf names the objective P that the method of a run minimizes: runs with the same name
 // minimize the same one, if they have the same data. With one task, P is an objective of one
 // model, which all methods minimize.
-func objectiveOf(run *scenario.Run) string {
+func objectiveOf(run *scenario.RunSpec) string {
 	s := &run.Settings
 	about := run.Describe(mtl.Shape{})
 	if about.Own || !about.MinimizesP && !s.Data.Pool {
@@ -265,7 +265,7 @@ func objectiveOf(run *scenario.Run) string {
 // Driven returns the setup of a run that another program drives, without a method, and
 // what results say of the run. It reads the sizes of the data only: nothing is generated
 // and no optimum is computed.
-func Driven(ctx context.Context, run *scenario.Run) (*session.Setup, results.Run, error) {
+func Driven(ctx context.Context, run *scenario.RunSpec) (*session.Setup, results.Run, error) {
 	about := resultOf(run)
 	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
 	p := &preparer{Preparation: &Preparation{}, ctx: ctx}

@@ -36,7 +36,7 @@ type Options struct {
 
 	// Journal returns the journal of a run with a number of devices, or nil. It is
 	// called before each run, but not for tuning. Calls may overlap.
-	Journal func(run *scenario.Run, devices int) federation.Journal
+	Journal func(run *scenario.RunSpec, devices int) federation.Journal
 
 	// Estimate receives, at most once and before anything is computed, the time that the runs
 	// will take; nil: the sizes of data in files are not read for it.
@@ -184,7 +184,7 @@ func (r *runner) stateSaver(name string) (saver *checkpoint.Saver, shared bool) 
 // ready prepares the problems of candidates and of runs without tuning, each problem once. Those
 // of winners are prepared when they run.
 func (r *runner) ready(jobs []job) {
-	var distinct []*scenario.Run
+	var distinct []*scenario.RunSpec
 	seen := map[problemKey]bool{}
 	for i := range jobs {
 		j := &jobs[i]

@@ -7,7 +7,7 @@ import (
 )
 
 // isExternal reports whether the learner of a run is in another process.
-func isExternal(run *scenario.Run) bool {
+func isExternal(run *scenario.RunSpec) bool {
 	_, ok := external.Of(run.Options)
 	return ok
 }
@@ -15,7 +15,7 @@ func isExternal(run *scenario.Run) bool {
 // external returns the constructor of a run whose learner is in another process, and a
 // function that ends the run in its process. A resumed run constructs its method twice; the
 // second takes the place of the first.
-func (r *runner) external(run *scenario.Run, p *prepared, name string, o *external.Options) (start func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error), end func() error) {
+func (r *runner) external(run *scenario.RunSpec, p *prepared, name string, o *external.Options) (start func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error), end func() error) {
 	var now *external.Learner
 	end = func() error {
 		if now == nil {

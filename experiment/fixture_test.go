@@ -142,7 +142,7 @@ func alone(e scenario.Experiment) []scenario.Experiment {
 	one.Jobs = nil
 	for _, j := range e.Jobs {
 		for _, c := range j.Candidates {
-			one.Jobs = append(one.Jobs, scenario.Job{Candidates: []scenario.Run{c}, Seeds: j.Seeds[:1]})
+			one.Jobs = append(one.Jobs, scenario.Job{Candidates: []scenario.RunSpec{c}, Seeds: j.Seeds[:1]})
 		}
 	}
 	return []scenario.Experiment{one}

@@ -144,7 +144,7 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 }
 
 // optimum returns the need of the problem of a run under a seed, if it has one.
-func (g *grouping) optimum(of *scenario.Run, seed uint64) ([]int, error) {
+func (g *grouping) optimum(of *scenario.RunSpec, seed uint64) ([]int, error) {
 	run := of.WithSeed(seed)
 	s := &run.Settings
 	if s.Run.Mode == scenario.Timing || isExternal(&run) || !s.Problem.HasReference() && s.Problem.WarmOmega == 0 {

@@ -29,7 +29,7 @@ func TestJournalsOfRuns(t *testing.T) {
 	want := mustGather(t, e, Options{Workers: 2})
 	var mu sync.Mutex
 	seen := map[string]*rounds{}
-	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenario.Run, devices int) federation.Journal {
+	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenario.RunSpec, devices int) federation.Journal {
 		mu.Lock()
 		defer mu.Unlock()
 		if seen[run.ID] != nil || devices != 5 {

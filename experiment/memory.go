@@ -27,7 +27,7 @@ func LeastMemory(experiments []scenario.Experiment) float64 {
 // measures 166 and more.
 const timedDevice = 160
 
-func leastMemory(run *scenario.Run) float64 {
+func leastMemory(run *scenario.RunSpec) float64 {
 	s := &run.Settings
 	switch {
 	case s.Data.Source != data.SourceSynthetic:

@@ -24,7 +24,7 @@ type record struct {
 }
 
 // journal returns the journal of a run, whose errors the record has.
-func (r *runner) journal(rec *record, run *scenario.Run, devices int) (journal federation.Journal) {
+func (r *runner) journal(rec *record, run *scenario.RunSpec, devices int) (journal federation.Journal) {
 	write := func(rows []results.DeviceRow) error { return rec.rows.Devices(rows) }
 	journal, rec.deviceErr = r.options.JournalOf(run, devices, write)
 	return journal
@@ -33,7 +33,7 @@ func (r *runner) journal(rec *record, run *scenario.Run, devices int) (journal f
 // JournalOf returns the journal of a run with so many devices: that of the options, and the ledger that
 // gives the rows by device to write, if they are recorded. failed returns the first error of write.
 func (o *Options) JournalOf(
-	run *scenario.Run, devices int, write func([]results.DeviceRow) error,
+	run *scenario.RunSpec, devices int, write func([]results.DeviceRow) error,
 ) (journal federation.Journal, failed func() error) {
 	var all []federation.Journal
 	if o.Journal != nil {
@@ -77,7 +77,7 @@ func (rec *record) round(x results.Round) {
 }
 
 // end completes the record of a run with its result.
-func (rec *record) end(run *scenario.Run, out *learning.Outcome, result results.Run) error {
+func (rec *record) end(run *scenario.RunSpec, out *learning.Outcome, result results.Run) error {
 	if rec.rows == nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ type recordingKey struct {
 	seed               uint64
 }
 
-func recordingKeyOf(run *scenario.Run) recordingKey {
+func recordingKeyOf(run *scenario.RunSpec) recordingKey {
 	return recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 }
 
@@ -43,7 +43,7 @@ const mostRecorded = 4_000_000
 // is fixed, theta is not measured, which needs the state within a round, and no metrics by
 // client, which may exceed the memory. Compressed messages differ from device to device, and
 // partial work is drawn by the federation.
-func (r *runner) recordable(run *scenario.Run, devices int) bool {
+func (r *runner) recordable(run *scenario.RunSpec, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
 	protocol := run.Settings.Federation.Traits()
@@ -54,7 +54,7 @@ func (r *runner) recordable(run *scenario.Run, devices int) bool {
 // record returns the recording of a run; nil for a method whose messages to devices differ, or with
 // rounds of hubs.
 // The first call for a key creates it.
-func (r *runner) record(run *scenario.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
+func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKeyOf(run)
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.Start(algorithms.Setup{

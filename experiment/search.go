@@ -16,7 +16,7 @@ import (
 // winner, within the grid and beyond.
 type search struct {
 	job    *job
-	tried  []scenario.Run
+	tried  []scenario.RunSpec
 	values [][]float64 // by option, in increasing order: values of the grid and added ones
 	added  [][2]int    // by option: number of values added below and above the grid
 	best   float64     // least virtual time to the target; infinite until it is reached
@@ -35,10 +35,10 @@ func newSearch(j *job) *search {
 }
 
 // winner returns the best candidate so far.
-func (s *search) winner() *scenario.Run { return &s.tried[s.job.Winner] }
+func (s *search) winner() *scenario.RunSpec { return &s.tried[s.job.Winner] }
 
 // note adds the result of a candidate. The first of equally good ones wins.
-func (s *search) note(run scenario.Run, x Trial) {
+func (s *search) note(run scenario.RunSpec, x Trial) {
 	s.tried = append(s.tried, run)
 	metric := s.job.Metric()
 	switch {
@@ -56,14 +56,14 @@ var sides = [2]results.Side{results.Lowest, results.Highest}
 
 // next returns a neighbor of the winner that was not tried: one option has the next value
 // on a side. ok is false if there is none within the limit of added values.
-func (s *search) next() (run scenario.Run, ok bool) {
+func (s *search) next() (run scenario.RunSpec, ok bool) {
 	for option := range s.values {
 		for side := range sides {
 			n, ok := s.neighbor(option, side)
 			if !ok || n.edge || n.new && s.added[option][side] >= s.job.extend {
 				continue
 			}
-			if slices.ContainsFunc(s.tried, func(run scenario.Run) bool { return run.ID == n.run.ID }) {
+			if slices.ContainsFunc(s.tried, func(run scenario.RunSpec) bool { return run.ID == n.run.ID }) {
 				continue
 			}
 			if n.new {
@@ -93,7 +93,7 @@ func (s *search) edges() []results.Edge {
 
 // neighbor is the candidate next to the winner in one option, on one side.
 type neighbor struct {
-	run    scenario.Run
+	run    scenario.RunSpec
 	value  float64
 	new    bool   // the value is not in the list
 	edge   bool   // there is no neighbor

@@ -99,7 +99,7 @@ func TestGridsGrowUntilTheirWinnerIsInside(t *testing.T) {
 					t.Fatal(err)
 				}
 				one := e[0]
-				one.Jobs = []scenario.Job{{Candidates: []scenario.Run{run}, Seeds: []uint64{3}}}
+				one.Jobs = []scenario.Job{{Candidates: []scenario.RunSpec{run}, Seeds: []uint64{3}}}
 				r := mustGather(t, []scenario.Experiment{one}, Options{})[0]
 				hit, ok := r.Reached(g.Target)
 				last, _ := r.Last()

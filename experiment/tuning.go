@@ -97,14 +97,14 @@ func (r *runner) tuneOnly(jobs []job) {
 type job struct {
 	*scenario.Job
 	Grid
-	places  []int        // of its runs to make, as indices into Seeds
-	saved   *stepSaver   // its trials; nil: not restored yet
-	under   int          // seeds of a trial, the first ones
-	refit   bool         // winners train on validation rows, too
-	extend  int          // most values added to an option on each side
-	winner  scenario.Run // the first candidate until tuning ends
-	first   int          // index of its first run
-	allDone bool         // all runs of the winner were finished before an interruption
+	places  []int            // of its runs to make, as indices into Seeds
+	saved   *stepSaver       // its trials; nil: not restored yet
+	under   int              // seeds of a trial, the first ones
+	refit   bool             // winners train on validation rows, too
+	extend  int              // most values added to an option on each side
+	winner  scenario.RunSpec // the first candidate until tuning ends
+	first   int              // index of its first run
+	allDone bool             // all runs of the winner were finished before an interruption
 }
 
 // jobs lists the jobs of experiments that have runs to make, and counts their runs.
@@ -222,7 +222,7 @@ func (r *runner) tune(j *job) {
 
 // try adds the result of a run to a search: a restored one, or that of a new run. It
 // reports false if the search must stop.
-func (r *runner) try(s *search, run scenario.Run) bool {
+func (r *runner) try(s *search, run scenario.RunSpec) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {
 		j.Trials[len(s.tried)].Options = run.Tuned
@@ -244,7 +244,7 @@ func (r *runner) try(s *search, run scenario.Run) bool {
 }
 
 // final returns the run of a candidate that has won, under the seed of an index.
-func (j *job) final(winner *scenario.Run, seed int) scenario.Run {
+func (j *job) final(winner *scenario.RunSpec, seed int) scenario.RunSpec {
 	run := winner.WithSeed(j.Seeds[seed])
 	if j.refit {
 		run.Settings.Data.Validation = 0
@@ -254,7 +254,7 @@ func (j *job) final(winner *scenario.Run, seed int) scenario.Run {
 
 // trial returns a candidate without what its target does not look at: metrics by client, and the
 // reference optimum.
-func (j *job) trial(run scenario.Run) scenario.Run {
+func (j *job) trial(run scenario.RunSpec) scenario.RunSpec {
 	if !j.overClients() {
 		run.Settings.Run.ClientMetrics = nil
 	}
@@ -265,13 +265,13 @@ func (j *job) trial(run scenario.Run) scenario.Run {
 }
 
 // needsOptimum reports whether the method of a run needs the reference optimum.
-func needsOptimum(run *scenario.Run) bool {
+func needsOptimum(run *scenario.RunSpec) bool {
 	return run.Describe(mtl.Shape{}).Needs.Optimum
 }
 
 // measure runs a candidate under the seeds of the tuning, until its mean time is above the
 // best so far.
-func (r *runner) measure(j *job, run scenario.Run, best float64) (trial Trial, err error) {
+func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Trial, err error) {
 	n := float64(j.under)
 	var time, last float64
 	rounds, reached := 0, true
@@ -293,7 +293,7 @@ func (r *runner) measure(j *job, run scenario.Run, best float64) (trial Trial, e
 }
 
 // measureUnder runs a candidate under one seed until it is slower than the best so far.
-func (r *runner) measureUnder(j *job, run scenario.Run, best float64) (Trial, error) {
+func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial, error) {
 	if r.ctx.Err() != nil {
 		return Trial{}, nil
 	}

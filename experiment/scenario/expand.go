@@ -80,8 +80,8 @@ type gridCell struct {
 // job makes the runs of a method in a cell.
 func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 	grid := p.grid(method)
-	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
-	make := func(tuned []results.Setting, options []config.Assignment) (Run, config.Errors) {
+	j := Job{key: (&RunSpec{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
+	make := func(tuned []results.Setting, options []config.Assignment) (RunSpec, config.Errors) {
 		run, wrong := p.run(c, method, options)
 		run.Tuned = tuned
 		return run.WithSeed(j.Seeds[0]), wrong
@@ -94,10 +94,10 @@ func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 	if len(j.Candidates) > 1 {
 		p.requireReference(&j, c.tree, problems)
 		j.Options = tunable(grid, j.Candidates[0].Algorithm)
-		j.make = func(tuned []results.Setting) (Run, error) {
+		j.make = func(tuned []results.Setting) (RunSpec, error) {
 			options, err := assigned(grid, tuned)
 			if err != nil {
-				return Run{}, err
+				return RunSpec{}, err
 			}
 			run, wrong := make(tuned, options)
 			return run, wrong.Err()
@@ -147,7 +147,7 @@ func (e *Experiment) measures(metric string) bool {
 }
 
 // run makes the run of a method in a cell with tuned options. The caller sets its seed.
-func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
+func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunSpec, config.Errors) {
 	var problems config.Errors
 	settings, tree := c.settings, c.tree
 	options, own := divide(tuned)
@@ -161,7 +161,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 			p.checkStatistics(&settings, &wrong)
 		}
 		if problems.Merge(wrong); len(problems) > 0 {
-			return Run{Settings: settings}, problems
+			return RunSpec{Settings: settings}, problems
 		}
 	}
 	method := settings.Methods[label]
@@ -170,7 +170,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 		node := tree.Child("methods").Child(label)
 		assign(node, options, &problems)
 		if problems.Merge(method.resolve(label, node, tree)); len(problems) > 0 {
-			return Run{Settings: settings}, problems
+			return RunSpec{Settings: settings}, problems
 		}
 		settings.Methods = maps.Clone(settings.Methods)
 		settings.Methods[label] = method
@@ -195,7 +195,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (Run,
 			"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
 	}
 	problems.AddFound(tree, check)
-	return Run{
+	return RunSpec{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
 		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,

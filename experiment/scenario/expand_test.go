@@ -253,7 +253,7 @@ func TestWithoutExperiments(t *testing.T) {
 // The settings of a run do not change those of another.
 func TestRunsShareNothing(t *testing.T) {
 	s := parse(t, grid)
-	run := func(i int) *Run { return &s.Experiments[0].Jobs[i].Candidates[0] }
+	run := func(i int) *RunSpec { return &s.Experiments[0].Jobs[i].Candidates[0] }
 	run(1).Options.(*algorithms.MOCHAOptions).Epochs = 99
 	run(1).Settings.Run.Seeds[0] = 99
 	if run(3).Options.(*algorithms.MOCHAOptions).Epochs == 99 || run(3).Settings.Run.Seeds[0] == 99 {

@@ -25,18 +25,18 @@ type Experiment struct {
 type Job struct {
 	// Candidates are the runs of the tuning grid under the first seed, the first key
 	// slowest. A method without a grid has one.
-	Candidates []Run
+	Candidates []RunSpec
 	// Seeds are the seeds of the repetitions, for Candidates[i].WithSeed.
 	Seeds []uint64
 	// Options are the tuned options in the order of the grid; nil without a grid.
 	Options []Tunable
 
 	key  string // ID of its runs without tuned options and seed
-	make func(tuned []results.Setting) (Run, error)
+	make func(tuned []results.Setting) (RunSpec, error)
 }
 
-// Run is a run: a method at a point of an experiment under a seed.
-type Run struct {
+// RunSpec is a run to execute: a method at a point of an experiment under a seed.
+type RunSpec struct {
 	ID         string // unique in the scenario: experiment/method/key=value/.../seed=n
 	Experiment string
 	Method     string // the method's label in the scenario
@@ -53,7 +53,7 @@ type Run struct {
 
 // Describe returns what is known of the method of the run before it starts, for models of a
 // shape; nothing of an algorithm that is not registered.
-func (r *Run) Describe(shape mtl.Shape) (d algorithms.Description) {
+func (r *RunSpec) Describe(shape mtl.Shape) (d algorithms.Description) {
 	if factory, ok := lookup(r.Algorithm); ok {
 		d = factory.Describe(r.Options, shape)
 	}
@@ -65,7 +65,7 @@ const firstSeed = 1
 
 // WithSeed returns the run under another seed, which changes the system, the data or
 // both according to run.vary. Both runs share their options.
-func (r Run) WithSeed(seed uint64) Run {
+func (r RunSpec) WithSeed(seed uint64) RunSpec {
 	s := &r.Settings
 	r.System = seed
 	switch s.Run.Vary {
@@ -81,12 +81,12 @@ func (r Run) WithSeed(seed uint64) Run {
 }
 
 // id returns the ID of the run. Values are escaped, so different runs have different IDs.
-func (r *Run) id() string {
+func (r *RunSpec) id() string {
 	return fmt.Sprintf("%s%s/seed=%d", r.place(), path(r.Tuned), r.Seed)
 }
 
 // place returns the part of the ID that the runs of a job share.
-func (r *Run) place() string { return r.Experiment + "/" + r.Method + path(r.Point) }
+func (r *RunSpec) place() string { return r.Experiment + "/" + r.Method + path(r.Point) }
 
 // path returns settings as parts of an ID.
 func path(settings []results.Setting) string {

@@ -93,7 +93,7 @@ func (a *axis) numbers() []float64 {
 
 // Vary returns a run of the job with another value of one tuned option, which the grid
 // need not list. The error is config.Errors if the method refuses the value.
-func (j *Job) Vary(run *Run, option int, value float64) (Run, error) {
+func (j *Job) Vary(run *RunSpec, option int, value float64) (RunSpec, error) {
 	tuned := slices.Clone(run.Tuned)
 	tuned[option].Value = j.Options[option].label(value)
 	return j.make(tuned)
@@ -114,7 +114,7 @@ func (t *Tunable) label(value float64) string {
 
 // Find returns the run of the job with an ID and tuned options, which the grid need not
 // list.
-func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (Run, error) {
+func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (RunSpec, error) {
 	run := j.Candidates[0]
 	if j.make != nil {
 		var err error

@@ -50,7 +50,7 @@ type Options struct {
 
 // Directory is where a run is stored.
 type Directory struct {
-	Run *scenario.Run
+	Run *scenario.RunSpec
 	// Options has the Recorder of the run, at place 0, and its Journal and Checkpoints.
 	Options experiment.Options
 	// Finish ends the rows of the run and stores it. It returns the place of the results; empty:

@@ -42,7 +42,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := make([]*scenario.Run, len(found.Runs))
+	runs := make([]*scenario.RunSpec, len(found.Runs))
 	for i := range found.Runs {
 		run, ok := known[found.Runs[i].ID]
 		if !ok {

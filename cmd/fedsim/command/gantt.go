@@ -43,7 +43,7 @@ func savePicture(picture *plots.Picture, flag, name string) (saved []string, err
 }
 
 // saveGantt draws a timeline to the files for --gantt and returns their names.
-func saveGantt(line *timeline.Timeline, run *scenario.Run, name string) (saved []string, err error) {
+func saveGantt(line *timeline.Timeline, run *scenario.RunSpec, name string) (saved []string, err error) {
 	picture, err := plots.DrawGantt(ganttOf(line, run))
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ var activities = map[timeline.Kind]plots.Activity{
 }
 
 // titleOf describes a run: its method, sweep point and seed.
-func titleOf(run *scenario.Run) string {
+func titleOf(run *scenario.RunSpec) string {
 	text := run.Label
 	if len(run.Point) > 0 {
 		text += ", " + plots.PointText(run.Point)
@@ -67,7 +67,7 @@ func titleOf(run *scenario.Run) string {
 }
 
 // ganttOf returns the figure of a timeline.
-func ganttOf(line *timeline.Timeline, run *scenario.Run) plots.Gantt {
+func ganttOf(line *timeline.Timeline, run *scenario.RunSpec) plots.Gantt {
 	g := plots.Gantt{Title: titleOf(run), Relative: run.Settings.Federation.Relative(), From: line.From.Seconds(), To: line.To.Seconds()}
 	for why := clients.DroppedOut; why <= clients.NoTime; why++ {
 		g.Marks = append(g.Marks, why.String())

@@ -135,7 +135,7 @@ func (f *timelineFlags) narrow(w *watch, rounds int) error {
 }
 
 // choose returns the run of --timeline-run, or the first run.
-func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.Run, error) {
+func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.RunSpec, error) {
 	var ids []string
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
@@ -156,7 +156,7 @@ func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.Run, error) {
 }
 
 // plainID returns the id of a run without tuned options. It is known before the run.
-func plainID(run *scenario.Run) string {
+func plainID(run *scenario.RunSpec) string {
 	plain := *run
 	plain.Tuned = nil
 	return plain.WithSeed(run.Seed).ID
@@ -179,11 +179,11 @@ func parseRounds(text string) (first, last int, err error) {
 }
 
 // journal returns a function that returns the journal of a run; nil if w is nil.
-func (w *watch) journal() func(run *scenario.Run, devices int) federation.Journal {
+func (w *watch) journal() func(run *scenario.RunSpec, devices int) federation.Journal {
 	if w == nil {
 		return nil
 	}
-	return func(run *scenario.Run, devices int) federation.Journal {
+	return func(run *scenario.RunSpec, devices int) federation.Journal {
 		if plainID(run) != w.id {
 			return nil
 		}

@@ -32,7 +32,7 @@ type Report struct {
 	Classes  []Class   `json:"classes"`  // of the fleet, in its order; empty without a fleet
 	WhatIf   []*WhatIf `json:"what_if"`  // estimates; the caller sets them
 
-	Run      *scenario.Run `json:"-"`
+	Run      *scenario.RunSpec `json:"-"`
 	dir      string
 	depleted bool // a battery was depleted, or too low for new work, during the run
 }
@@ -66,11 +66,11 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 
 // Read analyzes a run of a run directory; Find returns the run. The error wraps
 // rundir.ErrNoDevices if the directory has no rows by device.
-func Read(dir string, run *scenario.Run) (*Report, error) {
+func Read(dir string, run *scenario.RunSpec) (*Report, error) {
 	if !run.Settings.Run.Devices {
 		return nil, fmt.Errorf("%s: %w of all rounds: run.devices = true makes them", dir, rundir.ErrNoDevices)
 	}
-	reports, err := ReadAll(dir, []*scenario.Run{run})
+	reports, err := ReadAll(dir, []*scenario.RunSpec{run})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func Read(dir string, run *scenario.Run) (*Report, error) {
 
 // ReadAll analyzes several runs in one pass over the rows. The report of a run without
 // run.devices, or without a complete round, has no rounds and no devices.
-func ReadAll(dir string, runs []*scenario.Run) ([]*Report, error) {
+func ReadAll(dir string, runs []*scenario.RunSpec) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	index := make(map[string]int, len(runs))
 	for i, run := range runs {
@@ -173,7 +173,7 @@ func eachRound(dir string, index map[string]int, each func(run int, startS float
 
 // Find returns the run with an ID, as the directory's scenario defines it, or the
 // first run for an empty ID. It returns unknown(ids) if there is no such run.
-func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenario.Run, error) {
+func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenario.RunSpec, error) {
 	var ids []string
 	for i := range r.Runs {
 		ids = append(ids, r.Runs[i].ID)
@@ -198,7 +198,7 @@ func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scen
 }
 
 // Runs returns the runs of a run directory by ID, as its scenario defines them.
-func Runs(r *rundir.Results) (map[string]*scenario.Run, error) {
+func Runs(r *rundir.Results) (map[string]*scenario.RunSpec, error) {
 	s, err := scenario.ParseRecorded(r.Dir, r.Scenario)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func Runs(r *rundir.Results) (map[string]*scenario.Run, error) {
 		}
 	}
 	jobOf := scenario.JobOf(s.Experiments)
-	runs := make(map[string]*scenario.Run)
+	runs := make(map[string]*scenario.RunSpec)
 	for i := range r.Runs {
 		recorded := &r.Runs[i]
 		if job, ok := jobOf(recorded.ID); ok {

@@ -541,7 +541,7 @@ func TestListsTenDevices(t *testing.T) {
 	for k := range 12 {
 		w.Removed = append(w.Removed, 2*k)
 	}
-	r := explain.Report{Run: &scenario.Run{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
+	r := explain.Report{Run: &scenario.RunSpec{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
 	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
 	if text := r.Text(400); !strings.HasSuffix(text, want) {
 		t.Errorf("got  %swant %s", text, want)

@@ -68,7 +68,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
 // attribute analyzes a round of a run that started at a virtual time.
-func attribute(run *scenario.Run, startS float64, rows []results.DeviceRow) Round {
+func attribute(run *scenario.RunSpec, startS float64, rows []results.DeviceRow) Round {
 	cfg := &run.Settings.Federation
 	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
@@ -131,7 +131,7 @@ func cause(cfg *federation.Config, lengthS float64, responses, devices int, reso
 
 // judgedByRows reports whether a driver ends the rounds, or a plugin's protocol does with
 // responses. Only the plugin knows how many, so that the rows decide what ended a round.
-func judgedByRows(run *scenario.Run) bool {
+func judgedByRows(run *scenario.RunSpec) bool {
 	if run.Algorithm == scenario.Driven {
 		return true
 	}
@@ -146,7 +146,7 @@ func judgedByRows(run *scenario.Run) bool {
 // causeByRows returns what ended a round: the last response if it arrived at the end of
 // the round, the deadline if the round was as long. Work of the server after the round
 // hides both.
-func causeByRows(run *scenario.Run, x *Round, rows []results.DeviceRow, last int) Cause {
+func causeByRows(run *scenario.RunSpec, x *Round, rows []results.DeviceRow, last int) Cause {
 	near, deadline := resolution(rows[0].TimeS), run.Settings.Federation.DeadlineS
 	switch {
 	case last >= 0 && math.Abs(x.LengthS-rows[last].ResponseS) <= near:

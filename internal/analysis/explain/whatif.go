@@ -139,7 +139,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 }
 
 // checkRuled returns an error if only a driver or a plugin knows what ends a round.
-func checkRuled(run *scenario.Run) error {
+func checkRuled(run *scenario.RunSpec) error {
 	switch {
 	case run.Algorithm == scenario.Driven:
 		return unknown("only the driver knows what ends a round")
@@ -150,7 +150,7 @@ func checkRuled(run *scenario.Run) error {
 }
 
 // checkDeadline returns an error if the rows do not allow Deadline.
-func checkDeadline(run *scenario.Run) error {
+func checkDeadline(run *scenario.RunSpec) error {
 	cfg := &run.Settings.Federation
 	traits := cfg.Traits()
 	switch {
