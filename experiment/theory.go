@@ -105,7 +105,7 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 		return nil, config.Problem{Key: "problem.optimum_gap", Value: p.problem.Config.OptimumGap,
 			Want: fmt.Sprintf("must be smaller, or problem.optimum_sweeps larger: D* is known to %.2g, and a target of %.2g needs %.2g", open, target, target/100)}
 	}
-	samples := make([]theory.Run, len(runs))
+	samples := make([]theory.Trajectory, len(runs))
 	for i := range runs {
 		if samples[i], err = sample(&runs[i], p.optimum+open); err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 }
 
 // sample reads D - D* and theta from a run; minusLeast is -D*, from above.
-func sample(run *results.Run, minusLeast float64) (theory.Run, error) {
-	var s theory.Run
+func sample(run *results.Run, minusLeast float64) (theory.Trajectory, error) {
+	var s theory.Trajectory
 	for i := range run.Rounds {
 		x := &run.Rounds[i]
 		if math.IsNaN(x.Dual) {

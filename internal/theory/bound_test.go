@@ -139,7 +139,7 @@ func TestCorollaryOnSequences(t *testing.T) {
 
 func TestStudy(t *testing.T) {
 	k := &Constants{Gamma: 1, S: 0.5, Mu: 1, L: 1, Start: 16, N: 16}
-	samples := []Run{
+	samples := []Trajectory{
 		{Gaps: []float64{8, 4, 1, 0.5}, Thetas: [][]float64{{0, 1}, {0.5, 0.5}, {0.2, 0.6}}},
 		{Gaps: []float64{8, 6, 2}, Thetas: [][]float64{{0.5, 0}, {0.5, 1}}}, // ended earlier
 	}
@@ -180,7 +180,7 @@ func TestStudy(t *testing.T) {
 		t.Error("a measurement that may be below the curve is said to break it")
 	}
 
-	stuck, err := k.Study([]Run{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
+	stuck, err := k.Study([]Trajectory{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
 	if err != nil || stuck.PMax != 1 || stuck.ThetaBar != 1 || !math.IsInf(stuck.H, 1) || stuck.Measured != -1 || !math.IsNaN(stuck.Ratio()) {
 		t.Errorf("without responses: %+v, %v", stuck, err)
 	}

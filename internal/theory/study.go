@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Run is the record of one W update from alpha = 0.
-type Run struct {
+// Trajectory is the record of one W update from alpha = 0.
+type Trajectory struct {
 	Gaps   []float64   // D(alpha^h) - D* for h = 0, 1, ...
 	Thetas [][]float64 // theta_t^h by round, then device: Thetas[h] leads from Gaps[h] to Gaps[h+1]
 }
@@ -36,7 +36,7 @@ type Study struct {
 // Study compares runs with Theorem 1, or Theorem 2 for losses that are not
 // smooth. slack bounds the part of the gaps that comes from the uncertainty of D* and from
 // rounding. Study fails when the losses are neither smooth nor Lipschitz, and without runs.
-func (k *Constants) Study(runs []Run, target, slack float64) (*Study, error) {
+func (k *Constants) Study(runs []Trajectory, target, slack float64) (*Study, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("there is no run to compare with the bound")
 	}
@@ -73,7 +73,7 @@ func (k *Constants) Study(runs []Run, target, slack float64) (*Study, error) {
 // theta = 1 (or more), and thetaMax, the largest mean over the devices of the
 // theta of their other rounds. Both are NaN without rounds, thetaMax also when
 // no device ever made progress.
-func stragglers(runs []Run, from, to int) (pMax, thetaMax float64) {
+func stragglers(runs []Trajectory, from, to int) (pMax, thetaMax float64) {
 	pMax, thetaMax = math.NaN(), math.NaN()
 	if to <= from {
 		return pMax, thetaMax
@@ -101,7 +101,7 @@ func stragglers(runs []Run, from, to int) (pMax, thetaMax float64) {
 }
 
 // measure computes mean, lowest and highest gap by round.
-func (s *Study) measure(runs []Run) {
+func (s *Study) measure(runs []Trajectory) {
 	rounds := len(runs[0].Gaps)
 	for _, x := range runs {
 		rounds = min(rounds, len(x.Gaps))
@@ -122,7 +122,7 @@ func (s *Study) measure(runs []Run) {
 
 // worst returns, for each of the first rounds, the largest over the devices of
 // the mean theta over the runs.
-func worst(runs []Run, rounds int) []float64 {
+func worst(runs []Trajectory, rounds int) []float64 {
 	largest := make([]float64, rounds)
 	for h := range largest {
 		for t := range runs[0].Thetas[h] {

@@ -11,13 +11,13 @@ import (
 // averaged runs a W update over seeds and returns D - D* and the duality gap of
 // the mean of alpha over the rounds from+1 to to, and D - D* of the last alpha,
 // each as its mean over the seeds; and the samples.
-func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64, drop func(int) float64) (distance, gap, last float64, samples []Run) {
+func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64, drop func(int) float64) (distance, gap, last float64, samples []Trajectory) {
 	t.Helper()
 	lowest := least(t, p)
 	for seed := range seeds {
 		u := newUpdate(t, p, uint64(seed+1), epochs, drop)
 		mean := p.NewBlocks()
-		s := Run{Gaps: []float64{u.at() - lowest}}
+		s := Trajectory{Gaps: []float64{u.at() - lowest}}
 		for h := 1; h <= to; h++ {
 			s.Thetas = append(s.Thetas, u.next())
 			s.Gaps = append(s.Gaps, u.at()-lowest)
@@ -150,10 +150,10 @@ func TestCorollaryInARun(t *testing.T) {
 		power float64
 		zero  bool
 	}{{0.5, true}, {2, false}} {
-		var samples []Run
+		var samples []Trajectory
 		for seed := range uint64(seeds) {
 			u := newUpdate(t, p, seed+1, 0.2, func(h int) float64 { return 1 - math.Pow(float64(h+1), -c.power) })
-			s := Run{Gaps: []float64{u.at() - lowest}}
+			s := Trajectory{Gaps: []float64{u.at() - lowest}}
 			for range rounds {
 				s.Thetas = append(s.Thetas, u.next())
 				s.Gaps = append(s.Gaps, u.at()-lowest)
