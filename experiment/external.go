@@ -23,7 +23,7 @@ func (r *runner) external(run *scenario.RunSpec, p *prepared, name string, o *ex
 		}
 		return now.Close()
 	}
-	about := external.Run{ID: run.ID, Seed: run.System}
+	about := external.RunInfo{ID: run.ID, Seed: run.System}
 	if p.digest != nil {
 		about.Data = p.digest()
 	}

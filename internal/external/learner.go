@@ -17,7 +17,7 @@ type Learner struct {
 	of      *Learners
 	process *process
 	options *Options
-	about   Run
+	about   RunInfo
 	run     int // number of the run in its process
 	clients int
 

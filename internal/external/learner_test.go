@@ -30,7 +30,7 @@ func learner(t *testing.T, transcript string) (*external.Learner, string) {
 		t.Fatal(err)
 	}
 	l := external.NewLearners(t.Context(), nil)
-	about := external.Run{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
+	about := external.RunInfo{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
 	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestOneModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := external.NewLearners(t.Context(), nil)
-		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
+		a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
 		if err != nil {
 			t.Fatal(err)
 		}

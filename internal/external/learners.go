@@ -168,8 +168,8 @@ func (p *process) exchange(ctx context.Context, o *Options, run string, about *r
 	return response, err
 }
 
-// Run describes a run to a learner.
-type Run struct {
+// RunInfo describes a run to a learner.
+type RunInfo struct {
 	ID   string
 	Seed uint64
 	Data string // digest of the rows that the run has, as "fedsim data export" writes it; empty: the learner has the data
@@ -179,7 +179,7 @@ type Run struct {
 }
 
 // Start starts a run. The caller closes it.
-func (l *Learners) Start(run Run, s algorithms.Setup, o *Options) (*Learner, error) {
+func (l *Learners) Start(run RunInfo, s algorithms.Setup, o *Options) (*Learner, error) {
 	p, number, err := l.lease(o)
 	if err != nil {
 		return nil, err

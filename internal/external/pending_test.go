@@ -36,7 +36,7 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
 	l := external.NewLearners(t.Context(), notices)
 	start := func() *external.Learner {
-		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
+		a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func (k *checking) start(l *external.Learners) *external.Learner {
 		}
 		return filepath.Join(k.Dir, fmt.Sprint(name))
 	}
-	a, err := l.Start(external.Run{ID: "check/seed=1", Seed: 1, File: file}, algorithms.Setup{Rows: rows, Workers: 1}, k.Options)
+	a, err := l.Start(external.RunInfo{ID: "check/seed=1", Seed: 1, File: file}, algorithms.Setup{Rows: rows, Workers: 1}, k.Options)
 	if err != nil {
 		k.wrong("%v", err)
 		return nil
