@@ -7,23 +7,23 @@ package engine
 //
 // ScheduleBatch panics if fill calls Step, Run, RunUntil or ScheduleBatch.
 func (e *Engine) ScheduleBatch(fill func()) {
-	if e.run.collecting {
+	if e.sorted.collecting {
 		panic("engine: ScheduleBatch within ScheduleBatch")
 	}
-	e.run.collecting = true
+	e.sorted.collecting = true
 	defer e.endBatch()
 	fill()
 }
 
 func (e *Engine) endBatch() {
-	e.run.collecting = false
-	for _, it := range e.run.absorb() {
+	e.sorted.collecting = false
+	for _, it := range e.sorted.absorb() {
 		e.queue.push(it)
 	}
 }
 
-// run is a sorted list of items beside the queue, and the batch that is being collected.
-type run struct {
+// sortedList is a sorted list of items beside the queue, and the batch that is being collected.
+type sortedList struct {
 	next   []item // the head of the list, pruned recently
 	rest   []item // the tail of the list
 	batch  []item
@@ -39,10 +39,10 @@ const (
 	lookAhead  = 256 // items pruned together
 )
 
-func (r *run) len() int { return len(r.next) + len(r.rest) + len(r.batch) }
+func (r *sortedList) len() int { return len(r.next) + len(r.rest) + len(r.batch) }
 
 // first returns the first item after those that the filter removes.
-func (r *run) first(wanted filter) (item, bool) {
+func (r *sortedList) first(wanted filter) (item, bool) {
 	for len(r.next) == 0 {
 		if len(r.rest) == 0 {
 			return item{}, false
@@ -53,10 +53,10 @@ func (r *run) first(wanted filter) (item, bool) {
 	return r.next[0], true
 }
 
-func (r *run) pop() { r.next = r.next[1:] }
+func (r *sortedList) pop() { r.next = r.next[1:] }
 
 // collect adds an item to the batch.
-func (r *run) collect(it item, devices int, wanted filter) {
+func (r *sortedList) collect(it item, devices int, wanted filter) {
 	if len(r.batch) == cap(r.batch) {
 		r.makeRoom(devices, wanted)
 	}
@@ -66,7 +66,7 @@ func (r *run) collect(it item, devices int, wanted filter) {
 // makeRoom lets the batch grow, into the consumed part of the memory if that is at least
 // a quarter. Most batches have at most one item per device, so capacity stops at that
 // size while it suffices.
-func (r *run) makeRoom(devices int, wanted filter) {
+func (r *sortedList) makeRoom(devices int, wanted filter) {
 	r.compact(wanted)
 	n := r.len()
 	if 4*n < 3*cap(r.memory) {
@@ -80,17 +80,17 @@ func (r *run) makeRoom(devices int, wanted filter) {
 	r.join(make([]item, 0, room))
 }
 
-// join moves the run and the batch to the beginning of a memory, which may be their own.
-func (r *run) join(memory []item) {
+// join moves the list and the batch to the beginning of a memory, which may be their own.
+func (r *sortedList) join(memory []item) {
 	sorted := len(r.next) + len(r.rest)
 	r.memory = append(append(append(memory, r.next...), r.rest...), r.batch...)
 	r.next, r.rest, r.batch = nil, r.memory[:sorted:sorted], r.memory[sorted:]
 }
 
-// absorb sorts the collected items and the rest of the run into a new run. It returns a
+// absorb sorts the collected items and the rest of the list into a new list. It returns a
 // batch that is small, or smaller than the rest, instead of absorbing it. So sorting the
 // rest again never takes longer than sorting the batch.
-func (r *run) absorb() (small []item) {
+func (r *sortedList) absorb() (small []item) {
 	if n := len(r.batch); n < smallBatch || n < len(r.next)+len(r.rest) {
 		small, r.batch = r.batch, r.batch[:0]
 		return small
@@ -101,6 +101,6 @@ func (r *run) absorb() (small []item) {
 	return nil
 }
 
-func (r *run) compact(wanted filter) {
+func (r *sortedList) compact(wanted filter) {
 	r.next, r.rest, r.batch = wanted(r.next), wanted(r.rest), wanted(r.batch)
 }

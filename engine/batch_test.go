@@ -146,7 +146,7 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 				handles[i] = e.Schedule(Time(1+i), 0, 0)
 			}
 		})
-		if held := e.queue.len() + e.run.len(); held > 2*n+mostTombstones+1 {
+		if held := e.queue.len() + e.sorted.len(); held > 2*n+mostTombstones+1 {
 			t.Fatalf("%d items are held for %d pending", held, e.Pending())
 		}
 	}
@@ -181,7 +181,7 @@ func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 			t.Fatalf("round %d: batches fire other events", round)
 		}
 	}
-	if room := cap(batched.run.memory); room > devices+1 {
+	if room := cap(batched.sorted.memory); room > devices+1 {
 		t.Errorf("there is room for %d events of %d devices", room, devices)
 	}
 }

@@ -25,12 +25,12 @@ type Engine struct {
 	now     Time
 	pending pendingSet
 
-	// Every pending event is in the queue or in the run, except for timers and events at
+	// Every pending event is in the queue or in the sorted list, except for timers and events at
 	// Never. A canceled event stays there as a tombstone until its time comes or
 	// tombstones are more than half.
-	queue queue
-	run   run
-	prune filter // the method value, bound once because binding allocates
+	queue  queue
+	sorted sortedList
+	prune  filter // the method value, bound once because binding allocates
 
 	timers timers // timers are in neither the pending set nor a queue
 
@@ -55,9 +55,9 @@ func New(devices int, o Options) *Engine {
 	e.prune = e.pending.prune
 	e.queue = newQueue(o.Queue, e.prune)
 	if w, ok := e.queue.(*wheel); ok {
-		e.run.space = &w.chunks
+		e.sorted.space = &w.chunks
 	} else {
-		e.run.space = newChunks()
+		e.sorted.space = newChunks()
 	}
 	if o.Hooks != nil {
 		e.hooks = *o.Hooks
@@ -94,8 +94,8 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	it := item{at: uint64(at), key: key(k, int32(device), seq)}
 	switch {
 	case at == Never:
-	case e.run.collecting:
-		e.run.collect(it, len(e.pending.devices), e.prune)
+	case e.sorted.collecting:
+		e.sorted.collect(it, len(e.pending.devices), e.prune)
 	default:
 		e.queue.push(it)
 	}
@@ -135,9 +135,9 @@ func (e *Engine) Cancel(h Handle) bool {
 	if !e.pending.remove(h.key) {
 		return false
 	}
-	if n := e.queue.len() + e.run.len(); n > 2*e.pending.n+mostTombstones {
+	if n := e.queue.len() + e.sorted.len(); n > 2*e.pending.n+mostTombstones {
 		e.queue.compact(e.prune)
-		e.run.compact(e.prune)
+		e.sorted.compact(e.prune)
 	}
 	if e.hooks.Canceled != nil {
 		e.hooks.Canceled(e.traced[idOf(h.key)].event())
@@ -203,7 +203,7 @@ func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 // next removes and returns the first pending event before the bound. It drops tombstones
 // on the way.
 func (e *Engine) next(bound item) (item, bool) {
-	if e.run.collecting {
+	if e.sorted.collecting {
 		panic("engine: Step, Run or RunUntil within ScheduleBatch")
 	}
 	timer, timed := e.timers.first(bound)
@@ -226,14 +226,14 @@ func (e *Engine) next(bound item) (item, bool) {
 }
 
 func (e *Engine) pop(bound item) (item, bool) {
-	first, ok := e.run.first(e.prune)
+	first, ok := e.sorted.first(e.prune)
 	if !ok || !first.before(bound) {
 		return e.queue.popBefore(bound)
 	}
 	if it, ok := e.queue.popBefore(first); ok {
 		return it, true
 	}
-	e.run.pop()
+	e.sorted.pop()
 	return first, true
 }
 
