@@ -31,7 +31,7 @@
 // # Plugins
 //
 // Protocols and selectors register under a name, one file each: [RegisterProtocol],
-// [RegisterSelector]. Both see only the past and the server's expectations, in a [Round]
+// [RegisterSelector]. Both see only the past and the server's expectations, in a [OpenRound]
 // and a [Selection].
 //
 // The package must not know methods, models, evaluations, how a scenario was written, or where

@@ -58,7 +58,7 @@ func (e *estimates) response(t int) engine.Time {
 }
 
 // stepsWithin returns how many steps client t can do such that its response takes a given time;
-// see Round.StepsWithin.
+// see OpenRound.StepsWithin.
 func (e *estimates) stepsWithin(t int, length engine.Time, margin float64) float64 {
 	c := e.server.clients
 	_, bytesUp := e.work.Bytes(t)

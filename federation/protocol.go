@@ -10,31 +10,31 @@ import (
 
 // Protocol decides when a round of one run ends. The server asks clients, keeps the
 // responses, and calls the protocol at each of the moments below. A protocol
-// depends only on these calls and on [Round], not on the machine's clock or a global
+// depends only on these calls and on [OpenRound], not on the machine's clock or a global
 // generator. A resumed run makes the same calls again.
 //
 // A protocol may also be a [Limiter] and a [Weigher].
 type Protocol interface {
 	// Open is called when the clients of a round have been asked. It may end the round,
 	// or say when it ends.
-	Open(r *Round)
+	Open(r *OpenRound)
 	// Responded is called when a response has arrived in the open round, to it or to an
 	// earlier one.
-	Responded(r *Round, client int)
+	Responded(r *OpenRound, client int)
 	// Exhausted is called when no client that was asked can respond in this round any
 	// more. It may be called several times in a round. The server learns of a dropout when
 	// it happens. End the round here to end it at once; do nothing to wait for the time set
-	// with [Round.EndAt]. Without EndAt the protocol must end the round here.
-	Exhausted(r *Round)
+	// with [OpenRound.EndAt]. Without EndAt the protocol must end the round here.
+	Exhausted(r *OpenRound)
 	// Close is called when the round has ended and the server has taken its responses.
-	Close(r *Round)
+	Close(r *OpenRound)
 }
 
 // Limiter is a Protocol that limits the work of clients.
 type Limiter interface {
 	// Steps returns how many steps of the method a client may do in the round that is
 	// being opened. Below 1 it does nothing. Several clients are asked about at once.
-	Steps(r *Round, client int) float64
+	Steps(r *OpenRound, client int) float64
 }
 
 // Weigher is a Protocol that gives updates weights. The method must be an
@@ -42,7 +42,7 @@ type Limiter interface {
 type Weigher interface {
 	// Weight returns the factor of a client's update, which the server takes in the round
 	// that closes.
-	Weight(r *Round, client int) float64
+	Weight(r *OpenRound, client int) float64
 }
 
 // End is what ends the rounds of a protocol.
@@ -89,7 +89,7 @@ type ProtocolFactory struct {
 	// deadline_s, deadline_quantile, selection, over_selection, retries, min_reports and
 	// late.
 	Keys []string
-	// History is true when the protocol calls Round.History. The server records nothing
+	// History is true when the protocol calls OpenRound.History. The server records nothing
 	// otherwise.
 	History bool
 	// Traits returns the protocol's traits under valid settings.

@@ -18,14 +18,14 @@ func init() {
 	})
 }
 
-func (asynchronous) Open(*Round) {}
+func (asynchronous) Open(*OpenRound) {}
 
-func (asynchronous) Responded(r *Round, _ int) {
+func (asynchronous) Responded(r *OpenRound, _ int) {
 	if r.Received() == r.Needed() {
 		r.End()
 	}
 }
 
-func (asynchronous) Exhausted(*Round) {}
+func (asynchronous) Exhausted(*OpenRound) {}
 
-func (asynchronous) Close(*Round) {}
+func (asynchronous) Close(*OpenRound) {}

@@ -31,13 +31,13 @@ func init() {
 }
 
 // Steps draws a part of the steps that clients are charged.
-func (p *charged) Steps(r *Round, client int) float64 {
+func (p *charged) Steps(r *OpenRound, client int) float64 {
 	s := r.Stream(client)
 	share := p.low + float64(s.Float64()*(p.high-p.low))
 	return max(1, share*float64(r.MinRows()))
 }
 
-func (p *charged) Open(r *Round) {
+func (p *charged) Open(r *OpenRound) {
 	if !r.Sharing() {
 		r.EndAt(r.Expected())
 		return
@@ -49,13 +49,13 @@ func (p *charged) Open(r *Round) {
 	}
 }
 
-func (p *charged) Responded(*Round, int) {}
+func (p *charged) Responded(*OpenRound, int) {}
 
-func (p *charged) Exhausted(r *Round) {
+func (p *charged) Exhausted(r *OpenRound) {
 	if p.open {
 		r.EndAt(max(r.Now(), p.until))
 		p.open = false
 	}
 }
 
-func (p *charged) Close(*Round) {}
+func (p *charged) Close(*OpenRound) {}

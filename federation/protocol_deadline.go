@@ -43,19 +43,19 @@ func init() {
 
 // Steps is the controller of a client: the times of its message and its response, and its
 // processor, decide how many steps fit (paper, section 3.4).
-func (p *deadline) Steps(r *Round, client int) float64 {
+func (p *deadline) Steps(r *OpenRound, client int) float64 {
 	return r.StepsWithin(client, p.cycle, p.margin)
 }
 
-func (p *deadline) Open(r *Round) { r.EndAt(r.Now().Add(p.cycle)) }
+func (p *deadline) Open(r *OpenRound) { r.EndAt(r.Now().Add(p.cycle)) }
 
-func (p *deadline) Responded(r *Round, client int) {
+func (p *deadline) Responded(r *OpenRound, client int) {
 	if r.Staleness(client) == 0 { // others were late before
 		p.past.add(r.Now() - r.Began())
 	}
 }
 
-func (p *deadline) Exhausted(*Round) {}
+func (p *deadline) Exhausted(*OpenRound) {}
 
 // lengthening is the factor by which the cycle grows when too few responses arrived to
 // derive its length from them.
@@ -65,7 +65,7 @@ const lengthening = 1.5
 // the last rounds. When more responses are late than it leaves out, the cycle grows.
 // Clients that have failed do not count: no cycle is long enough for them. When nobody
 // counts, the cycle stays.
-func (p *deadline) Close(r *Round) {
+func (p *deadline) Close(r *OpenRound) {
 	if p.quantile == 0 {
 		return
 	}

@@ -26,7 +26,7 @@ func init() {
 	})
 }
 
-func (p *first) Open(r *Round) {
+func (p *first) Open(r *OpenRound) {
 	switch {
 	case r.Received() >= r.Needed() || r.Outstanding() == 0: // late responses came since the last round
 		r.End()
@@ -35,12 +35,12 @@ func (p *first) Open(r *Round) {
 	}
 }
 
-func (p *first) Responded(r *Round, _ int) {
+func (p *first) Responded(r *OpenRound, _ int) {
 	if r.Received() >= r.Needed() {
 		r.End()
 	}
 }
 
-func (p *first) Exhausted(r *Round) { r.End() }
+func (p *first) Exhausted(r *OpenRound) { r.End() }
 
-func (p *first) Close(*Round) {}
+func (p *first) Close(*OpenRound) {}

@@ -7,9 +7,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Round is the open round, for a protocol to see and to end. Of the future it shows only
+// OpenRound is the open round, for a protocol to see and to end. Of the future it shows only
 // the expectations of the server.
-type Round struct {
+type OpenRound struct {
 	server      *Server
 	ended       bool
 	began       engine.Time
@@ -25,50 +25,50 @@ type Round struct {
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
-func (r *Round) Number() int { return r.server.round }
+func (r *OpenRound) Number() int { return r.server.round }
 
 // Now returns the virtual time.
-func (r *Round) Now() engine.Time { return r.server.clients.Now() }
+func (r *OpenRound) Now() engine.Time { return r.server.clients.Now() }
 
 // Began returns when the round began. If no client was available then, the server has
 // waited before Open.
-func (r *Round) Began() engine.Time { return r.began }
+func (r *OpenRound) Began() engine.Time { return r.began }
 
 // Asked returns the clients that the round asks, in ascending order. The slice must not
 // be changed.
-func (r *Round) Asked() []int32 { return r.asked }
+func (r *OpenRound) Asked() []int32 { return r.asked }
 
 // Needed returns how many responses the round is for: federation.clients_per_round or
 // what fraction says. Where clients are unavailable fewer may be asked.
-func (r *Round) Needed() int { return r.server.wanted }
+func (r *OpenRound) Needed() int { return r.server.wanted }
 
 // Received returns how many responses there are to take in this round, including late
 // ones since the last round.
-func (r *Round) Received() int { return r.received }
+func (r *OpenRound) Received() int { return r.received }
 
 // Outstanding returns how many clients may still respond in this round, those that
 // still work for an earlier round included.
-func (r *Round) Outstanding() int { return r.outstanding }
+func (r *OpenRound) Outstanding() int { return r.outstanding }
 
 // Late returns how many clients of this round had not responded when it ended, and had not
 // failed. It is known at Protocol.Close.
-func (r *Round) Late() int { return r.server.accounts.tally.late }
+func (r *OpenRound) Late() int { return r.server.accounts.tally.late }
 
 // Staleness returns by how many rounds the response of a client is late: 0 for a response
 // to this round.
-func (r *Round) Staleness(client int) int { return r.server.round - r.server.askedIn(client) }
+func (r *OpenRound) Staleness(client int) int { return r.server.round - r.server.askedIn(client) }
 
 // Expected returns when the last response is expected of the clients that were asked, if
 // none fails and links are not shared.
-func (r *Round) Expected() engine.Time { return r.expected }
+func (r *OpenRound) Expected() engine.Time { return r.expected }
 
 // Sharing reports whether transfers share links or have rates that change: then
 // responses may take longer than expected.
-func (r *Round) Sharing() bool { return r.server.clients.Sharing() }
+func (r *OpenRound) Sharing() bool { return r.server.clients.Sharing() }
 
 // History returns the server's record of a client's earlier rounds. The protocol's
 // factory must declare History.
-func (r *Round) History(client int32) History {
+func (r *OpenRound) History(client int32) History {
 	if r.server.reports == nil {
 		panic(fmt.Sprintf("federation: protocol %s calls Round.History and does not declare History in its factory", r.server.setup.Config.Protocol))
 	}
@@ -76,35 +76,35 @@ func (r *Round) History(client int32) History {
 }
 
 // MinRows returns the rows of the smallest task.
-func (r *Round) MinRows() int { return r.server.minRows }
+func (r *OpenRound) MinRows() int { return r.server.minRows }
 
 // Stream returns the random numbers that a protocol has for a client in this round: the
 // same whenever it is called.
-func (r *Round) Stream(client int) Stream {
+func (r *OpenRound) Stream(client int) Stream {
 	return rng.New(r.server.setup.Seed, rng.Work, client, r.server.round)
 }
 
 // StepsWithin returns how many steps of the method a client can do such that its
 // response takes a given time. The client knows the time of the message, its link's usual
 // speed, and its processor's present speed. The margin lengthens the uplink by a share.
-func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
+func (r *OpenRound) StepsWithin(client int, length engine.Time, margin float64) float64 {
 	return r.server.estimates.stepsWithin(client, length, margin)
 }
 
 // EndAt ends the round at an instant, behind what else happens then. It is called at
 // most once in a round.
-func (r *Round) EndAt(at engine.Time) {
+func (r *OpenRound) EndAt(at engine.Time) {
 	r.timed = true
 	r.server.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
 }
 
 // End ends the round now.
-func (r *Round) End() {
+func (r *OpenRound) End() {
 	r.ended = true
 	r.server.clients.Stop()
 }
 
 // reset forgets the events of the round before.
-func (r *Round) reset() {
+func (r *OpenRound) reset() {
 	r.received, r.outstanding, r.expected, r.timed = 0, 0, 0, false
 }

@@ -18,14 +18,14 @@ func init() {
 	})
 }
 
-func (waitForAll) Open(*Round) {}
+func (waitForAll) Open(*OpenRound) {}
 
-func (waitForAll) Responded(r *Round, _ int) {
+func (waitForAll) Responded(r *OpenRound, _ int) {
 	if r.Received() >= len(r.Asked()) {
 		r.End()
 	}
 }
 
-func (waitForAll) Exhausted(*Round) {}
+func (waitForAll) Exhausted(*OpenRound) {}
 
-func (waitForAll) Close(*Round) {}
+func (waitForAll) Close(*OpenRound) {}

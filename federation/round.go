@@ -160,8 +160,8 @@ func (f *Server) stallReason() string {
 	return beyond(fmt.Sprintf("round %d", f.round+1))
 }
 
-// Round returns the open round.
-func (f *Server) Round() *Round { return &f.open }
+// CurrentRound returns the open round.
+func (f *Server) CurrentRound() *OpenRound { return &f.open }
 
 // Ended reports whether the protocol has ended the open round.
 func (f *Server) Ended() bool { return f.open.ended }

@@ -33,8 +33,8 @@ type Server struct {
 	reports   *reports // nil: no plugin uses the history of clients
 	wanted    int      // the number of responses that a round is for
 
-	round int   // the number of rounds before this one
-	open  Round // the open round
+	round int       // the number of rounds before this one
+	open  OpenRound // the open round
 
 	attempts   attempts
 	continuous *continuous // nil: there are rounds
@@ -56,7 +56,7 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	n := s.Clients
 	f := &Server{
 		setup: s, work: work, driver: d, minRows: s.MinRows(), traits: s.Config.Traits(),
-		open: Round{ended: true},
+		open: OpenRound{ended: true},
 	}
 	f.open.server = f
 	f.outside, _ = d.(Messenger)

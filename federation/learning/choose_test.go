@@ -35,7 +35,7 @@ func TestASampleTakesPart(t *testing.T) {
 				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
 			}
 			for k := range f.setup.Clients {
-				if !slices.Contains(f.server.Round().Asked(), int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
+				if !slices.Contains(f.server.CurrentRound().Asked(), int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
 					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
 				}
 			}
@@ -62,7 +62,7 @@ func TestBatteriesOfThoseNotAsked(t *testing.T) {
 				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
 			}
 			for k := range f.setup.Clients {
-				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.server.Round().Asked(), int32(k))
+				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.server.CurrentRound().Asked(), int32(k))
 			}
 		}
 		if !died {

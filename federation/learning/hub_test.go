@@ -356,8 +356,8 @@ func TestChurnBehindHubs(t *testing.T) {
 				most := bounded()
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
 					most.Fired(e)
-					if f != nil && !f.server.Ended() && protocol != federation.WaitForAll && f.server.Round().Outstanding() < 0 {
-						rt.Fatalf("%d answers may still come", f.server.Round().Outstanding())
+					if f != nil && !f.server.Ended() && protocol != federation.WaitForAll && f.server.CurrentRound().Outstanding() < 0 {
+						rt.Fatalf("%d answers may still come", f.server.CurrentRound().Outstanding())
 					}
 				}}
 			})

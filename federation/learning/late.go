@@ -40,7 +40,7 @@ func (l *lateUpdates) weigh(f *Federation) {
 	for _, t := range f.server.Listed() {
 		switch {
 		case !f.server.Takes(int(t)):
-		case f.server.Round().Staleness(int(t)) == 0:
+		case f.server.CurrentRound().Staleness(int(t)) == 0:
 			l.fresh = append(l.fresh, t)
 		default:
 			l.late = append(l.late, t)
@@ -61,7 +61,7 @@ func (l *lateUpdates) weigh(f *Federation) {
 		}
 	}
 	for i, t := range l.late {
-		factor := 1 / float64(f.server.Round().Staleness(int(t))+1)
+		factor := 1 / float64(f.server.CurrentRound().Staleness(int(t))+1)
 		if cfg.LateWeights == federation.LateREFL {
 			boost := 0.0
 			if largest > 0 {
@@ -75,7 +75,7 @@ func (l *lateUpdates) weigh(f *Federation) {
 
 // factorOf returns the factor of an update that the round takes: 1 if it is in time.
 func (l *lateUpdates) factorOf(f *Federation, t int) float64 {
-	if l.factor == nil || f.server.Round().Staleness(t) == 0 {
+	if l.factor == nil || f.server.CurrentRound().Staleness(t) == 0 {
 		return 1
 	}
 	return l.factor[t]

@@ -18,7 +18,7 @@ type weighed struct {
 }
 
 func (w *weighed) Commit(device int, factor float64) {
-	w.taken(device, w.f.server.Round().Staleness(device), factor)
+	w.taken(device, w.f.server.CurrentRound().Staleness(device), factor)
 	w.Algorithm.Commit(device, factor)
 }
 

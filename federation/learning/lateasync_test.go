@@ -24,7 +24,7 @@ func (a *asked) Solve(r algorithms.Request) algorithms.Work {
 }
 
 func (a *asked) Commit(device int, weight float64) {
-	if a.f.server.Round().Staleness(device) > 0 {
+	if a.f.server.CurrentRound().Staleness(device) > 0 {
 		a.late++
 	}
 	a.byHand.Receive(device)

@@ -148,7 +148,7 @@ func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
 		if r := f.runRound(); r.Participants != 2 || r.Dropped != 0 {
 			t.Fatalf("%+v", r)
 		}
-		if slices.Contains(f.server.Round().Asked(), 0) {
+		if slices.Contains(f.server.CurrentRound().Asked(), 0) {
 			t.Fatal("device 0, which is away, was asked")
 		}
 	}

@@ -57,7 +57,7 @@ var _ federation.Weigher = (*protocol)(nil)
 
 // Open ends the round at once when enough late responses have arrived since the last
 // round, and at the deadline otherwise.
-func (p *protocol) Open(r *federation.Round) {
+func (p *protocol) Open(r *federation.OpenRound) {
 	if r.Received() >= r.Needed() || r.Outstanding() == 0 {
 		r.End()
 		return
@@ -66,19 +66,19 @@ func (p *protocol) Open(r *federation.Round) {
 }
 
 // Responded ends the round with response k.
-func (p *protocol) Responded(r *federation.Round, _ int) {
+func (p *protocol) Responded(r *federation.OpenRound, _ int) {
 	if r.Received() >= r.Needed() {
 		r.End()
 	}
 }
 
 // Exhausted ends a round that would wait in vain.
-func (p *protocol) Exhausted(r *federation.Round) { r.End() }
+func (p *protocol) Exhausted(r *federation.OpenRound) { r.End() }
 
 // Close keeps nothing from one round to the next.
-func (p *protocol) Close(*federation.Round) {}
+func (p *protocol) Close(*federation.OpenRound) {}
 
 // Weight is 1 for a response to this round and falls with every round it is late.
-func (p *protocol) Weight(r *federation.Round, client int) float64 {
+func (p *protocol) Weight(r *federation.OpenRound, client int) float64 {
 	return math.Pow(1+float64(r.Staleness(client)), -p.discount)
 }

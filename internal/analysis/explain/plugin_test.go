@@ -32,7 +32,7 @@ func init() {
 	}
 }
 
-func (p *five) Open(r *federation.Round) {
+func (p *five) Open(r *federation.OpenRound) {
 	limit := p.limit
 	if p.early {
 		limit /= 2
@@ -42,15 +42,15 @@ func (p *five) Open(r *federation.Round) {
 	}
 }
 
-func (p *five) Responded(r *federation.Round, _ int) {
+func (p *five) Responded(r *federation.OpenRound, _ int) {
 	if r.Received() == 5 {
 		r.End()
 	}
 }
 
-func (p *five) Exhausted(r *federation.Round) { r.End() }
+func (p *five) Exhausted(r *federation.OpenRound) { r.End() }
 
-func (p *five) Close(*federation.Round) {}
+func (p *five) Close(*federation.OpenRound) {}
 
 // Protocol "first" asks the same eight devices for five responses: its rounds are those
 // of the plugin. The cause is unknown where the rows do not show it.
