@@ -26,7 +26,7 @@ type Federation struct {
 	evaluation evaluation
 
 	work     workload
-	open     round
+	open     methodMessage
 	late     lateUpdates
 	private  *private // nil: nothing protects updates
 	count    workCount
@@ -36,8 +36,8 @@ type Federation struct {
 	halt      *algorithms.Halt // ends local work of an interrupted run
 }
 
-// round is the open round.
-type round struct {
+// methodMessage is the message of a method in the open round.
+type methodMessage struct {
 	sent  algorithms.Sent
 	bytes float64 // of the message of the method
 }
