@@ -416,7 +416,7 @@ func TestFairLimit(t *testing.T) {
 func TestStragglers(t *testing.T) {
 	a := &attributed{
 		report: &explain.Report{
-			Rounds: []explain.Round{
+			Rounds: []explain.RoundAnalysis{
 				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{Activities: explain.Activities{DownlinkS: 0.5, ComputeS: 1.5}}, IdleS: 1, Selected: 2, Taken: 2},
 				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Selected: 2, Taken: 1},
 			},
@@ -429,7 +429,7 @@ func TestStragglers(t *testing.T) {
 		},
 		rows: []results.Round{{}, {Round: 1}, {Round: 2}},
 	}
-	a.rounds = map[int]*explain.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
+	a.rounds = map[int]*explain.RoundAnalysis{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
 	s := a.summary()
 	if s.Devices != 2 || s.Waited != 0.5 || s.Selected != 2 || s.Taken != 1.5 || s.Slowest[0].Device != 1 || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
 		t.Errorf("stragglers %+v", s)

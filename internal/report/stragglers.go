@@ -28,7 +28,7 @@ const shownDevices = 10
 // attributed is the analysis of a run, with its rounds by number.
 type attributed struct {
 	report *explain.Report
-	rounds map[int]*explain.Round
+	rounds map[int]*explain.RoundAnalysis
 	rows   []results.Round
 }
 
@@ -59,7 +59,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 		if len(r.Rounds) == 0 {
 			continue
 		}
-		t := &attributed{report: r, rounds: make(map[int]*explain.Round, len(r.Rounds)), rows: found.Runs[i].Rounds}
+		t := &attributed{report: r, rounds: make(map[int]*explain.RoundAnalysis, len(r.Rounds)), rows: found.Runs[i].Rounds}
 		for k := range r.Rounds {
 			t.rounds[r.Rounds[k].Round] = &r.Rounds[k]
 		}
@@ -89,7 +89,7 @@ func parts() []string {
 // response that ended a round, fraction of waiting, cause, and the parts of the path in
 // seconds.
 func deviceColumns(all []*attributed) []column {
-	of := func(name string, value func(t *attributed, x *explain.Round) float64) column {
+	of := func(name string, value func(t *attributed, x *explain.RoundAnalysis) float64) column {
 		return column{name, 32, func(run, row int) float64 {
 			if t := all[run]; t != nil {
 				if x := t.rounds[t.rows[row].Round]; x != nil && row > 0 {
@@ -100,17 +100,17 @@ func deviceColumns(all []*attributed) []column {
 		}}
 	}
 	columns := []column{
-		of("excess_s", func(_ *attributed, x *explain.Round) float64 { return x.ExcessS }),
-		of("device", func(_ *attributed, x *explain.Round) float64 { return float64(x.Device) }),
-		of("idle", func(t *attributed, x *explain.Round) float64 {
+		of("excess_s", func(_ *attributed, x *explain.RoundAnalysis) float64 { return x.ExcessS }),
+		of("device", func(_ *attributed, x *explain.RoundAnalysis) float64 { return float64(x.Device) }),
+		of("idle", func(t *attributed, x *explain.RoundAnalysis) float64 {
 			return x.IdleS / (x.LengthS * float64(len(t.report.Devices)))
 		}),
-		of("cause", func(_ *attributed, x *explain.Round) float64 {
+		of("cause", func(_ *attributed, x *explain.RoundAnalysis) float64 {
 			return float64(slices.Index(explain.Causes, x.Cause))
 		}),
 	}
 	for i := range parts() {
-		columns = append(columns, of(fmt.Sprintf("path_%d", i), func(_ *attributed, x *explain.Round) float64 { return x.Path.Parts()[i].S }))
+		columns = append(columns, of(fmt.Sprintf("path_%d", i), func(_ *attributed, x *explain.RoundAnalysis) float64 { return x.Path.Parts()[i].S }))
 	}
 	return columns
 }

@@ -105,7 +105,7 @@ func (r *Report) sorted(compare func(a, b *Device) int) []int {
 }
 
 // count adds a round to the totals of its devices.
-func (r *Report) count(x *Round, rows []results.DeviceRow) {
+func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 	for t := range rows {
 		row, d := &rows[t], &r.Devices[t]
 		if row.Attempts > 0 {

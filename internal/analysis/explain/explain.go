@@ -20,17 +20,17 @@ import (
 // Report is the analysis of one run. Fields are added, and never renamed in JSON or removed
 // (docs/json.md).
 type Report struct {
-	ID       string    `json:"run"`
-	Protocol string    `json:"protocol"` // of rounds
-	TimeS    float64   `json:"time_s"`   // virtual time at the end of the last round, seconds
-	Relative bool      `json:"relative"` // times are in relative units, not seconds
-	Path     Path      `json:"path"`     // sum over the rounds
-	All      Total     `json:"all"`      // of all devices
-	Targets  []Target  `json:"targets"`  // set by AddTargets
-	Rounds   []Round   `json:"rounds"`   // in order
-	Devices  []Device  `json:"devices"`  // by number
-	Classes  []Class   `json:"classes"`  // of the fleet, in its order; empty without a fleet
-	WhatIf   []*WhatIf `json:"what_if"`  // estimates; the caller sets them
+	ID       string          `json:"run"`
+	Protocol string          `json:"protocol"` // of rounds
+	TimeS    float64         `json:"time_s"`   // virtual time at the end of the last round, seconds
+	Relative bool            `json:"relative"` // times are in relative units, not seconds
+	Path     Path            `json:"path"`     // sum over the rounds
+	All      Total           `json:"all"`      // of all devices
+	Targets  []Target        `json:"targets"`  // set by AddTargets
+	Rounds   []RoundAnalysis `json:"rounds"`   // in order
+	Devices  []Device        `json:"devices"`  // by number
+	Classes  []Class         `json:"classes"`  // of the fleet, in its order; empty without a fleet
+	WhatIf   []*WhatIf       `json:"what_if"`  // estimates; the caller sets them
 
 	Run      *scenario.RunSpec `json:"-"`
 	dir      string

@@ -39,8 +39,8 @@ func (p *Path) add(q *Path) {
 	p.ServerS += q.ServerS
 }
 
-// Round is the analysis of one round.
-type Round struct {
+// RoundAnalysis is the analysis of one round.
+type RoundAnalysis struct {
 	Round    int     `json:"round"`    // as in rounds.csv
 	LengthS  float64 `json:"length_s"` // seconds since the end of the previous round
 	Cause    Cause   `json:"cause"`
@@ -68,9 +68,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
 // attribute analyzes a round of a run that started at a virtual time.
-func attribute(run *scenario.RunSpec, startS float64, rows []results.DeviceRow) Round {
+func attribute(run *scenario.RunSpec, startS float64, rows []results.DeviceRow) RoundAnalysis {
 	cfg := &run.Settings.Federation
-	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
+	x := RoundAnalysis{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
 	for t := range rows {
 		row := &rows[t]
@@ -146,7 +146,7 @@ func judgedByRows(run *scenario.RunSpec) bool {
 // causeByRows returns what ended a round: the last response if it arrived at the end of
 // the round, the deadline if the round was as long. Work of the server after the round
 // hides both.
-func causeByRows(run *scenario.RunSpec, x *Round, rows []results.DeviceRow, last int) Cause {
+func causeByRows(run *scenario.RunSpec, x *RoundAnalysis, rows []results.DeviceRow, last int) Cause {
 	near, deadline := resolution(rows[0].TimeS), run.Settings.Federation.DeadlineS
 	switch {
 	case last >= 0 && math.Abs(x.LengthS-rows[last].ResponseS) <= near:

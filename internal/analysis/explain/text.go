@@ -97,7 +97,7 @@ func (r *Report) textDevices(b *text) {
 	heading := "stragglers"
 	if r.All.Ended == 0 {
 		heading = "slowest devices (no round ended with a response)"
-		if slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Cause == Unknown }) {
+		if slices.ContainsFunc(r.Rounds, func(x RoundAnalysis) bool { return x.Cause == Unknown }) {
 			heading = "slowest devices (no round is known to have ended with a response)"
 		}
 	}
@@ -149,7 +149,7 @@ func (r *Report) cells(t *Total) []string {
 // textRounds writes the longest rounds.
 func (r *Report) textRounds(b *text) {
 	longest := slices.Clone(r.Rounds)
-	slices.SortStableFunc(longest, func(x, y Round) int { return cmp.Compare(y.LengthS, x.LengthS) })
+	slices.SortStableFunc(longest, func(x, y RoundAnalysis) int { return cmp.Compare(y.LengthS, x.LengthS) })
 	longest = longest[:min(shown, len(longest))]
 	b.paragraph("\nlongest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
 	lines := [][]string{{"round", "length", "ended by", "later by", "used", "largest part"}}

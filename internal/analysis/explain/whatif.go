@@ -66,7 +66,7 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 		out[t] = true
 	}
 	var times []float64 // of the responses
-	return r.recompute(w, func(x *Round, rows []results.DeviceRow) (float64, error) {
+	return r.recompute(w, func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error) {
 		times = times[:0]
 		for t := range rows {
 			if row := &rows[t]; !out[t] {
@@ -112,7 +112,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	if traits.WaitsForAll {
 		w.Protocol = federation.Deadline
 	}
-	return r.recompute(w, func(x *Round, rows []results.DeviceRow) (float64, error) {
+	return r.recompute(w, func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error) {
 		server := x.Path.ServerS
 		if traits.End == federation.EndsAtDeadline {
 			server = beyond(x.LengthS, cfg.DeadlineS, rows[0].TimeS)
@@ -198,7 +198,7 @@ func (r *Report) checkIndependent() error {
 }
 
 // recompute sums up the lengths that length returns for the rounds.
-func (r *Report) recompute(w *WhatIf, length func(x *Round, rows []results.DeviceRow) (float64, error)) (*WhatIf, error) {
+func (r *Report) recompute(w *WhatIf, length func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error)) (*WhatIf, error) {
 	h := 0
 	var refused error // from length; returned without the name of the file
 	err := eachRound(r.dir, map[string]int{r.Run.ID: 0}, func(_ int, _ float64, rows []results.DeviceRow) error {
