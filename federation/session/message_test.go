@@ -175,7 +175,7 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 		s.Devices.ChargeW, s.Devices.Charging = 0, devices.WhenDepleted
 		joules(s, 2)
 	})
-	notices, taken, _, err := s.Round(1, Train, []Message{{ID: 1, FLOPs: 5000}}, nil)
+	notices, taken, _, err := s.PlayRound(1, Train, []Message{{ID: 1, FLOPs: 5000}}, nil)
 	if err != nil || len(notices)+len(taken) > 0 || s.Now() != 500*ms {
 		t.Fatal(notices, taken, err)
 	}
@@ -188,7 +188,7 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 // Messages of a round that a protocol plays have sizes of their own.
 func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	notices, _, _, err := s.Round(1, Train, []Message{{ID: 1, Device: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Device: 2}}, nil)
+	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Device: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Device: 2}}, nil)
 	if want := []Notice{{ID: 3, Device: 2, At: 10 * ms}, {ID: 1, Device: 1, At: 18 * ms}, {ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
 		t.Error(notices, err)
 	}
@@ -272,7 +272,7 @@ func TestErrors(t *testing.T) {
 	sends(t, s, Message{ID: 1, FLOPs: 10}, Message{ID: 2, Device: 1, Undecided: true})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedWork, Notice{2, 1, 5 * ms, NoticeWork, 0})
 	send := func(round int, all ...Message) error { _, err := s.Send(round, Train, all); return err }
-	play := func(round int, all ...Message) error { _, _, _, err := s.Round(round, Train, all, nil); return err }
+	play := func(round int, all ...Message) error { _, _, _, err := s.PlayRound(round, Train, all, nil); return err }
 	wait := func(until engine.Time, ids ...int64) error { _, _, err := s.Wait(ids, 0, until, nil); return err }
 	closing := func(round int, flops float64, ids ...int64) error { _, err := s.Close(round, ids, flops); return err }
 	advance := func(until engine.Time) error { _, _, err := s.Advance(until, nil); return err }
@@ -303,7 +303,7 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 	// The protocol plays the round with a client that is not busy; a second time it does not.
-	if _, taken, refused, err := s.Round(1, Train, []Message{{ID: 10, Device: 1}, {ID: 11, Device: 2}}, nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
+	if _, taken, refused, err := s.PlayRound(1, Train, []Message{{ID: 10, Device: 1}, {ID: 11, Device: 2}}, nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
 		t.Fatal(taken, refused, err)
 	}
 	if err := play(1, Message{ID: 12, Device: 3}); codeOf(err) != CodeRound {
@@ -321,7 +321,7 @@ func TestErrors(t *testing.T) {
 // The asynchronous protocol has no rounds to play; a driver may send and wait.
 func TestAsynchronousPlaysNoRound(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.Protocol = federation.Asynchronous })
-	if _, _, _, err := s.Round(1, Train, []Message{{ID: 1}}, nil); codeOf(err) != CodePolicy {
+	if _, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1}}, nil); codeOf(err) != CodePolicy {
 		t.Error(err)
 	}
 	sends(t, s, Message{ID: 1})

@@ -26,7 +26,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 			if _, err := ses.Send(h+1, Train, early); err == nil {
 				t.Fatal("a message goes out before the epochs are known")
 			}
-			if _, _, _, err := ses.Round(h+1, Train, early, nil); err == nil {
+			if _, _, _, err := ses.PlayRound(h+1, Train, early, nil); err == nil {
 				t.Fatal("a round is played before the epochs are known")
 			}
 			chosen, epochs, err := ses.SelectEpochs(h+1, allEpochs)
@@ -41,7 +41,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 				}
 				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Device: int(k), BytesDown: bytes, FLOPs: flops, BytesUp: bytes})
 			}
-			_, taken, _, err := ses.Round(h+1, Train, all, nil)
+			_, taken, _, err := ses.PlayRound(h+1, Train, all, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -214,7 +214,7 @@ func (c *chaos) send() error {
 
 func (c *chaos) playRound() error {
 	all := c.messages(false)
-	notices, taken, refused, err := c.ses.Round(c.rounds+1, Train, all, nil)
+	notices, taken, refused, err := c.ses.PlayRound(c.rounds+1, Train, all, nil)
 	var why *Error
 	if err != nil && !(errors.As(err, &why) && why.Code == CodeStalled) {
 		return err

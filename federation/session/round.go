@@ -10,15 +10,15 @@ import (
 	"fedsim/results"
 )
 
-// Round sends messages and lets the scenario's protocol play the open round with them,
+// PlayRound sends messages and lets the scenario's protocol play the open round with them,
 // once: it decides when the round ends, whom it asks again, and which responses the server
-// takes. Round returns what happened until then like Wait, and which messages were taken.
+// takes. PlayRound returns what happened until then like Wait, and which messages were taken.
 // The driver learns of failures when the round ends. If the protocol keeps late responses,
-// their messages end in a later call, and a later Round takes them. Close must follow.
+// their messages end in a later call, and a later PlayRound takes them. Close must follow.
 //
 // Messages to clients that are not available are refused, unless the protocol waits for
 // all: then it asks them when they become available.
-func (s *Session) Round(round int, kind string, all []Message, into []Notice) (notices []Notice, taken []int64, refused []Refusal, err error) {
+func (s *Session) PlayRound(round int, kind string, all []Message, into []Notice) (notices []Notice, taken []int64, refused []Refusal, err error) {
 	if err := s.checkPlay(round, all); err != nil {
 		return into, nil, nil, err
 	}
@@ -223,7 +223,7 @@ func (s *Session) settle() {
 	keep := q.finished[:0]
 	for _, i := range q.finished {
 		m := &q.messages[i]
-		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Device).Expected { // the driver, or a later Round, may take it
+		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Device).Expected { // the driver, or a later PlayRound, may take it
 			keep = append(keep, i)
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 // Session is a federation whose server is another program, the driver: it sends messages
 // to clients, waits in virtual time, and closes rounds. Protocols and selectors serve it
-// as policies: [Session.Round] and [Session.Select].
+// as policies: [Session.PlayRound] and [Session.Select].
 //
 // Only Wait, Round and Advance move the clock, Close if the server's work takes time, and
 // Select if clients report to the selector. New and Close also wait for

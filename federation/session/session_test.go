@@ -185,7 +185,7 @@ func play(t testing.TB, ses *Session, want recorded, seen func(results.Round, []
 		if err != nil {
 			t.Fatal(err)
 		}
-		notices, _, _, err := ses.Round(round, Train, messagesOf(ses, want, round, cohort), nil)
+		notices, _, _, err := ses.PlayRound(round, Train, messagesOf(ses, want, round, cohort), nil)
 		var why *Error
 		if errors.As(err, &why) && why.Code == CodeStalled && round == len(want.Rounds) && want.Status == results.Stalled && why.Text == want.Reason {
 			return

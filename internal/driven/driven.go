@@ -339,7 +339,7 @@ func (s *server) exchange(r *request) *Error {
 			name := fields.Names(r.seen & (hasCount | hasUntil))[0]
 			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
 		}
-		all, taken, refused, err := s.session.Round(r.round, r.kind, r.messages, s.notices[:0])
+		all, taken, refused, err := s.session.PlayRound(r.round, r.kind, r.messages, s.notices[:0])
 		if err != nil {
 			return s.refuse(err)
 		}

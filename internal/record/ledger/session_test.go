@@ -48,7 +48,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		var taken []int64
 		arrived := 0
 		if round%2 == 0 {
-			played, _, _, err := ses.Round(round, session.Train, all, nil)
+			played, _, _, err := ses.PlayRound(round, session.Train, all, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
