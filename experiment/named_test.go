@@ -243,7 +243,7 @@ func TestDeclaredMetrics(t *testing.T) {
 		t.Errorf("%d values by client, sum %g", rows, sum)
 	}
 
-	out := results.Summary(found.Runs, found.Manifest.Targets).Text(200)
+	out := results.Summarize(found.Runs, found.Manifest.Targets).Text(200)
 	for _, want := range []string{"test accuracy", "93.75 %", "lag", "-150 updates", "to test accuracy 25 %", "to test error 50 %"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out)

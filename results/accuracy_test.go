@@ -27,7 +27,7 @@ func TestAccuracies(t *testing.T) {
 	if list := Accuracies([]Run{run}); len(list) != 2 || list[0].Name != "test_accuracy" || list[1].Name != "validation_accuracy" {
 		t.Errorf("accuracies %+v", list)
 	}
-	text := Summary([]Run{run}, Targets{{"test_accuracy", 0.8}}).Text(120)
+	text := Summarize([]Run{run}, Targets{{"test_accuracy", 0.8}}).Text(120)
 	for _, want := range []string{"validation error", "12.50 %           25.00 %", "87.50 %", "to test accuracy 80 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)

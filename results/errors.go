@@ -48,7 +48,7 @@ type ErrorTable struct {
 	Experiment string
 	Metric     Metric // test error, or training error without test rows
 	Worst      Metric // its worst 10 % of clients
-	RowKey     string // as in ExperimentTable
+	RowKey     string // as in ExperimentSummary
 	Real       bool
 	Seeds      int  // largest number of runs in a row
 	Vary       Vary // varied by their seeds; empty where runs differ in it

@@ -202,7 +202,7 @@ func TestSummaryShowsStatistics(t *testing.T) {
 		}
 		runs = append(runs, r)
 	}
-	table := Summary(runs, nil)
+	table := Summarize(runs, nil)
 	text := table.Text(80)
 	// Values 2 and 4, and three times as much; four rows, three of them of the second client.
 	want := []string{"test loss over clients at the end", "mean", "weighted", "sd", "worst 10 %", "p10", "p90", "Jain", " 6 ", " 7 ", " 2 ", " 8 ", " 4.4 ", " 7.6 ", "0.9\n"}

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Table summarizes the runs of a scenario: for each experiment, point and method, the end
+// Summary summarizes the runs of a scenario: for each experiment, point and method, the end
 // of its runs, and rounds, virtual time, bytes and energy to each target.
-type Table struct {
+type Summary struct {
 	Targets     Targets
-	Experiments []ExperimentTable
+	Experiments []ExperimentSummary
 }
 
-// ExperimentTable is the part of one experiment.
-type ExperimentTable struct {
+// ExperimentSummary is the part of one experiment.
+type ExperimentSummary struct {
 	Experiment string
 	RowKey     string   // key that distinguishes the rows: "method", or the swept key of a single method
 	Sampled    []string // keys with one value for each of RowKey: those of a sample; of Row.Sampled
@@ -40,18 +40,18 @@ type Block struct {
 type Row struct {
 	Point       []Setting `json:"point"`    // that of the block, and Sampled
 	Label       string    `json:"label"`    // the method, or the value of the swept key
-	LabelOf     string    `json:"label_of"` // ExperimentTable.RowKey
+	LabelOf     string    `json:"label_of"` // ExperimentSummary.RowKey
 	Algorithm   string    `json:"algorithm"`
 	Seeds       int       `json:"seeds"`         // the number of runs
 	Stalled     int       `json:"stalled"`       // the number of runs that stalled
 	Interrupted int       `json:"interrupted"`   // the number of runs that were interrupted
 	Last        float64   `json:"suboptimality"` // the final sub-optimality, mean over seeds; NaN where it is not known
 	Totals
-	Metrics  []MetricValue `json:"metrics"`  // at the end, of ExperimentTable.Named and then Clients
+	Metrics  []MetricValue `json:"metrics"`  // at the end, of ExperimentSummary.Named and then Clients
 	Cells    []Cell        `json:"targets"`  // one for each target
 	Warnings []string      `json:"warnings"` // WarningsOf the runs
 
-	Sampled []Setting `json:"-"` // the values of ExperimentTable.Sampled
+	Sampled []Setting `json:"-"` // the values of ExperimentSummary.Sampled
 	Limit   string    `json:"-"` // Run.Limit
 	Own     bool      `json:"-"` // the method does not minimize P (OwnObjective)
 	Updates int64     `json:"-"` // the number of updates that the server used, over all seeds
@@ -94,16 +94,16 @@ type Cell struct {
 // Summary summarizes runs for targets, in the given order. The rows of a block are the
 // methods at one point. An experiment with one method and a sweep has instead a row for each
 // value of the key with the most values.
-func Summary(runs []Run, targets Targets) Table {
-	t := Table{Targets: targets}
+func Summarize(runs []Run, targets Targets) Summary {
+	t := Summary{Targets: targets}
 	for _, group := range ByExperiment(runs) {
 		t.Experiments = append(t.Experiments, summarize(group, targets))
 	}
 	return t
 }
 
-func summarize(runs []Run, targets Targets) ExperimentTable {
-	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Targets: targets, ByP: ComparableByP(runs)}
+func summarize(runs []Run, targets Targets) ExperimentSummary {
+	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Targets: targets, ByP: ComparableByP(runs)}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
 	}
@@ -147,7 +147,7 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 }
 
 // blocks groups runs by block, then by row.
-func (e *ExperimentTable) blocks(runs []Run) (blocks [][][]Run) {
+func (e *ExperimentSummary) blocks(runs []Run) (blocks [][][]Run) {
 	for _, block := range groupBy(runs, func(r *Run) string { return SettingsText(e.point(r)) }) {
 		blocks = append(blocks, groupBy(block, e.label))
 	}
@@ -155,12 +155,12 @@ func (e *ExperimentTable) blocks(runs []Run) (blocks [][][]Run) {
 }
 
 // point returns the settings of a run that do not distinguish rows.
-func (e *ExperimentTable) point(r *Run) []Setting {
+func (e *ExperimentSummary) point(r *Run) []Setting {
 	return without(r.Point, append([]string{e.RowKey}, e.Sampled...))
 }
 
 // label returns the label of the row of a run.
-func (e *ExperimentTable) label(r *Run) string { return r.ValueOf(e.RowKey) }
+func (e *ExperimentSummary) label(r *Run) string { return r.ValueOf(e.RowKey) }
 
 // rowKey returns the key that distinguishes the rows of an experiment.
 func rowKey(runs []Run) string {

@@ -47,7 +47,7 @@ func exampleRuns() []Run {
 }
 
 func ExampleTable_Text() {
-	fmt.Print(Summary(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).Text(80))
+	fmt.Print(Summarize(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).Text(80))
 	// Output:
 	// methods: how the runs ended, and virtual time, bytes and energy to each target,
 	// mean over 2 seeds; * lowest test error
@@ -140,7 +140,7 @@ func TestSummaryFitsItsWidth(t *testing.T) {
 	for i := range runs {
 		runs[i].Method = strings.Repeat(runs[i].Method, 1+i%12)
 	}
-	table := Summary(runs, ToSuboptimalities(1e-1, 1e-3))
+	table := Summarize(runs, ToSuboptimalities(1e-1, 1e-3))
 	for _, width := range []int{60, 80, 120, 300} {
 		b := table.Text(width)
 		for line := range strings.Lines(b) {
@@ -155,7 +155,7 @@ func TestSummaryFitsItsWidth(t *testing.T) {
 }
 
 func TestSummaryRatios(t *testing.T) {
-	s := Summary(exampleRuns(), ToSuboptimalities(1e-1, 1e-2, 1e-3))
+	s := Summarize(exampleRuns(), ToSuboptimalities(1e-1, 1e-2, 1e-3))
 	if len(s.Experiments) != 2 || len(s.Experiments[0].Blocks) != 2 || len(s.Experiments[1].Blocks) != 1 {
 		t.Fatalf("table %+v", s)
 	}
@@ -184,7 +184,7 @@ func TestSummaryRatios(t *testing.T) {
 func TestCaptionsNameTheRunsOfAMean(t *testing.T) {
 	for vary, want := range map[Vary]string{"": "3 seeds", VarySystem: "3 seeds", VarySplit: "3 splits of the data", VaryAll: "3 seeds of system and data"} {
 		runs := []Run{{Method: "m", Vary: vary}, {Method: "m", Vary: vary}, {Method: "m", Vary: vary}}
-		table := Summary(runs, nil)
+		table := Summarize(runs, nil)
 		if caption := table.Experiments[0].Caption(); !strings.HasSuffix(caption, ", mean over "+want) {
 			t.Errorf("%q: %s", vary, caption)
 		}
@@ -199,7 +199,7 @@ func TestSummaryOfNothing(t *testing.T) {
 		{{Experiment: "", Method: "m", Status: Interrupted, Rounds: []Round{{Primal: 1, Suboptimality: nan}}}}, // no optimum
 		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
 	} {
-		if s := Summary(runs, ToSuboptimalities(1e-1, 1e-2, 1e-3)).Text(80); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
+		if s := Summarize(runs, ToSuboptimalities(1e-1, 1e-2, 1e-3)).Text(80); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
 			t.Errorf("%+v: %s", runs, s)
 		}
 	}
@@ -214,7 +214,7 @@ func TestBestCells(t *testing.T) {
 		return Row{Cells: cells, Last: last, Totals: Totals{TestError: test, ValidationError: nan}, Metrics: []MetricValue{{Name: "auc", Value: i}, {Name: "norm", Value: i}}}
 	}
 	block := Block{Rows: []Row{row(0, 3, 7, 0.1, nan), row(1, 2, 5, 0.1, 0.4), row(2, nan, 5, 0.2, 0.3)}}
-	table := &ExperimentTable{
+	table := &ExperimentSummary{
 		RowKey: "method", ByP: true, Targets: ToSuboptimalities(0.1, 0.05, 0.01), Known: []bool{true, false, true}, Texts: []string{"0.1", "0.05", "0.01"},
 		Named: []Metric{{Name: "auc", Label: "test auc", Higher: true}, {Name: "norm", Label: "norm"}}, Blocks: []Block{block},
 	}
@@ -262,7 +262,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 		return r
 	}
 	runs := []Run{run(1, 1, 0.01), run(2, 3, 0.03)}
-	table := Summary(runs, ToSuboptimalities(0.1))
+	table := Summarize(runs, ToSuboptimalities(0.1))
 	b := table.Text(80)
 	// Bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
 	const want = `load: how the runs ended, mean over 2 seeds
@@ -283,7 +283,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 			runs[i].Rounds[h].Primal, runs[i].Rounds[h].TestError = nan, nan
 		}
 	}
-	b = Summary(runs, nil).Text(80)
+	b = Summarize(runs, nil).Text(80)
 	const timing = `
             in all
   method    rounds    time  answers a round     sent   energy
@@ -307,7 +307,7 @@ func TestSummaryRemarksOnCappedWork(t *testing.T) {
 		}
 	}
 	runs[0].Capped, runs[1].Capped = 7, 2
-	b := Summary(runs, ToSuboptimalities(1e-1)).Text(80)
+	b := Summarize(runs, ToSuboptimalities(1e-1)).Text(80)
 	const want = "\n  CoCoA: 9 of 60 local solves ended at max_epochs, short of their accuracy\n\n  network = wifi"
 	if got := b; !strings.Contains(got, want) || strings.Count(got, "max") != 1 {
 		t.Errorf("want once\n%s\nin\n%s", want, got)
@@ -325,7 +325,7 @@ func TestSummaryRemarksOnLostRounds(t *testing.T) {
 			}
 		}
 	}
-	b := Summary(runs, ToSuboptimalities(1e-1)).Text(200)
+	b := Summarize(runs, ToSuboptimalities(1e-1)).Text(200)
 	const want = "rounds were lost: too few clients responded to unmask their sum (privacy.threshold)"
 	if got := b; !strings.Contains(got, "  CoCoA: 3 of 60 "+want) || strings.Contains(got, "MOCHA: ") || !strings.Contains(got, "lost rounds") {
 		t.Errorf("want\n%s\nin\n%s", want, got)
@@ -338,7 +338,7 @@ func TestRelativeUnits(t *testing.T) {
 	for i := range runs {
 		runs[i].Relative = true
 	}
-	table := Summary(runs, ToSuboptimalities(1e-1))
+	table := Summarize(runs, ToSuboptimalities(1e-1))
 	b := table.Text(200)
 	// 20 and 22 rounds of a minute.
 	if text := b; !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
@@ -358,7 +358,7 @@ func TestSummaryOfASample(t *testing.T) {
 			runs = append(runs, Run{Experiment: "e", Method: "m", Status: Done, Rounds: []Round{{}}, Point: []Setting{{"sample", v[0]}, {"problem.lambda", v[1]}, {"network.profile", link}}})
 		}
 	}
-	e := Summary(runs, nil).Experiments[0]
+	e := Summarize(runs, nil).Experiments[0]
 	if e.RowHead() != "sample: lambda" || len(e.Blocks) != 2 || SettingsText(e.Blocks[1].Point) != "network.profile = wifi" {
 		t.Errorf("head %q, blocks %+v", e.RowHead(), e.Blocks)
 	}

@@ -13,7 +13,7 @@ import (
 // ended and the cost of the last target that one of them reached; for an experiment with
 // several, the times to that target, a line for each point. Below are the row that was first
 // and what the table does not show by itself. Text has all tables.
-func (t Table) Short(width int) string {
+func (t Summary) Short(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
 		e := t.Experiments[i].last()
@@ -23,14 +23,14 @@ func (t Table) Short(width int) string {
 		if len(e.Blocks) > 1 {
 			e.writeMatrix(&b, width)
 		} else {
-			b.WriteString(Table{Experiments: []ExperimentTable{e}}.Text(width))
+			b.WriteString(Summary{Experiments: []ExperimentSummary{e}}.Text(width))
 		}
 	}
 	return b.String()
 }
 
 // last returns the table with one target, the last that a row reached, or else the last known.
-func (e *ExperimentTable) last() ExperimentTable {
+func (e *ExperimentSummary) last() ExperimentSummary {
 	at := -1
 	for k := range e.Targets {
 		if e.Known[k] && (at < 0 || e.some(func(r *Row) bool { return r.Cells[k].Reached })) {
@@ -54,7 +54,7 @@ func (e *ExperimentTable) last() ExperimentTable {
 
 // shortColumn returns what the matrix shows: the time to the only target, or else the first
 // column about the end of the runs.
-func (e *ExperimentTable) shortColumn() (what string, c endColumn, wins func(*Block, *Row) bool) {
+func (e *ExperimentSummary) shortColumn() (what string, c endColumn, wins func(*Block, *Row) bool) {
 	if slices.Contains(e.Known, true) {
 		var all []float64
 		e.some(func(r *Row) bool { all = append(all, r.Cells[0].TimeS); return false })
@@ -81,7 +81,7 @@ func (e *ExperimentTable) shortColumn() (what string, c endColumn, wins func(*Bl
 }
 
 // writeMatrix writes a line for each point, with a column for each row of its block.
-func (e *ExperimentTable) writeMatrix(b *strings.Builder, width int) {
+func (e *ExperimentSummary) writeMatrix(b *strings.Builder, width int) {
 	what, column, wins := e.shortColumn()
 	text := what
 	if e.Experiment != "" {
@@ -149,7 +149,7 @@ func writeNotes(b *strings.Builder, notes []string, width int) {
 
 // shortNotes are the notes on dashes and objectives, how many runs did not end, and the first
 // remarks.
-func (e *ExperimentTable) shortNotes() []string {
+func (e *ExperimentSummary) shortNotes() []string {
 	var notes, remarks []string
 	if text := e.unreached(); text != "" {
 		notes = append(notes, text)

@@ -12,7 +12,7 @@ import (
 
 // Text returns the summary as text tables of the given width in characters: a table for each
 // experiment and point.
-func (t Table) Text(width int) string {
+func (t Summary) Text(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
 		e := &t.Experiments[i]
@@ -31,7 +31,7 @@ func (t Table) Text(width int) string {
 }
 
 // Caption describes the numbers.
-func (e *ExperimentTable) Caption() string {
+func (e *ExperimentSummary) Caption() string {
 	text := "how the runs ended"
 	if slices.Contains(e.Known, true) {
 		text += ", and virtual time, bytes and energy to each target"
@@ -47,7 +47,7 @@ func (e *ExperimentTable) Caption() string {
 }
 
 // heading is the experiment's name and the caption.
-func (e *ExperimentTable) heading() string {
+func (e *ExperimentSummary) heading() string {
 	if e.Experiment == "" {
 		return e.Caption()
 	}
@@ -101,14 +101,14 @@ func energyCell(of func(*Row) float64) func(*Block, *Row) string {
 }
 
 // joules reports whether a row has an energy.
-func (e *ExperimentTable) joules() bool {
+func (e *ExperimentSummary) joules() bool {
 	return e.some(func(r *Row) bool { return !r.Totals.Relative })
 }
 
 // endColumns returns the columns about the final models and about their cost, without
 // those for which no run has a value. The test error is first: it matters most to the
 // user of a model.
-func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
+func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(), e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
 	head, validation, mark := "test error", "validation error", ""
 	if real {
@@ -154,7 +154,7 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 }
 
 // clientColumns returns the columns with statistics over clients.
-func (e *ExperimentTable) clientColumns() []endColumn {
+func (e *ExperimentSummary) clientColumns() []endColumn {
 	list, real := make([]endColumn, len(e.Main)), e.real()
 	for i := range e.Main {
 		m := &e.Main[i]
@@ -164,7 +164,7 @@ func (e *ExperimentTable) clientColumns() []endColumn {
 }
 
 // targetColumns returns the columns about the cost of a target.
-func (e *ExperimentTable) targetColumns(k int) []endColumn {
+func (e *ExperimentSummary) targetColumns(k int) []endColumn {
 	time, bytes, energy := func(r *Row) float64 { return r.Cells[k].TimeS }, func(r *Row) float64 { return r.Cells[k].Bytes }, func(r *Row) float64 { return r.Cells[k].EnergyJ }
 	list := []endColumn{
 		{"rounds", true, func(_ *Block, r *Row) string { return CountText(r.Cells[k].Rounds) }, nil},
@@ -180,7 +180,7 @@ func (e *ExperimentTable) targetColumns(k int) []endColumn {
 }
 
 // some reports whether any row has a property.
-func (e *ExperimentTable) some(property func(*Row) bool) bool {
+func (e *ExperimentSummary) some(property func(*Row) bool) bool {
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {
 			if property(&e.Blocks[i].Rows[k]) {
@@ -192,17 +192,17 @@ func (e *ExperimentTable) some(property func(*Row) bool) bool {
 }
 
 // real reports whether the data have real targets.
-func (e *ExperimentTable) real() bool { return e.some(func(r *Row) bool { return r.Totals.Real }) }
+func (e *ExperimentSummary) real() bool { return e.some(func(r *Row) bool { return r.Totals.Real }) }
 
 // marksBest reports whether a row is Best.
-func (e *ExperimentTable) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
+func (e *ExperimentSummary) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
 
 // ColumnGroup is a group of columns of a text table under one title.
 type ColumnGroup = columns.Group
 
 // Columns returns the columns after the label: the final models, their cost, statistics over
 // clients, the cost of each target whose metric is known, and notes on runs that stalled or were interrupted.
-func (e *ExperimentTable) Columns() []ColumnGroup {
+func (e *ExperimentSummary) Columns() []ColumnGroup {
 	var groups []columns.Group
 	for _, part := range e.parts() {
 		g := columns.Group{Title: part.title}
@@ -226,7 +226,7 @@ type tablePart struct {
 }
 
 // parts returns the columns that are not notes.
-func (e *ExperimentTable) parts() []tablePart {
+func (e *ExperimentSummary) parts() []tablePart {
 	model, cost := e.endColumns()
 	list := []tablePart{{"at the end", model}, {"in all", cost}, {e.ClientsOf + " over clients at the end", e.clientColumns()}}
 	for k := range e.Targets {
@@ -238,10 +238,10 @@ func (e *ExperimentTable) parts() []tablePart {
 }
 
 // notes reports whether a run stalled or was interrupted.
-func (e *ExperimentTable) notes() bool { return e.some(func(r *Row) bool { return r.note() != "" }) }
+func (e *ExperimentSummary) notes() bool { return e.some(func(r *Row) bool { return r.note() != "" }) }
 
 // Cells returns the rows of a block as text: a label and a cell for each of Columns.
-func (e *ExperimentTable) Cells(block *Block) [][]string {
+func (e *ExperimentSummary) Cells(block *Block) [][]string {
 	var rows [][]string
 	parts, notes := e.parts(), e.notes()
 	for i := range block.Rows {
@@ -263,7 +263,7 @@ func (e *ExperimentTable) Cells(block *Block) [][]string {
 // BestCells returns the cells of a block with the lowest time, bytes and energy to each target,
 // and those with the best final sub-optimality, error and declared metrics: the index of the row,
 // and that of the cell as in Cells. A column with equal values has none.
-func (e *ExperimentTable) BestCells(block *Block) [][2]int {
+func (e *ExperimentSummary) BestCells(block *Block) [][2]int {
 	cells, at := [][2]int{}, 0
 	for _, part := range e.parts() {
 		for _, c := range part.columns {
@@ -296,7 +296,7 @@ func orNone(v float64, format byte, digits int) string {
 }
 
 // RowHead is the head of the row labels: the key of the rows, and the names of sampled keys.
-func (e *ExperimentTable) RowHead() string {
+func (e *ExperimentSummary) RowHead() string {
 	names := make([]string, len(e.Sampled))
 	for i, key := range e.Sampled {
 		names[i] = key[strings.LastIndexByte(key, '.')+1:]
@@ -323,7 +323,7 @@ func labeled(label string, texts []string) string {
 
 // Remarks returns the warnings about a block, and names the methods that lost rounds and those
 // whose local solves reached their limit.
-func (e *ExperimentTable) Remarks(block *Block) []string {
+func (e *ExperimentSummary) Remarks(block *Block) []string {
 	remarks := e.warnings(block)
 	for i := range block.Rows {
 		r := &block.Rows[i]

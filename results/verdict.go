@@ -9,7 +9,7 @@ import (
 
 // Verdicts says for each known target in how many blocks a row reached it first; without
 // one, in how many a row has the lowest test error.
-func (e *ExperimentTable) Verdicts() []string {
+func (e *ExperimentSummary) Verdicts() []string {
 	var lines []string
 	for k := range e.Targets {
 		if e.Known[k] {
@@ -23,7 +23,7 @@ func (e *ExperimentTable) Verdicts() []string {
 }
 
 // verdict says which rows reached a target first.
-func (e *ExperimentTable) verdict(target int) string {
+func (e *ExperimentSummary) verdict(target int) string {
 	return "first to " + e.Texts[target] + ": " + e.counts(func(b *Block, r *Row) bool { return b.first(r, target) })
 }
 
@@ -41,7 +41,7 @@ func (b *Block) first(r *Row, target int) bool {
 
 // counts lists the labels of the rows that win a block, with the number of blocks that each
 // wins, the one with most first: "MOCHA in 7 of 9, CoCoA in 3 of 9 (1 tied)".
-func (e *ExperimentTable) counts(wins func(*Block, *Row) bool) string {
+func (e *ExperimentSummary) counts(wins func(*Block, *Row) bool) string {
 	var labels []string
 	count, tied, open := map[string]int{}, 0, 0
 	for i := range e.Blocks {
@@ -93,7 +93,7 @@ func (e *ExperimentTable) counts(wins func(*Block, *Row) bool) string {
 
 // Notes explains what a reader of the table may not know: dashes, the ratio, P, and why there is
 // no sub-optimality.
-func (e *ExperimentTable) Notes() []string {
+func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
 	if text := e.unreached(); text != "" {
@@ -116,7 +116,7 @@ func (e *ExperimentTable) Notes() []string {
 const headP = "P at end"
 
 // unreached explains the dashes of targets; empty without one.
-func (e *ExperimentTable) unreached() string {
+func (e *ExperimentSummary) unreached() string {
 	least, most, seeds := math.Inf(1), 0.0, false
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {
@@ -143,7 +143,7 @@ func (e *ExperimentTable) unreached() string {
 }
 
 // objectives says why runs with P show no sub-optimality; empty if they do.
-func (e *ExperimentTable) objectives() string {
+func (e *ExperimentSummary) objectives() string {
 	if e.ByP || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }) {
 		return ""
 	}

@@ -55,7 +55,7 @@ func Unreported(declared []NamedMetric, rounds []Round) []Warning {
 }
 
 // warnings returns the warnings of a block, one for each text with the labels of its rows.
-func (e *ExperimentTable) warnings(block *Block) []string {
+func (e *ExperimentSummary) warnings(block *Block) []string {
 	var texts []string
 	labels := map[string][]string{}
 	for i := range block.Rows {
@@ -74,7 +74,7 @@ func (e *ExperimentTable) warnings(block *Block) []string {
 }
 
 // labelOf names a row in a remark.
-func (e *ExperimentTable) labelOf(r *Row) string {
+func (e *ExperimentSummary) labelOf(r *Row) string {
 	if e.RowKey == "method" {
 		return r.Label
 	}

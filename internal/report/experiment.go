@@ -54,7 +54,7 @@ type block struct {
 // addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
 // and the quantity of a figure if no run records it.
 func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, targets results.Targets) error {
-	tables := results.Summary(runs, targets).Experiments
+	tables := results.Summarize(runs, targets).Experiments
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		var own []results.Run
@@ -113,7 +113,7 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, t
 }
 
 // tabulate sets the tables.
-func (e *experimentPage) tabulate(t *results.ExperimentTable) {
+func (e *experimentPage) tabulate(t *results.ExperimentSummary) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
 	e.Below = slices.Concat(t.Verdicts(), t.Notes())
 	for _, g := range t.Columns() {

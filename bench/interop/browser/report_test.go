@@ -219,7 +219,7 @@ func TestReadings(t *testing.T) {
 	// The heat map contains numbers of the summary.
 	heat := ask[[]string](b, `[...document.querySelectorAll("#sweep td[data-value]")].map((c) => c.dataset.value)`)
 	var want []string
-	for _, e := range results.Summary(found.Runs, found.Manifest.Targets).Experiments {
+	for _, e := range results.Summarize(found.Runs, found.Manifest.Targets).Experiments {
 		for _, block := range e.Blocks {
 			for _, row := range block.Rows {
 				for _, cell := range row.Cells {

@@ -73,7 +73,7 @@ func showResults(out io.Writer, dir string) error {
 	b.WriteString(columns.Entries(names, texts, textWidth()))
 	if len(r.Runs) > 0 {
 		width := textWidth()
-		b.WriteString("\n" + results.Summary(r.Runs, m.Targets).Text(width) + results.ErrorsText(r.Runs, width))
+		b.WriteString("\n" + results.Summarize(r.Runs, m.Targets).Text(width) + results.ErrorsText(r.Runs, width))
 		b.WriteString(results.SearchedText(r.Runs, width) + results.EdgesText(r.Runs))
 	}
 	b.WriteString("\nfiles:\n")

@@ -203,7 +203,7 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	if f.json {
 		return plainjson.Print(cmd.OutOrStdout(), newSummary(d.Scenario, d.State, w.Dir(), runs, w.Absent(), d.Tables, d.Figures))
 	}
-	width, table := textWidth(), results.Summary(runs, d.Scenario.Targets())
+	width, table := textWidth(), results.Summarize(runs, d.Scenario.Targets())
 	var b strings.Builder
 	if f.all {
 		b.WriteString(table.Text(width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
@@ -223,7 +223,7 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 // that P compares.
 func shortErrors(runs []results.Run, width int) string {
 	runs = slices.Clone(runs)
-	for _, e := range results.Summary(runs, nil).Experiments {
+	for _, e := range results.Summarize(runs, nil).Experiments {
 		if e.ByP {
 			runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.Experiment == e.Experiment })
 		}

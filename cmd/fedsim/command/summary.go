@@ -67,7 +67,7 @@ func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []res
 		sum.Figures = append(sum.Figures, filepath.Join(dir, "figures", name))
 	}
 	errors := results.ErrorTables(runs)
-	for _, e := range results.Summary(runs, s.Targets()).Experiments {
+	for _, e := range results.Summarize(runs, s.Targets()).Experiments {
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem)}
 		for _, b := range e.Blocks {
 			of.Rows = append(of.Rows, b.Rows...)

@@ -107,7 +107,7 @@ func TestRunJSON(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	blocks := results.Summary(r.Runs, results.ToSuboptimalities(0.5, 1e-12)).Experiments[0].Blocks
+	blocks := results.Summarize(r.Runs, results.ToSuboptimalities(0.5, 1e-12)).Experiments[0].Blocks
 	rows := got.Experiments[0].Rows
 	if len(blocks) != 2 || len(rows) != 4 {
 		t.Fatalf("%d blocks and %d rows, must be 2 links x 2 methods", len(blocks), len(rows))
