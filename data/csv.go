@@ -144,7 +144,7 @@ type csvParser struct {
 	name    string
 	records *csv.Reader
 	columns int // in every row
-	table   *Table
+	table   *TableReader
 	values  []float64 // of the features of a row
 
 	wrong    []rowProblem // the first of each column, in the order of the file
@@ -235,7 +235,7 @@ func (p *csvParser) header(cfg *Config) error {
 		return p.problems()
 	}
 	p.values = make([]float64, len(chosen.Features))
-	p.table, err = NewTable(cfg, p.name, chosen, 0, p.at)
+	p.table, err = NewTableReader(cfg, p.name, chosen, 0, p.at)
 	return err
 }
 

@@ -52,8 +52,8 @@ func isMissing(field string) bool {
 	return false
 }
 
-// Table makes a set of the rows of a table with named columns.
-type Table struct {
+// TableReader makes a set of the rows of a table with named columns.
+type TableReader struct {
 	Columns
 	file   string
 	cfg    *Config
@@ -72,14 +72,14 @@ type Table struct {
 	first    error // at the first missing value
 }
 
-// NewTable returns an empty table of the file with the chosen columns of a header. rows is
+// NewTableReader returns an empty table of the file with the chosen columns of a header. rows is
 // their number, 0 if it is not known: it fails where their values are too many. at returns
 // the error at a column of the row that is added.
-func NewTable(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (*Table, error) {
+func NewTableReader(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (*TableReader, error) {
 	if cells := int64(padded(len(chosen.Features), Lane)); rows > maxCells/cells {
 		return nil, fmt.Errorf("has too many values: must have at most %d", maxCells)
 	}
-	t := &Table{Columns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}, known: rows}
+	t := &TableReader{Columns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}, known: rows}
 	t.row = make([]float64, NewMatrix(0, len(chosen.Features)).Stride)
 	t.columnOf = make([]int, 1+max(chosen.Task, chosen.Label, chosen.Features[len(chosen.Features)-1]))
 	t.alone = make([]int, len(t.columnOf))
@@ -88,14 +88,16 @@ func NewTable(cfg *Config, file string, chosen Columns, rows int64, at func(colu
 
 // Text returns the target of a row whose label is a text: NaN if it is missing. problem is
 // empty or names a fault.
-func (t *Table) Text(label string) (y float64, problem string) { return t.labels.text(label) }
+func (t *TableReader) Text(label string) (y float64, problem string) { return t.labels.text(label) }
 
 // Number is Text for a number.
-func (t *Table) Number(label float64) (y float64, problem string) { return t.labels.number(label) }
+func (t *TableReader) Number(label float64) (y float64, problem string) {
+	return t.labels.number(label)
+}
 
 // Add adds a row: the name of its task, its target as Text or Number returns it, and its
 // features, which are copied. Missing are an empty name and the values NaN.
-func (t *Table) Add(task string, y float64, x []float64) error {
+func (t *TableReader) Add(task string, y float64, x []float64) error {
 	t.lines++
 	k, known := t.index[task]
 	absent := !known && t.Task >= 0 && isMissing(task)
@@ -148,7 +150,7 @@ func (t *Table) Add(task string, y float64, x []float64) error {
 }
 
 // miss counts a missing value of a column.
-func (t *Table) miss(column int) int {
+func (t *TableReader) miss(column int) int {
 	if t.first == nil {
 		t.first = t.at(column, "")
 	}
@@ -159,7 +161,7 @@ func (t *Table) miss(column int) int {
 
 // Set returns the set of the added rows, before Config.setTarget. Its features are NaN
 // where Config.Transform fills in values.
-func (t *Table) Set() (*Set, error) {
+func (t *TableReader) Set() (*Set, error) {
 	if t.lines == 0 {
 		return nil, inFile(t.file, "has a header but no rows")
 	}
@@ -178,7 +180,7 @@ func (t *Table) Set() (*Set, error) {
 }
 
 // missingColumns returns the columns that miss values: label, task, features.
-func (t *Table) missingColumns() (list []MissingColumn) {
+func (t *TableReader) missingColumns() (list []MissingColumn) {
 	add := func(column int, name string) {
 		if column >= 0 && t.columnOf[column] > 0 {
 			list = append(list, MissingColumn{name, t.columnOf[column], t.alone[column]})
@@ -207,7 +209,7 @@ func ListMissing(columns []MissingColumn) string {
 }
 
 // incomplete returns the error for missing values that the configuration does not allow.
-func (t *Table) incomplete() error {
+func (t *TableReader) incomplete() error {
 	if t.missing.Rows == 0 {
 		return nil
 	}

@@ -109,7 +109,7 @@ func (r *reader) read() (*data.Set, error) {
 		}
 		rows += group.NumRows()
 	}
-	table, err := data.NewTable(r.cfg, r.path, chosen, rows, r.at)
+	table, err := data.NewTableReader(r.cfg, r.path, chosen, rows, r.at)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (r *reader) next(c *column, place int) (*parquet.Value, error) {
 }
 
 // add reads a row, and adds it to the table.
-func (r *reader) add(table *data.Table, chosen data.Columns, x []float64) error {
+func (r *reader) add(table *data.TableReader, chosen data.Columns, x []float64) error {
 	task := ""
 	if r.task != nil {
 		v, err := r.next(r.task, 0)
