@@ -22,13 +22,13 @@ import (
 
 // twoSets returns a table of two data sets, one of them with real targets, and a problem for
 // both. It takes milliseconds: 5 related tasks with 6 features and a few rows each.
-func twoSets() (crossval.Table, mtl.Config) {
+func twoSets() (crossval.TableSpec, mtl.Config) {
 	cfg := data.Defaults()
 	cfg.Bias, cfg.Standardize = true, true
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
 	cfg.Synthetic.Noise = 0.05
-	table := crossval.Table{Name: "tiny", Config: crossval.Defaults(), Sets: []crossval.Set{{Label: "tiny", Data: cfg}, {Label: "real", Data: cfg}}}
+	table := crossval.TableSpec{Name: "tiny", Config: crossval.Defaults(), Sets: []crossval.Set{{Label: "tiny", Data: cfg}, {Label: "real", Data: cfg}}}
 	table.Shuffles, table.Folds, table.Lambdas, table.OmegaUpdates = 2, 3, []float64{1e-3, 1e-2, 0.1, 1}, 3
 	table.Sets[1].Data.Synthetic.Noise, table.Sets[1].Data.Target = -1, data.TargetReal
 	problem := mtl.Defaults()
@@ -37,15 +37,15 @@ func twoSets() (crossval.Table, mtl.Config) {
 }
 
 // makeTable makes a table.
-func makeTable(ctx context.Context, table crossval.Table, problem mtl.Config, o Options) (made *crossval.Result, err error) {
-	err = Tables(ctx, []crossval.Table{table}, problem, o, func(t *crossval.Result) error {
+func makeTable(ctx context.Context, table crossval.TableSpec, problem mtl.Config, o Options) (made *crossval.Result, err error) {
+	err = Tables(ctx, []crossval.TableSpec{table}, problem, o, func(t *crossval.Result) error {
 		made = t
 		return nil
 	})
 	return made, err
 }
 
-func mustMakeTable(t *testing.T, table crossval.Table, problem mtl.Config) *crossval.Result {
+func mustMakeTable(t *testing.T, table crossval.TableSpec, problem mtl.Config) *crossval.Result {
 	t.Helper()
 	made, err := makeTable(t.Context(), table, problem, Options{Workers: 2})
 	if err != nil {
@@ -155,7 +155,7 @@ func TestInvalidCheckpointsAreRejected(t *testing.T) {
 	table, problem := twoSets()
 	table.Sets = table.Sets[:1]
 	half := halfway(t, table, problem)
-	resume := func(table crossval.Table, name string, content []byte) error {
+	resume := func(table crossval.TableSpec, name string, content []byte) error {
 		a := &checkpointtest.Store{}
 		a.Put(name, content)
 		_, err := makeTable(t.Context(), table, problem, Options{Workers: 2, Checkpoints: CheckpointPolicy{Store: a, Every: time.Hour, Clock: time.Now}})
@@ -196,7 +196,7 @@ func TestInvalidCheckpointsAreRejected(t *testing.T) {
 }
 
 // halfway returns the checkpoints of a table that is interrupted halfway.
-func halfway(t *testing.T, table crossval.Table, problem mtl.Config) map[string][]byte {
+func halfway(t *testing.T, table crossval.TableSpec, problem mtl.Config) map[string][]byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -297,7 +297,7 @@ func TestSharedDataSetsMakeTheTable(t *testing.T) {
 	table, problem := twoSets()
 	want := mustMakeTable(t, table, problem)
 	store := &checkpointtest.Store{}
-	of := &scenario.Scenario{Tables: []crossval.Table{table}}
+	of := &scenario.Scenario{Tables: []crossval.TableSpec{table}}
 	of.Settings.Problem = problem
 	for i, set := range table.Sets {
 		parts := &checkpointtest.Store{}

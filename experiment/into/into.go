@@ -60,7 +60,7 @@ type (
 	// TableColumn has the errors of all models on a data set.
 	TableColumn = crossval.Column
 	// TableModel is the error of a model on a data set.
-	TableModel = crossval.Model
+	TableModel = crossval.ModelError
 	// TableShuffle is the error under one split of the rows.
 	TableShuffle = crossval.Shuffle
 	// TableFile is a file of a table in the run directory.

@@ -17,7 +17,7 @@ import (
 
 type (
 	// PredictionTable describes a table of prediction errors.
-	PredictionTable = crossval.Table
+	PredictionTable = crossval.TableSpec
 	// PredictionConfig has the settings of such a table.
 	PredictionConfig = crossval.Config
 	// PredictionReference is a published value of such a table.

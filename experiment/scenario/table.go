@@ -98,8 +98,8 @@ func newSetDesign(table setTable, over *overrides, problems *config.Errors) setD
 }
 
 // expand makes the table over the base settings and checks its sets.
-func (p *tableDesign) expand(base *config.Node) (crossval.Table, config.Errors) {
-	t := crossval.Table{Name: p.name, Config: p.config}
+func (p *tableDesign) expand(base *config.Node) (crossval.TableSpec, config.Errors) {
+	t := crossval.TableSpec{Name: p.name, Config: p.config}
 	var problems config.Errors
 	for i := range p.sets {
 		d := &p.sets[i]

@@ -12,18 +12,18 @@ import (
 
 // tiny returns a table that takes milliseconds: 5 related tasks with 6 features and a few
 // rows each.
-func tiny() Table {
+func tiny() TableSpec {
 	cfg := data.Defaults()
 	cfg.Bias, cfg.Standardize = true, true
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
 	cfg.Synthetic.Noise = 0.05
-	t := Table{Name: "tiny", Config: Defaults(), Sets: []Set{{Label: "tiny", Data: cfg}}}
+	t := TableSpec{Name: "tiny", Config: Defaults(), Sets: []Set{{Label: "tiny", Data: cfg}}}
 	t.Shuffles, t.Folds, t.Lambdas = 3, 3, []float64{1e-3, 1e-2, 0.1, 1}
 	return t
 }
 
-func run(t *testing.T, table Table, problem mtl.Config, workers int) *Result {
+func run(t *testing.T, table TableSpec, problem mtl.Config, workers int) *Result {
 	t.Helper()
 	r := &Result{Name: table.Name, Config: table.Config}
 	for i := range table.Sets {

@@ -26,7 +26,7 @@ func TestErrorsOnHAR(t *testing.T) {
 	if err != nil {
 		t.Skipf("no har.zip in %s: set FEDSIM_DATA to the folder that holds it", folder)
 	}
-	table := Table{Name: "table1", Config: Defaults(), Sets: []Set{set}}
+	table := TableSpec{Name: "table1", Config: Defaults(), Sets: []Set{set}}
 	table.Shuffles, table.Folds, table.Lambdas = 1, 2, []float64{1e-4}
 	table.Sets[0].Data = from.Config
 	r := run(t, table, mtl.Defaults(), 0)

@@ -15,13 +15,13 @@ type Column struct {
 	Source    string // origin of the rows, one line
 	Generated bool   // the rows are generated, not measured
 	Tasks     int
-	Real      bool    // errors are root mean square errors, not percentages
-	Models    []Model // in the order of the table
+	Real      bool         // errors are root mean square errors, not percentages
+	Models    []ModelError // in the order of the table
 }
 
-// Model is a cell of a table: the error of a model on a data set, as a mean over tasks.
+// ModelError is a cell of a table: the error of a model on a data set, as a mean over tasks.
 // The error of a task is a percentage of its rows, or its root mean square error.
-type Model struct {
+type ModelError struct {
 	Name          string
 	Mean          float64 // over shuffles
 	StandardError float64 // of the mean; NaN for a single shuffle
@@ -39,8 +39,8 @@ type Shuffle struct {
 }
 
 // summarize computes the mean over shuffles and its standard error.
-func summarize(model string, shuffles []Shuffle, paper map[string]Reference) Model {
-	m := Model{Name: model, Shuffles: shuffles}
+func summarize(model string, shuffles []Shuffle, paper map[string]Reference) ModelError {
+	m := ModelError{Name: model, Shuffles: shuffles}
 	n := float64(len(shuffles))
 	for _, s := range shuffles {
 		m.Mean += s.Error / n

@@ -26,7 +26,7 @@ func TestCrossValidationAgainstASlowTwin(t *testing.T) {
 	t.Run("softmax", func(t *testing.T) { testAgainstASlowTwin(t, several, mtl.LossSoftmax) })
 }
 
-func testAgainstASlowTwin(t *testing.T, table Table, loss string) {
+func testAgainstASlowTwin(t *testing.T, table TableSpec, loss string) {
 	table.Gap, table.FoldGap, table.Sweeps = 1e-9, 1e-9, 100_000
 	table.OmegaUpdates = 0 // TestLooseStepsLearnTheSameCoupling covers Omega updates
 	problem := mtl.Defaults()

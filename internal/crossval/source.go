@@ -10,8 +10,8 @@ import (
 	"fedsim/data"
 )
 
-// Table describes one table.
-type Table struct {
+// TableSpec describes one table.
+type TableSpec struct {
 	Name string // base name of its files
 	Config
 	Sets []Set // one column each

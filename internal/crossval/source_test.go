@@ -59,7 +59,7 @@ func TestLocate(t *testing.T) {
 
 	// A file that exists but cannot be read is an error: no set is generated instead.
 	broken := file("local.zip")
-	table := Table{Name: "t", Config: Defaults()}
+	table := TableSpec{Name: "t", Config: Defaults()}
 	if _, err := NewTrial(&table, &broken, Source{Config: broken.Data}, mtl.Defaults(), nil); err == nil || !strings.Contains(err.Error(), "local.zip") {
 		t.Errorf("unreadable file: error %v, want one that names it", err)
 	}

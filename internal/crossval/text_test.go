@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // with real targets and no published errors.
 func result() *Result {
 	lambdas := []float64{0.1, 1e-3}
-	model := func(name string, real bool, a, b float64, paper map[string]Reference) Model {
+	model := func(name string, real bool, a, b float64, paper map[string]Reference) ModelError {
 		return summarize(name, []Shuffle{
 			{Seed: 1, Lambda: 0.1, Error: a, Lambdas: lambdas, Validation: []float64{a, b}},
 			{Seed: 2, Lambda: 1e-3, Error: b, Lambdas: lambdas, Validation: []float64{b + 1, b}},
@@ -72,7 +72,7 @@ func TestRendering(t *testing.T) {
 func TestRenderingOfOneShuffle(t *testing.T) {
 	r := &Result{Name: "one", Config: Defaults(), Columns: []Column{{Label: "s", Source: "generated", Generated: true, Tasks: 2}}}
 	r.Shuffles, r.Models = 1, []string{MTL}
-	r.Columns[0].Models = []Model{summarize(MTL, []Shuffle{{Seed: 1, Lambda: 1, Error: 1.0 / 3, Lambdas: []float64{1}, Validation: []float64{2}}}, nil)}
+	r.Columns[0].Models = []ModelError{summarize(MTL, []Shuffle{{Seed: 1, Lambda: 1, Error: 1.0 / 3, Lambdas: []float64{1}, Validation: []float64{2}}}, nil)}
 	const want = `one
 Mean over tasks of the error on test rows, one shuffle. Lambda is chosen by
 5-fold cross-validation on the training rows.

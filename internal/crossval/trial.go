@@ -33,7 +33,7 @@ type Trial struct {
 
 // NewTrial loads the rows of a data set of a table. All models share the loss, the loss scaling and the
 // regularizer of the problem, but not its lambda.
-func NewTrial(t *Table, set *Set, from Source, problem mtl.Config, pool *parallel.Pool) (*Trial, error) {
+func NewTrial(t *TableSpec, set *Set, from Source, problem mtl.Config, pool *parallel.Pool) (*Trial, error) {
 	rows, err := data.Load(from.Config)
 	if err != nil {
 		return nil, err

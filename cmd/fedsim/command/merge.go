@@ -215,8 +215,8 @@ func (m *merging) tables(cmd *cobra.Command, d *into.Directory) error {
 }
 
 // wholeTables returns the tables without those of which a data set is absent.
-func (m *merging) wholeTables(absent []string) []crossval.Table {
-	return slices.DeleteFunc(slices.Clone(m.Scenario.Tables), func(t crossval.Table) bool {
+func (m *merging) wholeTables(absent []string) []crossval.TableSpec {
+	return slices.DeleteFunc(slices.Clone(m.Scenario.Tables), func(t crossval.TableSpec) bool {
 		return slices.ContainsFunc(t.Sets, func(s crossval.Set) bool { return slices.Contains(absent, experiment.SetName(t.Name, s.Label)) })
 	})
 }
