@@ -16,7 +16,7 @@ func (r *Report) addErrors(runs []results.Run) {
 				name = results.SettingsText(b.Point) + ": " + name
 			}
 			name += "; " + strings.Join(append([]string{t.Note()}, b.Notes...), "; ")
-			r.Tables = append(r.Tables, table{Name: name, Head: append([]string{t.RowKey}, t.Heads()...), Rows: t.Cells(b)})
+			r.Tables = append(r.Tables, errorTable{Name: name, Head: append([]string{t.RowKey}, t.Heads()...), Rows: t.Cells(b)})
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Report struct {
 	Devices     bool             `json:"devices"` // the run directory has rows by device; Columns includes them
 	Causes      []string         `json:"causes"`  // values of column cause, by index
 	Parts       []string         `json:"parts"`   // names of the parts of a path, in the order of the columns path_0, path_1, ...
-	Tables      []table          `json:"tables"`
+	Tables      []errorTable     `json:"tables"`
 	Plan        any              `json:"plan"` // of the runs of a plan: its state, as in docs/json.md; else null
 }
 

@@ -10,8 +10,8 @@ import (
 	"fedsim/internal/input"
 )
 
-// table is a table of prediction errors from a csv file.
-type table struct {
+// errorTable is a table of prediction errors from a csv file.
+type errorTable struct {
 	Name string     `json:"name"`
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`
@@ -37,7 +37,7 @@ func (r *Report) addTables(dir string, files []string) error {
 // maxTable is the maximum size of a table in bytes.
 const maxTable = 1 << 24
 
-func readTable(path string) (t table, err error) {
+func readTable(path string) (t errorTable, err error) {
 	f, err := input.OpenOwn(path, maxTable)
 	if err != nil {
 		return t, err
@@ -49,5 +49,5 @@ func readTable(path string) (t table, err error) {
 	if len(rows) == 0 {
 		return t, errors.New(path + ": is empty: must be a table written by fedsim")
 	}
-	return table{Head: rows[0], Rows: rows[1:]}, nil
+	return errorTable{Head: rows[0], Rows: rows[1:]}, nil
 }

@@ -7,7 +7,7 @@ import (
 
 // clients returns a block per case and a row per directory with the statistics over clients
 // at the end; ok is false if no run has any.
-func (c *Comparison) clients() (t table, ok bool) {
+func (c *Comparison) clients() (t captionedTable, ok bool) {
 	label, metrics := results.MainStatistics(c.allRuns())
 	if len(metrics) == 0 {
 		return t, false
@@ -16,7 +16,7 @@ func (c *Comparison) clients() (t table, ok bool) {
 	for i := range metrics {
 		group.Heads = append(group.Heads, metrics[i].Head())
 	}
-	t = table{caption: label + " over clients at the end", Table: columns.Table{Label: "directory", Groups: []columns.Group{group}}}
+	t = captionedTable{caption: label + " over clients at the end", Table: columns.Table{Label: "directory", Groups: []columns.Group{group}}}
 	for n := range c.Cases {
 		a := &c.Cases[n]
 		block := columns.Block{Title: a.String()}

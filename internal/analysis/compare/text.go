@@ -15,8 +15,8 @@ import (
 
 const none = "-"
 
-// table is a table with a caption.
-type table struct {
+// captionedTable is a table with a caption.
+type captionedTable struct {
 	caption string
 	columns.Table
 }
@@ -37,8 +37,8 @@ func (c *Comparison) Text(width int) string {
 }
 
 // tables returns the tables of the comparison.
-func (c *Comparison) tables() []table {
-	all := []table{c.settings(), c.costs()}
+func (c *Comparison) tables() []captionedTable {
+	all := []captionedTable{c.settings(), c.costs()}
 	if t, ok := c.clients(); ok {
 		all = append(all, t)
 	}
@@ -63,11 +63,11 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 }
 
 // settings returns a row per setting that differs.
-func (c *Comparison) settings() table {
+func (c *Comparison) settings() captionedTable {
 	if len(c.Differing) == 0 {
-		return table{caption: "no setting differs"}
+		return captionedTable{caption: "no setting differs"}
 	}
-	t := table{caption: "settings that differ", Table: columns.Table{Label: "setting"}}
+	t := captionedTable{caption: "settings that differ", Table: columns.Table{Label: "setting"}}
 	for _, name := range c.Directories {
 		t.Groups = append(t.Groups, columns.Group{Heads: []string{name}})
 	}
@@ -84,8 +84,8 @@ func (c *Comparison) settings() table {
 }
 
 // costs returns a block per case, a row per directory and a group of columns per target.
-func (c *Comparison) costs() table {
-	t := table{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
+func (c *Comparison) costs() captionedTable {
+	t := captionedTable{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
 	for _, x := range c.Targets {
 		to, heads := "to "+x.Text(c.allRuns()...), []string{"rounds", "time", "ratio"}
 		if c.seeds() == 0 {
