@@ -62,15 +62,15 @@ func parsePowerProfile(text []byte) (PowerProfile, error) {
 	if len(text) > maxPowerProfile {
 		return PowerProfile{}, failAt(maxPowerProfile, "is longer than %d bytes, the limit of a power profile", maxPowerProfile)
 	}
-	p := powerProfile{values: make(map[string]entry)}
+	p := powerProfile{values: make(map[string]powerItem)}
 	if err := p.read(text); err != nil {
 		return PowerProfile{}, err
 	}
 	return p.profile(int64(len(text)))
 }
 
-// entry has the numbers of one item or array.
-type entry struct {
+// powerItem has the numbers of one item or array.
+type powerItem struct {
 	numbers []float64
 	at      int64
 }
@@ -78,11 +78,11 @@ type entry struct {
 // powerProfile is a file being read.
 type powerProfile struct {
 	device string
-	values map[string]entry
+	values map[string]powerItem
 
-	open   []string // open elements, outermost first
-	name   string   // of the open item or array
-	now    entry    // of the open item or array
+	open   []string  // open elements, outermost first
+	name   string    // of the open item or array
+	now    powerItem // of the open item or array
 	number strings.Builder
 }
 
@@ -148,7 +148,7 @@ func (p *powerProfile) start(at int64, token xml.StartElement) error {
 		if p.name = attribute(token, "name"); p.name == "" {
 			return failAt(at, "<%s> has no name", element)
 		}
-		p.now = entry{at: at}
+		p.now = powerItem{at: at}
 		p.number.Reset()
 	case within == "device array" && element == "value":
 		p.number.Reset()
@@ -204,7 +204,7 @@ func (p *powerProfile) item(name string) (float64, error) {
 
 // cluster is a group of cores with a common clock.
 type cluster struct {
-	khz, mA entry
+	khz, mA powerItem
 	base    float64 // mA of the cluster while any of its cores is active
 }
 

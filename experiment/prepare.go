@@ -160,10 +160,10 @@ func sameRows(c *state.Coder, set *data.Set) {
 // caller tries again.
 type memo[K comparable, V any] struct {
 	mu    sync.Mutex
-	known map[K]*entry[V]
+	known map[K]*memoEntry[V]
 }
 
-type entry[V any] struct {
+type memoEntry[V any] struct {
 	once  sync.Once
 	value V
 	err   error
@@ -172,11 +172,11 @@ type entry[V any] struct {
 func (m *memo[K, V]) get(key K, make_ func() (V, error)) (V, error) {
 	m.mu.Lock()
 	if m.known == nil {
-		m.known = map[K]*entry[V]{}
+		m.known = map[K]*memoEntry[V]{}
 	}
 	e := m.known[key]
 	if e == nil {
-		e = &entry[V]{}
+		e = &memoEntry[V]{}
 		m.known[key] = e
 	}
 	m.mu.Unlock()
