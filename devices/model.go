@@ -6,14 +6,14 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Model is the behavior of the devices of a run over time. At least one field must be
+// Behavior is the behavior of the devices of a run over time. At least one field must be
 // set. For a nil field, the tables of the scenario apply.
 //
 // Results must depend only on the setup, the options, the device and the instant. They
 // must not depend on the real clock, a global generator or earlier calls. Otherwise runs
 // would differ between worker counts and event queues, and could not be resumed. Methods
 // may be called concurrently for different devices.
-type Model struct {
+type Behavior struct {
 	Speed        Speed            // how fast processors are
 	Availability Availability     // when devices are available
 	Charging     ChargingSchedule // when chargers are plugged in
@@ -43,7 +43,7 @@ type ModelFactory struct {
 	Options   func() config.Options // returns a new struct with the defaults
 	// New builds the model for one run. The options are those that Options returned,
 	// decoded and valid.
-	New func(ModelSetup, config.Options) (Model, error)
+	New func(ModelSetup, config.Options) (Behavior, error)
 }
 
 var models = registry.New[ModelFactory]("devices", "device model")

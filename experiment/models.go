@@ -34,7 +34,7 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 	if err != nil {
 		return fmt.Errorf("starting device model %s: %w", c.Model, err)
 	}
-	if m == (devices.Model{}) {
+	if m == (devices.Behavior{}) {
 		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability and Charging", c.Model)
 	}
 	if m.Speed != nil {

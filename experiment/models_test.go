@@ -89,7 +89,7 @@ func init() {
 	options := func() config.Options { return &beatOptions{PeriodS: 1, Factor: 0.5, Of: "pace"} }
 	devices.RegisterModel(devices.ModelFactory{
 		Name: "beat", Summary: "speeds that change in turns", Reference: "none", Options: options,
-		New: func(s devices.ModelSetup, o config.Options) (m devices.Model, err error) {
+		New: func(s devices.ModelSetup, o config.Options) (m devices.Behavior, err error) {
 			opts := o.(*beatOptions)
 			b := newBeat(opts, s.Devices, s.Stream)
 			switch opts.Of {

@@ -52,8 +52,8 @@ func init() {
 		Options: func() config.Options {
 			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Speed: 0.5}
 		},
-		New: func(s devices.ModelSetup, o config.Options) (devices.Model, error) {
-			return devices.Model{Speed: newUsers(s, *o.(*Options))}, nil
+		New: func(s devices.ModelSetup, o config.Options) (devices.Behavior, error) {
+			return devices.Behavior{Speed: newUsers(s, *o.(*Options))}, nil
 		},
 	})
 }

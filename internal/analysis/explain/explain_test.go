@@ -394,8 +394,8 @@ func (constant) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time
 
 func init() {
 	options := func() config.Options { return &constant{} }
-	devices.RegisterModel(devices.ModelFactory{Name: "constant", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Model, error) {
-		return devices.Model{Speed: constant{}}, nil
+	devices.RegisterModel(devices.ModelFactory{Name: "constant", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Behavior, error) {
+		return devices.Behavior{Speed: constant{}}, nil
 	}})
 	network.RegisterModel(network.ModelFactory{Name: "constant", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
 		return constant{}, nil
