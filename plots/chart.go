@@ -35,7 +35,7 @@ type ChartLine struct {
 // DrawChart lays out a chart. It fails if a panel has another number of lines than the
 // chart, if the slices of a line differ in length, or if a value is not finite.
 func DrawChart(c Chart) (*Picture, error) {
-	m := &model{
+	m := &figureContent{
 		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps, bands: c.Bands,
 		x: Quantity{Label: c.XLabel}, y: Quantity{Label: c.YLabel},
 	}

@@ -13,7 +13,7 @@ import (
 
 // distribute sets the content of a figure of kind "distribution". Lines are the empirical
 // distribution functions, over the clients of all seeds, of a metric by client.
-func (m *model) distribute(a *Arrangement, runs []results.Run) error {
+func (m *figureContent) distribute(a *Arrangement, runs []results.Run) error {
 	metric, _ := results.MetricOf(runs, m.fig.Y)
 	m.x, m.size = quantityByClient(&metric, runs)
 	m.y = Quantity{Label: "clients at or below", Units: []unit{{"%", 1}}}
@@ -119,7 +119,7 @@ func (c *clientCount) note(vary results.Vary) string {
 }
 
 // distributionLimits returns the limits of the horizontal axes, the same for all panels.
-func (m *model) distributionLimits() interval {
+func (m *figureContent) distributionLimits() interval {
 	data := emptyInterval()
 	for i := range m.panels {
 		data.join(m.panels[i].xRange())

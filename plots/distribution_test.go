@@ -18,7 +18,7 @@ func byClient(method string, seed uint64, values ...float64) results.Run {
 	return r
 }
 
-func distributionOf(t *testing.T, change func(*results.Figure), runs ...results.Run) *model {
+func distributionOf(t *testing.T, change func(*results.Figure), runs ...results.Run) *figureContent {
 	t.Helper()
 	fig := results.DefaultDistribution()
 	if change != nil {

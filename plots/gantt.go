@@ -201,7 +201,7 @@ func (g *Gantt) plot() *plot.Plot {
 	out.X.Label.Text, out.Y.Label.Text = time.labelIn(u), "device"
 	out.X.Min, out.X.Max = g.From, g.To
 	out.Y.Min, out.Y.Max = 0, float64(len(g.Rows))
-	out.X.Tick.Marker = (&model{}).xTicks(interval{g.From, g.To}, &axes{unit: u}, true, ganttWidth)
+	out.X.Tick.Marker = (&figureContent{}).xTicks(interval{g.From, g.To}, &axes{unit: u}, true, ganttWidth)
 	var names ticks
 	for i, r := range g.Rows {
 		names = append(names, plot.Tick{Value: g.middle(i), Label: r.Name})

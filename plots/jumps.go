@@ -54,7 +54,7 @@ func (b *band) jumps(height float64) bool {
 
 // findJumps marks the lines whose curves jump, if the quantity is an objective. The best
 // error so far would be a choice by the rows that the error is measured on.
-func (m *model) findJumps(runs []results.Run) {
+func (m *figureContent) findJumps(runs []results.Run) {
 	metric, known := results.MetricOf(runs, m.fig.Y)
 	if !known || m.y.Devices || !metric.Couples {
 		return

@@ -63,7 +63,7 @@ func TestTwoDecadesAreNotAnAxis(t *testing.T) {
 
 // Bands are transparent, and lines have at most eight colors.
 func TestColorsAndBands(t *testing.T) {
-	m := &model{series: make([]Line, 20), ordered: true}
+	m := &figureContent{series: make([]Line, 20), ordered: true}
 	colors := map[any]bool{}
 	for _, s := range m.lineStyles() {
 		colors[s.line.Color] = true

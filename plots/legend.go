@@ -61,7 +61,7 @@ const mostEntries = 120
 
 // newLegend returns the legend of the series. The name of their key precedes them, in
 // the same row if it fits. Notes on further series and on the bands follow in their own rows.
-func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
+func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
 		if m.fig.X == results.Epsilon && !slices.ContainsFunc(m.panels, func(p panel) bool { return len(p.curves[i]) > 0 }) {

@@ -8,7 +8,7 @@ import (
 // A legend of many series names the first ones and counts the rest.
 func TestLongLegends(t *testing.T) {
 	for _, c := range []struct{ lines, entries int }{{mostEntries, mostEntries}, {mostEntries + 7, mostEntries}} {
-		m := &model{series: make([]Line, c.lines)}
+		m := &figureContent{series: make([]Line, c.lines)}
 		for i := range m.series {
 			m.series[i].Label = fmt.Sprint(i)
 		}

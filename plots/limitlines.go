@@ -10,7 +10,7 @@ import (
 )
 
 // setLimits sets the values at the optima of runs, means over the runs of a line.
-func (m *model) setLimits(a *Arrangement, runs []results.Run) {
+func (m *figureContent) setLimits(a *Arrangement, runs []results.Run) {
 	if !m.fig.Limits {
 		return
 	}

@@ -42,7 +42,7 @@ func (p *panel) each(f func(curve)) {
 }
 
 // yRange returns the vertical range of the points of all panels.
-func (m *model) yRange() interval {
+func (m *figureContent) yRange() interval {
 	data := emptyInterval()
 	for i := range m.panels {
 		m.panels[i].each(func(c curve) {
@@ -62,7 +62,7 @@ func (m *model) yRange() interval {
 }
 
 // yLimits returns the limits of the vertical axis; ok is false without data.
-func (m *model) yLimits() (limits interval, ok bool) {
+func (m *figureContent) yLimits() (limits interval, ok bool) {
 	if m.size > 0 {
 		return m.limits, true
 	}
@@ -116,7 +116,7 @@ func (p *panel) xRange() interval {
 // xLimits returns the limits of the horizontal axis of a panel: all data, up to the limit
 // of the figure. Panels of one method each are compared with one another and share them. ok
 // is false for a panel without data.
-func (m *model) xLimits(p *panel) (limits interval, ok bool) {
+func (m *figureContent) xLimits(p *panel) (limits interval, ok bool) {
 	data := p.xRange()
 	if data.max < data.min {
 		return interval{}, false
@@ -151,7 +151,7 @@ func (m *model) xLimits(p *panel) (limits interval, ok bool) {
 }
 
 // cutX describes the data of a panel to the right of the limits; it may be empty.
-func (m *model) cutX(p *panel, limits interval, u unit) string {
+func (m *figureContent) cutX(p *panel, limits interval, u unit) string {
 	all := p.xRange()
 	if all.max <= limits.max {
 		return ""
@@ -161,7 +161,7 @@ func (m *model) cutX(p *panel, limits interval, u unit) string {
 
 // cutY describes the data above and below the limits; it may be empty. On a logarithmic
 // axis, it ignores values up to zero, whose lines leave the panel visibly.
-func (m *model) cutY(limits interval) (text string) {
+func (m *figureContent) cutY(limits interval) (text string) {
 	all := m.yRange()
 	plain := unit{Size: 1}
 	if all.max > limits.max {

@@ -7,8 +7,8 @@ import (
 	"fedsim/results"
 )
 
-// model is the content of a figure, without its looks.
-type model struct {
+// figureContent is the content of a figure, without its looks.
+type figureContent struct {
 	fig            results.Figure
 	x, y           Quantity
 	xScale, yScale scale
@@ -43,7 +43,7 @@ type curve struct {
 }
 
 // newModel assigns the runs to panels and lines.
-func newModel(fig results.Figure, runs []results.Run) (*model, error) {
+func newModel(fig results.Figure, runs []results.Run) (*figureContent, error) {
 	a, err := Arrange(fig, runs)
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 }
 
 // model returns the model with the curves of the runs.
-func (a *Arrangement) model(runs []results.Run) (*model, error) {
-	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
+func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
+	m := &figureContent{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
 	for _, title := range a.Panels {
 		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
 	}
@@ -86,7 +86,7 @@ func (a *Arrangement) model(runs []results.Run) (*model, error) {
 
 // bandNote describes the lines and bands of repeated runs, such as "line: mean, band:
 // lowest to highest of 3 seeds". It is empty if no line has two runs.
-func (m *model) bandNote(a *Arrangement, runs []results.Run) string {
+func (m *figureContent) bandNote(a *Arrangement, runs []results.Run) string {
 	most, count := 0, make(map[Place]int)
 	vary := runs[0].Vary
 	for i := range runs {
@@ -109,7 +109,7 @@ func (m *model) bandNote(a *Arrangement, runs []results.Run) string {
 }
 
 // curvesOf returns the curve of a run, or one for each device.
-func (m *model) curvesOf(r *results.Run) []curve {
+func (m *figureContent) curvesOf(r *results.Run) []curve {
 	if m.y.of != nil {
 		return []curve{m.curve(r, m.y.of)}
 	}
@@ -131,7 +131,7 @@ func (m *model) curvesOf(r *results.Run) []curve {
 
 // curve returns the evaluated rounds of a run in axis space. It skips points that are
 // not on the axis, such as time 0 on a logarithmic axis, and steps back in time.
-func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
+func (m *figureContent) curve(r *results.Run, y func(*results.Round) float64) curve {
 	c := curve{interrupted: r.Status == results.Interrupted}
 	for i, x := range m.x.Values(r) {
 		px, py := m.xScale.place(x), m.yScale.place(y(&r.Rounds[i]))

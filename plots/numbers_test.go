@@ -528,7 +528,7 @@ func TestSeries(t *testing.T) {
 // The first 42 methods have distinct styles, and the colors of numbers get lighter, also
 // in grayscale.
 func TestStylesDiffer(t *testing.T) {
-	m := &model{series: make([]Line, 42)}
+	m := &figureContent{series: make([]Line, 42)}
 	type style struct{ color, dash int }
 	seen := map[style]int{}
 	for i, s := range m.lineStyles() {
@@ -548,7 +548,7 @@ func TestStylesDiffer(t *testing.T) {
 		}
 		seen[l] = i
 	}
-	m = &model{series: make([]Line, 9), ordered: true}
+	m = &figureContent{series: make([]Line, 9), ordered: true}
 	before := -1.0
 	for i, s := range m.lineStyles() {
 		r, g, b, _ := s.line.Color.RGBA()

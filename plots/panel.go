@@ -31,7 +31,7 @@ type axes struct {
 
 // newPlot returns the plot of a panel of a size with the horizontal limits x. Only panels
 // in the first column label the vertical axis.
-func (m *model) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
+func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
 	hasX := x.min < x.max
@@ -86,7 +86,7 @@ func styleAxes(p *plot.Plot) {
 }
 
 // xTicks returns as many ticks as their labels have room.
-func (m *model) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks) {
+func (m *figureContent) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks) {
 	if !hasX {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (m *model) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks
 	return t
 }
 
-func (m *model) yTicks(a *axes) ticks {
+func (m *figureContent) yTicks(a *axes) ticks {
 	if m.yScale == logarithmic {
 		return logTicks(a.y, unit{Size: 1}, 7, a.powers)
 	}

@@ -40,7 +40,7 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 }
 
 // layOut arranges the panels.
-func (m *model) layOut() *Picture {
+func (m *figureContent) layOut() *Picture {
 	y, ok := m.yLimits()
 	if !ok {
 		y = interval{0, 1}
@@ -75,7 +75,7 @@ func (m *model) layOut() *Picture {
 // unitOf returns the unit of all horizontal axes: that of the shortest one, unless labels
 // of the longest would need more than four digits; on logarithmic axes, that of the
 // middle.
-func (m *model) unitOf(x []interval) unit {
+func (m *figureContent) unitOf(x []interval) unit {
 	all, ends := emptyInterval(), emptyInterval()
 	for _, r := range x {
 		if r.min < r.max {
@@ -96,7 +96,7 @@ func (m *model) unitOf(x []interval) unit {
 // inPowers reports whether the logarithmic axes of a figure label decades as powers of
 // ten. Plain numbers are easier to read beside a linear axis, and on an axis with labels
 // between decades, unless they are very small or large.
-func (m *model) inPowers(x []interval, y interval) bool {
+func (m *figureContent) inPowers(x []interval, y interval) bool {
 	shown := emptyInterval()
 	short := m.yScale == linear
 	see := func(r interval) {

@@ -65,7 +65,7 @@ type lineStyle struct {
 }
 
 // lineStyles returns the style of each series.
-func (m *model) lineStyles() []lineStyle {
+func (m *figureContent) lineStyles() []lineStyle {
 	plain := 0 // number of series without emphasis; they come first
 	for _, s := range m.series {
 		if !s.Emphasis {
