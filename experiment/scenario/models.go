@@ -10,47 +10,47 @@ import (
 	"fedsim/network"
 )
 
-// model describes a registered model of devices or links, a selector or a protocol.
-type model struct {
+// plugin describes a registered model of devices or links, a selector or a protocol.
+type plugin struct {
 	name, summary string
 	options       func() config.Options
 }
 
-// kindOfModel is a sort of plugin that a key of a table names: a model of devices or
+// pluginKind is a sort of plugin that a key of a table names: a model of devices or
 // links, a selector or a protocol.
-type kindOfModel struct {
+type pluginKind struct {
 	table, key, options string // key names one, options holds its options; both in the table
 	what                string
 	optional            bool // the key may be empty: none
 	// chosen returns the model of settings and where its options are.
 	chosen func(*Settings) (name string, options *any)
 	names  []string // of all models
-	models []model  // those with options
+	models []plugin // those with options
 }
 
 // path returns where the options are.
-func (k *kindOfModel) path() string { return k.table + "." + k.options }
+func (k *pluginKind) path() string { return k.table + "." + k.options }
 
 // kindsOfModels lists the models, selectors and protocols that are linked in.
-func kindsOfModels() []kindOfModel {
-	return []kindOfModel{
-		having(kindOfModel{table: "devices", key: "model", options: "options", what: "device model", optional: true, names: devices.ModelNames(),
+func kindsOfModels() []pluginKind {
+	return []pluginKind{
+		having(pluginKind{table: "devices", key: "model", options: "options", what: "device model", optional: true, names: devices.ModelNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Devices.Model, &s.Devices.Options },
-		}, devices.LookupModel, func(f devices.ModelFactory) model { return model{f.Name, f.Summary, f.Options} }),
-		having(kindOfModel{table: "network", key: "model", options: "options", what: "link model", optional: true, names: network.ModelNames(),
+		}, devices.LookupModel, func(f devices.ModelFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
+		having(pluginKind{table: "network", key: "model", options: "options", what: "link model", optional: true, names: network.ModelNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Network.Model, &s.Network.Options },
-		}, network.LookupModel, func(f network.ModelFactory) model { return model{f.Name, f.Summary, f.Options} }),
-		having(kindOfModel{table: "federation", key: "selection", options: "selection_options", what: "selection", names: federation.SelectorNames(),
+		}, network.LookupModel, func(f network.ModelFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
+		having(pluginKind{table: "federation", key: "selection", options: "selection_options", what: "selection", names: federation.SelectorNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Federation.Selection, &s.Federation.SelectionOptions },
-		}, federation.LookupSelector, func(f federation.SelectorFactory) model { return model{f.Name, f.Summary, f.Options} }),
-		having(kindOfModel{table: "federation", key: "protocol", options: "protocol_options", what: "protocol", names: federation.ProtocolNames(),
+		}, federation.LookupSelector, func(f federation.SelectorFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
+		having(pluginKind{table: "federation", key: "protocol", options: "protocol_options", what: "protocol", names: federation.ProtocolNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Federation.Protocol, &s.Federation.ProtocolOptions },
-		}, federation.LookupProtocol, func(f federation.ProtocolFactory) model { return model{f.Name, f.Summary, f.Options} }),
+		}, federation.LookupProtocol, func(f federation.ProtocolFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
 	}
 }
 
 // having returns the kind with its models that have options.
-func having[F any](kind kindOfModel, lookup func(name string) (F, bool), describe func(F) model) kindOfModel {
+func having[F any](kind pluginKind, lookup func(name string) (F, bool), describe func(F) plugin) pluginKind {
 	for _, name := range kind.names {
 		f, _ := lookup(name)
 		if m := describe(f); m.options != nil {
@@ -93,10 +93,10 @@ func (s *Settings) resolveProtocol(protocol string, tree *config.Node) config.Er
 }
 
 // linked reports whether a model is in this program.
-func (k *kindOfModel) linked(name string) bool { return slices.Contains(k.names, name) }
+func (k *pluginKind) linked(name string) bool { return slices.Contains(k.names, name) }
 
 // given returns the options in the tree of settings, or nil.
-func (k *kindOfModel) given(tree *config.Node) *config.Node {
+func (k *pluginKind) given(tree *config.Node) *config.Node {
 	if table := tree.Child(k.table); table != nil {
 		return table.Child(k.options)
 	}
@@ -104,13 +104,13 @@ func (k *kindOfModel) given(tree *config.Node) *config.Node {
 }
 
 // has reports whether the model of a name has options.
-func (k *kindOfModel) has(name string) bool {
-	return slices.ContainsFunc(k.models, func(m model) bool { return m.name == name })
+func (k *pluginKind) has(name string) bool {
+	return slices.ContainsFunc(k.models, func(m plugin) bool { return m.name == name })
 }
 
 // decode returns the options of the model of a name, decoded from the tree of settings;
 // nil if it has none.
-func (k *kindOfModel) decode(name string, tree *config.Node, problems *config.Errors) any {
+func (k *pluginKind) decode(name string, tree *config.Node, problems *config.Errors) any {
 	for _, m := range k.models {
 		if m.name != name {
 			continue
@@ -126,7 +126,7 @@ func (k *kindOfModel) decode(name string, tree *config.Node, problems *config.Er
 
 // names reports whether a model is in use: in the base settings or at a point of an
 // experiment.
-func (s *Scenario) names(kind *kindOfModel, model string) bool {
+func (s *Scenario) names(kind *pluginKind, model string) bool {
 	names := func(s *Settings) bool {
 		name, _ := kind.chosen(s)
 		return name == model

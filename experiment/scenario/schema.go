@@ -113,7 +113,7 @@ func methods(table, definitions schema) {
 
 // complete completes the schema of the table that names models of the kind: its
 // options are those of the model.
-func (k *kindOfModel) complete(table schema) {
+func (k *pluginKind) complete(table schema) {
 	keys := table["properties"].(schema)
 	described(keys, k.options, schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
