@@ -35,7 +35,7 @@ func ExampleSession() {
 		for client := range 3 {
 			id++
 			ids = append(ids, id)
-			messages = append(messages, session.Message{ID: id, Device: client, BytesDown: 250e3, FLOPs: float64(client+1) * 1e9, BytesUp: 250e3})
+			messages = append(messages, session.Message{ID: id, Client: client, BytesDown: 250e3, FLOPs: float64(client+1) * 1e9, BytesUp: 250e3})
 		}
 		if _, err := driver.Send(round, session.Train, messages); err != nil {
 			fmt.Println(err)
@@ -47,7 +47,7 @@ func ExampleSession() {
 			return
 		}
 		for _, n := range notices {
-			fmt.Printf("%.2f s: client %d: %v\n", n.At.Seconds(), n.Device, n.Kind)
+			fmt.Printf("%.2f s: client %d: %v\n", n.At.Seconds(), n.Client, n.Kind)
 			taken = append(taken, n.ID)
 		}
 		if err := driver.Cancel(ids); err != nil {

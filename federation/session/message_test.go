@@ -51,11 +51,11 @@ func waits(t testing.TB, s *Session, ids []int64, count int, until engine.Time, 
 // count, leaves the rest to the next one.
 func TestMessagesToAClientTakeTurns(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, FLOPs: 500}, Message{ID: 3, Device: 1, FLOPs: 3000})
+	sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, FLOPs: 500}, Message{ID: 3, Client: 1, FLOPs: 3000})
 	waits(t, s, nil, 0, 1000*ms, EndedUntil)
 	waits(t, s, []int64{1, 2}, 1, engine.Never, EndedCount, Notice{ID: 1, At: 1010 * ms})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedAll)
-	waits(t, s, []int64{3}, 0, engine.Never, EndedAll, Notice{ID: 2, At: 1520 * ms}, Notice{ID: 3, Device: 1, At: 3010 * ms})
+	waits(t, s, []int64{3}, 0, engine.Never, EndedAll, Notice{ID: 2, At: 1520 * ms}, Notice{ID: 3, Client: 1, At: 3010 * ms})
 	r, err := s.Close(1, []int64{1, 3}, 0)
 	if err != nil || r.Participants != 2 || r.Late != 1 || r.FLOPs != 4500 || r.TimeS != 3.01 || !math.IsNaN(r.Primal) {
 		t.Fatalf("%+v %v", r, err)
@@ -72,8 +72,8 @@ func TestFailuresAreDetectedLate(t *testing.T) {
 	if s.DetectAfter() != 2000*ms {
 		t.Fatal(s.DetectAfter())
 	}
-	sends(t, s, Message{ID: 1, FLOPs: 5000}, Message{ID: 2, Device: 1}, Message{ID: 3, Device: 2, Expires: 1500 * ms},
-		Message{ID: 4, Device: 3, FLOPs: 1000, Expires: 800 * ms}, Message{ID: 5, Device: 1, Expires: 1000 * ms}, Message{ID: 6, Device: 4, FLOPs: 900})
+	sends(t, s, Message{ID: 1, FLOPs: 5000}, Message{ID: 2, Client: 1}, Message{ID: 3, Client: 2, Expires: 1500 * ms},
+		Message{ID: 4, Client: 3, FLOPs: 1000, Expires: 800 * ms}, Message{ID: 5, Client: 1, Expires: 1000 * ms}, Message{ID: 6, Client: 4, FLOPs: 900})
 	waits(t, s, nil, 3, engine.Never, EndedCount, Notice{4, 3, 800 * ms, NoticeExpired, 0}, Notice{6, 4, 910 * ms, NoticeResponse, 0}, Notice{5, 1, 1000 * ms, NoticeExpired, 0})
 	waits(t, s, []int64{2, 3}, 0, engine.Never, EndedAll, Notice{3, 2, 1500 * ms, NoticeExpired, 0}, Notice{2, 1, 2000 * ms, NoticeFailure, clients.DroppedOut})
 	sends(t, s, Message{ID: 7, FLOPs: 100})
@@ -95,7 +95,7 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 	}
 	early, late := drivenWorld(t, federation.Deadline, change), drivenWorld(t, federation.Deadline, change)
 	for id := range int64(40) {
-		m := Message{ID: id, Device: int(id) % len(sizes), BytesDown: 300, FLOPs: 700, BytesUp: 200}
+		m := Message{ID: id, Client: int(id) % len(sizes), BytesDown: 300, FLOPs: 700, BytesUp: 200}
 		sends(t, early, m)
 		m.Undecided, m.FLOPs, m.BytesUp = true, 0, 0
 		sends(t, late, m)
@@ -125,8 +125,8 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 // others goes on.
 func TestResponsesAtTheLastInstantAreInTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, FLOPs: 1000, Expires: 1010 * ms}, Message{ID: 2, Device: 1, FLOPs: 2000})
-	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 1010 * ms}, Notice{ID: 2, Device: 1, At: 2010 * ms})
+	sends(t, s, Message{ID: 1, FLOPs: 1000, Expires: 1010 * ms}, Message{ID: 2, Client: 1, FLOPs: 2000})
+	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 1010 * ms}, Notice{ID: 2, Client: 1, At: 2010 * ms})
 }
 
 // Messages of a round to one client have draws of their own, and those of the next round
@@ -188,8 +188,8 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 // Messages of a round that a protocol plays have sizes of their own.
 func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Device: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Device: 2}}, nil)
-	if want := []Notice{{ID: 3, Device: 2, At: 10 * ms}, {ID: 1, Device: 1, At: 18 * ms}, {ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
+	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Client: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Client: 2}}, nil)
+	if want := []Notice{{ID: 3, Client: 2, At: 10 * ms}, {ID: 1, Client: 1, At: 18 * ms}, {ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
 		t.Error(notices, err)
 	}
 	if r, err := s.Close(1, nil, 0); err != nil || r.BytesDown != 1500 || r.BytesUp != 1000 {
@@ -248,7 +248,7 @@ func TestMessagesToUnavailableClientsAreRefused(t *testing.T) {
 	if want := []int32{0, 1, 2}; !slices.Equal(available, want) || next != 1660*ms {
 		t.Errorf("%v until %d, want %v", available, next, want)
 	}
-	refused, err := s.Send(1, Train, []Message{{ID: 1}, {ID: 2, Device: 3}})
+	refused, err := s.Send(1, Train, []Message{{ID: 1}, {ID: 2, Client: 3}})
 	if err != nil || len(refused) != 1 || refused[0] != (Refusal{ID: 2, Why: clients.BecameUnavailable}) || refused[0].String() != "unavailable" {
 		t.Fatal(refused, err)
 	}
@@ -269,7 +269,7 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Close(0, nil, 0); codeOf(err) != CodeRound { // results have it once
 		t.Error(err)
 	}
-	sends(t, s, Message{ID: 1, FLOPs: 10}, Message{ID: 2, Device: 1, Undecided: true})
+	sends(t, s, Message{ID: 1, FLOPs: 10}, Message{ID: 2, Client: 1, Undecided: true})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedWork, Notice{2, 1, 5 * ms, NoticeWork, 0})
 	send := func(round int, all ...Message) error { _, err := s.Send(round, Train, all); return err }
 	play := func(round int, all ...Message) error { _, _, _, err := s.PlayRound(round, Train, all, nil); return err }
@@ -281,13 +281,13 @@ func TestErrors(t *testing.T) {
 		err  error
 	}{
 		{CodeDuplicateID, send(1, Message{ID: 1})}, {CodeDuplicateID, send(1, Message{ID: 8}, Message{ID: 8})},
-		{CodeClient, send(1, Message{ID: 9, Device: len(sizes)})}, {CodeClient, send(1, Message{ID: 9, Device: -1})},
+		{CodeClient, send(1, Message{ID: 9, Client: len(sizes)})}, {CodeClient, send(1, Message{ID: 9, Client: -1})},
 		{CodeValue, send(1, Message{ID: 9, FLOPs: -1})}, {CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})}, {CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})},
 		{CodePast, send(1, Message{ID: 9, Expires: 1})}, {CodeRound, send(2, Message{ID: 9})}, {CodeRound, send(0, Message{ID: 9})},
 		{CodeUnknownID, wait(engine.Never, 9)}, {CodePast, wait(1)}, {CodeOpenWork, wait(engine.Never, 1)}, {CodeOpenWork, advance(6 * ms)}, {CodeValue, advance(engine.Never)}, {CodePast, advance(1)},
 		{CodeUnknownID, s.Work(9, 1, 1)}, {CodeOpenWork, s.Work(1, 1, 1)}, {CodeValue, s.Work(2, math.NaN(), 1)}, {CodeUnknownID, s.Cancel([]int64{1, 9})},
 		{CodeUnknownID, closing(1, 0, 9)}, {CodeUnknownID, closing(1, 0, 1)}, {CodeValue, closing(1, -1)}, {CodeRound, closing(2, 0)}, {CodeRound, closing(0, 0)},
-		{CodeOpenWork, play(1, Message{ID: 9, Device: 3})}, {CodePolicy, play(1, Message{ID: 9, Device: 3, Undecided: true})}, {CodePolicy, play(1, Message{ID: 9, Device: 3, Expires: 1e9})},
+		{CodeOpenWork, play(1, Message{ID: 9, Client: 3})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Undecided: true})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Expires: 1e9})},
 	} {
 		if got := codeOf(c.err); got != c.want {
 			t.Errorf("%v: code %q, want %q", c.err, got, c.want)
@@ -303,10 +303,10 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 	// The protocol plays the round with a client that is not busy; a second time it does not.
-	if _, taken, refused, err := s.PlayRound(1, Train, []Message{{ID: 10, Device: 1}, {ID: 11, Device: 2}}, nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
+	if _, taken, refused, err := s.PlayRound(1, Train, []Message{{ID: 10, Client: 1}, {ID: 11, Client: 2}}, nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
 		t.Fatal(taken, refused, err)
 	}
-	if err := play(1, Message{ID: 12, Device: 3}); codeOf(err) != CodeRound {
+	if err := play(1, Message{ID: 12, Client: 3}); codeOf(err) != CodeRound {
 		t.Error(err)
 	}
 	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{1, 0, 20 * ms, NoticeResponse, 0}, Notice{2, 1, 20 * ms, NoticeResponse, 0})
@@ -331,13 +331,13 @@ func TestAsynchronousPlaysNoRound(t *testing.T) {
 // Server work takes virtual time, in which messages go on. The next call tells of them.
 func TestServerWorkTakesTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.ServerGFLOPS = 1e-6 })
-	sends(t, s, Message{ID: 1}, Message{ID: 2, Device: 1, FLOPs: 500})
+	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, FLOPs: 500})
 	waits(t, s, nil, 1, engine.Never, EndedCount, Notice{ID: 1, At: 10 * ms})
 	r, err := s.Close(1, []int64{1}, 1000)
 	if err != nil || r.TimeS != 1.01 || r.Participants != 1 || r.Late != 1 {
 		t.Fatalf("%+v %v", r, err)
 	}
-	waits(t, s, []int64{2}, 0, engine.Never, EndedAll, Notice{ID: 2, Device: 1, At: 510 * ms})
+	waits(t, s, []int64{2}, 0, engine.Never, EndedAll, Notice{ID: 2, Client: 1, At: 510 * ms})
 	if r, err = s.Close(2, []int64{2}, 0); err != nil || r.Participants != 1 || r.Late != 0 || r.TimeS != 1.01 {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -347,7 +347,7 @@ func TestServerWorkTakesTime(t *testing.T) {
 // client asks for its work meanwhile: the driver would not hear of it.
 func TestAsksForWorkAreHeard(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.ServerGFLOPS = 1 })
-	sends(t, s, Message{ID: 1, Undecided: true}, Message{ID: 2, Device: 1, Undecided: true})
+	sends(t, s, Message{ID: 1, Undecided: true}, Message{ID: 2, Client: 1, Undecided: true})
 	for id := int64(1); id <= 2; id++ {
 		waits(t, s, nil, 0, engine.Never, EndedWork, Notice{id, int(id) - 1, 5 * ms, NoticeWork, 0})
 		if _, err := s.Close(int(id), nil, 0); err != nil {
@@ -357,13 +357,13 @@ func TestAsksForWorkAreHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms}, Notice{ID: 2, Device: 1, At: 10 * ms})
+	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms}, Notice{ID: 2, Client: 1, At: 10 * ms})
 }
 
 // Evaluations take time and bytes, but are no updates.
 func TestEvaluationsAreNoUpdates(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, "evaluate", []Message{{ID: 1, BytesDown: 100}, {ID: 2, Device: 1, FLOPs: 1e6}}); err != nil {
+	if _, err := s.Send(1, "evaluate", []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, FLOPs: 1e6}}); err != nil {
 		t.Fatal(err)
 	}
 	waits(t, s, nil, 1, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3})
@@ -376,10 +376,10 @@ func TestEvaluationsAreNoUpdates(t *testing.T) {
 // Responses to queries are participants if the driver names them: it has used them.
 func TestQueriesMayCount(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, Query, []Message{{ID: 1, BytesDown: 100}, {ID: 2, Device: 1, BytesDown: 100}, {ID: 3, Device: 2, FLOPs: 1e6}}); err != nil {
+	if _, err := s.Send(1, Query, []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, BytesDown: 100}, {ID: 3, Client: 2, FLOPs: 1e6}}); err != nil {
 		t.Fatal(err)
 	}
-	waits(t, s, nil, 2, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3}, Notice{ID: 2, Device: 1, At: 10*ms + 800e3})
+	waits(t, s, nil, 2, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3}, Notice{ID: 2, Client: 1, At: 10*ms + 800e3})
 	if r, err := s.Close(1, []int64{2}, 0); err != nil || r.Participants != 1 || r.Late+r.Dropped != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -406,7 +406,7 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 	var want []Notice
 	for _, ids := range [][]int64{{1}, {1, 1, 1}} {
 		s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Network.HubSize = 3 })
-		sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, Device: 1, FLOPs: 500}, Message{ID: 3, Device: 2, FLOPs: 800})
+		sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, Client: 1, FLOPs: 500}, Message{ID: 3, Client: 2, FLOPs: 800})
 		waits(t, s, nil, 0, 100*ms, EndedUntil)
 		if err := s.Cancel(ids); err != nil {
 			t.Fatal(err)
@@ -424,7 +424,7 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 // A wait that names a message twice counts it once.
 func TestWaitingTwiceIsWaitingOnce(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1}, Message{ID: 2, Device: 1, FLOPs: 500})
+	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, FLOPs: 500})
 	waits(t, s, []int64{1, 1}, 2, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms})
-	waits(t, s, []int64{1, 1, 2}, 2, engine.Never, EndedAll, Notice{ID: 2, Device: 1, At: 510 * ms})
+	waits(t, s, []int64{1, 1, 2}, 2, engine.Never, EndedAll, Notice{ID: 2, Client: 1, At: 510 * ms})
 }

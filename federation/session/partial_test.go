@@ -22,7 +22,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 		bytes := ses.clients.MessageBytes(s.Shape.Values())
 		load := s.Factory.Describe(s.Options, s.Shape).Work
 		for h := range s.Schedule.Rounds {
-			early := []Message{{ID: 1 << 40, Device: 0}}
+			early := []Message{{ID: 1 << 40, Client: 0}}
 			if _, err := ses.Send(h+1, Train, early); err == nil {
 				t.Fatal("a message goes out before the epochs are known")
 			}
@@ -39,7 +39,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 				if flops != want.flops[h][int(k)] {
 					t.Fatalf("round %d, device %d: %d epochs are %g FLOPs, want %g", h+1, k, epochs[i], flops, want.flops[h][int(k)])
 				}
-				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Device: int(k), BytesDown: bytes, FLOPs: flops, BytesUp: bytes})
+				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Client: int(k), BytesDown: bytes, FLOPs: flops, BytesUp: bytes})
 			}
 			_, taken, _, err := ses.PlayRound(h+1, Train, all, nil)
 			if err != nil {

@@ -85,10 +85,10 @@ func (q *queue) place(id int64) (int32, error) {
 	return place, nil
 }
 
-// byDevice compares the messages at two places by their devices, then by their ids.
-func (q *queue) byDevice(a, b int32) int {
+// byClient compares the messages at two places by their clients, then by their ids.
+func (q *queue) byClient(a, b int32) int {
 	x, y := &q.messages[a], &q.messages[b]
-	return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.ID, y.ID))
+	return cmp.Or(cmp.Compare(x.Client, y.Client), cmp.Compare(x.ID, y.ID))
 }
 
 // add stores messages of a kind that are sent after so many rounds, and returns their places in
@@ -112,7 +112,7 @@ func (q *queue) add(kind string, all []Message, round int) []int32 {
 		}
 		q.order = append(q.order, place)
 	}
-	device := func(a, b int32) int { return cmp.Compare(q.messages[a].Device, q.messages[b].Device) }
+	device := func(a, b int32) int { return cmp.Compare(q.messages[a].Client, q.messages[b].Client) }
 	if !slices.IsSortedFunc(q.order, device) {
 		slices.SortStableFunc(q.order, device)
 	}
@@ -142,13 +142,13 @@ func (q *queue) decide(m *pending) {
 
 // start puts a message in the place that its device is at.
 func (q *queue) start(place int32) {
-	t := q.messages[place].Device
+	t := q.messages[place].Client
 	q.current[t], q.last[t] = place, place
 }
 
 // line lets a message wait for its turn. It reports whether its turn has come.
 func (q *queue) line(place int32) (now bool) {
-	t := q.messages[place].Device
+	t := q.messages[place].Client
 	before := q.last[t]
 	q.last[t] = place
 	if q.current[t] < 0 {
@@ -162,7 +162,7 @@ func (q *queue) line(place int32) (now bool) {
 // message whose turn has come; -1: none.
 func (q *queue) unlink(place int32) (next int32) {
 	m := &q.messages[place]
-	t := m.Device
+	t := m.Client
 	if q.current[t] == place {
 		q.current[t] = m.next
 		return m.next
@@ -188,7 +188,7 @@ type once struct {
 func (o *once) check(all []Message) error {
 	o.calls++
 	for i := range all {
-		t := all[i].Device
+		t := all[i].Client
 		if t < 0 || t >= len(o.marks) {
 			continue // see checkMessage
 		}

@@ -153,7 +153,7 @@ func (c *chaos) messages(undecided bool) (all []Message) {
 	for range rapid.IntRange(1, 6).Draw(c.T, "messages") {
 		c.next++
 		m := Message{
-			ID: c.next, Device: rapid.IntRange(0, len(sizes)-1).Draw(c.T, "device"), BytesDown: float64(rapid.IntRange(0, 500).Draw(c.T, "down")),
+			ID: c.next, Client: rapid.IntRange(0, len(sizes)-1).Draw(c.T, "device"), BytesDown: float64(rapid.IntRange(0, 500).Draw(c.T, "down")),
 			FLOPs: float64(rapid.IntRange(0, 1000).Draw(c.T, "flops")), BytesUp: float64(rapid.IntRange(0, 500).Draw(c.T, "up")),
 		}
 		if undecided {

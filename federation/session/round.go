@@ -52,7 +52,7 @@ func (s *Session) checkPlay(round int, all []Message) error {
 		if m.Undecided || m.Expires != 0 {
 			return refuse(CodePolicy, m.ID, "message %d: must say its work and not expire in a round that a protocol plays", m.ID)
 		}
-		if t := m.Device; t >= 0 && t < len(s.queue.current) && !s.busy(t) {
+		if t := m.Client; t >= 0 && t < len(s.queue.current) && !s.busy(t) {
 			asked++
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Session) ask(kind string, all []Message) (refused []Refusal, most float
 	s.asked = s.asked[:0]
 	for _, i := range q.add(kind, all, s.server.Rounds()) {
 		m := &q.messages[i]
-		t := m.Device
+		t := m.Client
 		if s.busy(t) {
 			refused = append(refused, Refusal{ID: m.ID, Busy: true})
 			q.withdraw(i)
@@ -117,12 +117,12 @@ func (s *Session) ask(kind string, all []Message) (refused []Refusal, most float
 // closePlay ends the messages that the protocol has ended without a response.
 func (s *Session) closePlay() {
 	keep := s.playing[:0]
-	slices.SortFunc(s.playing, s.queue.byDevice)
+	slices.SortFunc(s.playing, s.queue.byClient)
 	for _, i := range s.playing {
 		m := &s.queue.messages[i]
 		switch {
 		case m.ended():
-		case s.server.Attempt(m.Device).Expected:
+		case s.server.Attempt(m.Client).Expected:
 			keep = append(keep, i)
 		default:
 			if m.why == 0 {
@@ -218,26 +218,26 @@ func (s *Session) checkClose(round int, taken []int64, serverFLOPs float64) erro
 // forgets messages that have ended.
 func (s *Session) settle() {
 	q, accounts := &s.queue, s.server.Accounts()
-	slices.SortFunc(q.finished, q.byDevice)
+	slices.SortFunc(q.finished, q.byClient)
 	s.playing = slices.DeleteFunc(s.playing, func(i int32) bool { return q.messages[i].ended() })
 	keep := q.finished[:0]
 	for _, i := range q.finished {
 		m := &q.messages[i]
-		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Device).Expected { // the driver, or a later PlayRound, may take it
+		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Client).Expected { // the driver, or a later PlayRound, may take it
 			keep = append(keep, i)
 			continue
 		}
 		switch {
 		case m.state != responded || m.policy:
 		case m.query && m.awaited:
-			accounts.Take(m.Device)
+			accounts.Take(m.Client)
 		case !m.update:
-			s.server.Note(federation.ResponseRead, m.Device, 0)
+			s.server.Note(federation.ResponseRead, m.Client, 0)
 		case m.awaited:
-			accounts.Take(m.Device)
-			s.sizes[m.Device] = [2]float64{m.BytesDown, m.BytesUp}
+			accounts.Take(m.Client)
+			s.sizes[m.Client] = [2]float64{m.BytesDown, m.BytesUp}
 		default:
-			s.server.Note(federation.UpdateRefused, m.Device, 0)
+			s.server.Note(federation.UpdateRefused, m.Client, 0)
 			s.countLate(m)
 		}
 		q.remove(i)
@@ -280,7 +280,7 @@ func (s *Session) sendGroup(places []int32) {
 		}
 		m.state = underWay
 		s.queue.start(i)
-		s.members = append(s.members, int32(m.Device))
+		s.members = append(s.members, int32(m.Client))
 		most = max(most, m.BytesDown)
 	}
 	s.group = len(places)

@@ -37,7 +37,7 @@ func (s *Session) Send(round int, kind string, all []Message) (refused []Refusal
 	c := s.clients
 	for _, i := range places {
 		m := &s.queue.messages[i]
-		switch t := m.Device; {
+		switch t := m.Client; {
 		case s.server.Attempt(t).Expected:
 			refused = append(refused, Refusal{ID: m.ID, Busy: true})
 			s.queue.withdraw(i)
@@ -87,8 +87,8 @@ func (s *Session) checkMessage(m *Message) error {
 	if _, known := s.queue.ids[m.ID]; known {
 		return refuse(CodeDuplicateID, m.ID, "message %d: the id was used before", m.ID)
 	}
-	if m.Device < 0 || m.Device >= len(s.queue.current) {
-		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Device, len(s.queue.current)-1)
+	if m.Client < 0 || m.Client >= len(s.queue.current) {
+		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Client, len(s.queue.current)-1)
 	}
 	if !amount(m.BytesDown) || !m.Undecided && !(amount(m.BytesUp) && amount(m.FLOPs)) {
 		return refuse(CodeValue, m.ID, "message %d: %g bytes down, %g FLOPs, %g bytes up: must be finite and not negative", m.ID, m.BytesDown, m.FLOPs, m.BytesUp)
@@ -115,7 +115,7 @@ func (s *Session) dispatch(place int32) {
 // start starts the attempt of a message whose turn it is.
 func (s *Session) start(place int32) {
 	m := &s.queue.messages[place]
-	t := m.Device
+	t := m.Client
 	s.queue.current[t] = place
 	if !s.clients.Available(t) {
 		s.fail(t, s.clients.WhyUnavailable(t))
@@ -128,7 +128,7 @@ func (s *Session) start(place int32) {
 
 // prepare prepares the attempt of a message.
 func (s *Session) prepare(m *pending) {
-	c, t, try := s.clients, m.Device, 0
+	c, t, try := s.clients, m.Client, 0
 	if c.Number(t) == int(m.round) {
 		try = c.Try(t) + 1
 	}
@@ -161,7 +161,7 @@ func (s *Session) Work(id int64, flops, bytesUp float64) error {
 	if !amount(flops) || !amount(bytesUp) {
 		return refuse(CodeValue, id, "message %d: %g FLOPs, %g bytes up: must be finite and not negative", id, flops, bytesUp)
 	}
-	t, c := m.Device, s.clients
+	t, c := m.Client, s.clients
 	if m.state != asking {
 		return refuse(CodeOpenWork, id, "message %d: its client does not wait for work", id)
 	}
@@ -214,7 +214,7 @@ func (s *Session) Cancel(ids []int64) error {
 
 // abandon lets the client of a message stop working on it.
 func (s *Session) abandon(m *pending) {
-	c, t := s.clients, m.Device
+	c, t := s.clients, m.Client
 	switch m.state {
 	case asking:
 		s.call.asking--
@@ -235,13 +235,13 @@ func (s *Session) abandon(m *pending) {
 func (s *Session) countLate(m *pending) {
 	if m.update && !m.late {
 		m.late = true
-		s.server.Accounts().Late(m.Device)
+		s.server.Accounts().Late(m.Client)
 	}
 }
 
 // drop counts the client of a message as dropped in this round, once.
 func (s *Session) drop(m *pending, why clients.Reason) {
-	if m.update && s.server.Accounts().Drop(m.Device, why) {
-		s.dropped = append(s.dropped, int32(m.Device))
+	if m.update && s.server.Accounts().Drop(m.Client, why) {
+		s.dropped = append(s.dropped, int32(m.Client))
 	}
 }

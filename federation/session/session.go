@@ -59,7 +59,7 @@ type Session struct {
 // Message is what the driver sends to a client.
 type Message struct {
 	ID        int64 // chosen by the driver, not used before
-	Device    int
+	Client    int
 	BytesDown float64
 	FLOPs     float64 // of the client's work
 	BytesUp   float64 // of its response
@@ -73,7 +73,7 @@ type Message struct {
 // Notice tells the driver what has become of a message.
 type Notice struct {
 	ID     int64
-	Device int
+	Client int
 	At     engine.Time
 	Kind   NoticeKind
 	Why    clients.Reason // of a NoticeFailure

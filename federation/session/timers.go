@@ -53,7 +53,7 @@ func (h *timers) stop(place int32) {
 // then device, then the order of the ids.
 func (h *timers) sooner(a, b int32) bool {
 	x, y := &h.queue.messages[a], &h.queue.messages[b]
-	return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.Device, y.Device), cmp.Compare(x.ID, y.ID)) < 0
+	return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.Client, y.Client), cmp.Compare(x.ID, y.ID)) < 0
 }
 
 // put puts a timer at a position of the heap.

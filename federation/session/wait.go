@@ -106,7 +106,7 @@ func (c *call) begin(q *queue, into []Notice) {
 
 // notify adds a notice for the driver.
 func (c *call) notify(m *pending, kind NoticeKind, at engine.Time) {
-	n := Notice{ID: m.ID, Device: m.Device, At: at, Kind: kind}
+	n := Notice{ID: m.ID, Client: m.Client, At: at, Kind: kind}
 	if kind == NoticeFailure {
 		n.Why = m.why
 	}

@@ -232,7 +232,7 @@ func integers(d *pipe.Decoder, to []int64, what string) []int64 {
 var messageFields = pipe.Object[session.Message]{
 	pipe.Required("id", func(d *pipe.Decoder, m *session.Message) { m.ID = d.Integer(1, math.MaxInt64, positive) }),
 	pipe.Required("client", func(d *pipe.Decoder, m *session.Message) {
-		m.Device = int(d.Integer(0, math.MaxInt32, aClient))
+		m.Client = int(d.Integer(0, math.MaxInt32, aClient))
 	}),
 	pipe.Required("down_bytes", func(d *pipe.Decoder, m *session.Message) {
 		m.BytesDown = float64(d.Integer(0, mostBytes, wholeBytes))

@@ -104,7 +104,7 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []session.Message{
-		{ID: 7, Device: 2, BytesDown: 1 << 53, FLOPs: 2.5e6, BytesUp: 3, Expires: 5},
+		{ID: 7, Client: 2, BytesDown: 1 << 53, FLOPs: 2.5e6, BytesUp: 3, Expires: 5},
 		{ID: 8, Undecided: true},
 	}
 	if diff := cmp.Diff(want, r.messages); diff != "" || r.kind != "train" || r.count != 2 || r.round != 1 {

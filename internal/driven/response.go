@@ -144,7 +144,7 @@ func (r *response) events(all []session.Notice) {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(append(b, `{"id":`...), n.ID, 10)
-		b = strconv.AppendInt(append(b, `,"client":`...), int64(n.Device), 10)
+		b = strconv.AppendInt(append(b, `,"client":`...), int64(n.Client), 10)
 		b = strconv.AppendInt(append(b, `,"t_ns":`...), int64(n.At), 10)
 		b = append(append(append(b, `,"ev":"`...), n.Kind.String()...), '"')
 		if n.Kind == session.NoticeFailure {
