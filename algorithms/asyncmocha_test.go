@@ -157,7 +157,7 @@ func TestLineSearchIsExactForTheHinge(t *testing.T) {
 				trial[k] = make([]float64, len(proposed))
 				for j := range proposed {
 					trial[k][j] = old[k][j] + gamma*(proposed[j]-old[k][j])
-					if y := p.Train.Tasks[k].Y[j]; y*trial[k][j] < 0 || y*trial[k][j] > 1 {
+					if y := p.Train.Clients[k].Y[j]; y*trial[k][j] < 0 || y*trial[k][j] > 1 {
 						trial[k][j] = y * min(1, max(0, y*trial[k][j])) // rounding
 					}
 				}
@@ -478,7 +478,7 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 		for k, next := range a.Next {
 			want := 0.0
 			for i, x := range next {
-				y := p.Train.Tasks[k].Y[i]
+				y := p.Train.Clients[k].Y[i]
 				want += p.Scale[k] * (p.Loss.Conjugate(x, y) - p.Loss.Conjugate(a.Duals.Alpha[k][i], y))
 			}
 			if !near(a.change[k], want, 1e-13) {

@@ -13,13 +13,13 @@ import (
 )
 
 // relabeled returns the problem of the same rows with other targets; classes may be nil.
-func relabeled(t testing.TB, p *mtl.Problem, classes []string, label func(task *data.Task, i int) float64) *mtl.Problem {
+func relabeled(t testing.TB, p *mtl.Problem, classes []string, label func(task *data.Client, i int) float64) *mtl.Problem {
 	t.Helper()
 	train, test := *p.Train, *p.Test
 	train.Classes, test.Classes = classes, classes
-	train.Tasks = slices.Clone(train.Tasks)
-	for k := range train.Tasks {
-		task := &train.Tasks[k]
+	train.Clients = slices.Clone(train.Clients)
+	for k := range train.Clients {
+		task := &train.Clients[k]
 		y := make([]float64, len(task.Y))
 		for i := range y {
 			y[i] = label(task, i)
@@ -40,7 +40,7 @@ var threeClasses = []string{"a", "b", "c"}
 func classProblem(t testing.TB, change func(*mtl.Config), owner []int, sizes ...int) (*mtl.Problem, mtl.Coupling) {
 	t.Helper()
 	p, _ := randomProblem(t, change, owner, 9, sizes...)
-	p = relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 {
+	p = relabeled(t, p, threeClasses, func(task *data.Client, i int) float64 {
 		if i%4 == 3 {
 			return float64(i / 4 % 3)
 		}
@@ -84,7 +84,7 @@ func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 				var one []Algorithm
 				var problems []*mtl.Problem
 				for class := range threeClasses {
-					binary := relabeled(t, p, nil, func(task *data.Task, i int) float64 {
+					binary := relabeled(t, p, nil, func(task *data.Client, i int) float64 {
 						if int(task.Y[i]) == class {
 							return 1
 						}
@@ -127,7 +127,7 @@ func TestMethodsReachTheOptimumOfSeveralClasses(t *testing.T) {
 	} {
 		p, c := classProblem(t, func(c *mtl.Config) { v.change(c); c.Loss = mtl.LossSmoothedHinge }, v.owner, 14, 5, 30, 8, 21)
 		optimum := p.Solver(testPool, 1e-8, 5000).Optimize(t.Context(), c, nil)
-		permuted := relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return float64((int(task.Y[i]) + 1) % 3) })
+		permuted := relabeled(t, p, threeClasses, func(task *data.Client, i int) float64 { return float64((int(task.Y[i]) + 1) % 3) })
 		for name, set := range map[string]func(Options){
 			"mocha":       func(o Options) { o.(*MOCHAOptions).Epochs = 2 },
 			"cocoa":       nil,
@@ -199,7 +199,7 @@ func TestMethodsOfSeveralClassesResume(t *testing.T) {
 	for _, loss := range []string{mtl.LossHinge, mtl.LossSoftmax} {
 		p, c := classProblem(t, func(c *mtl.Config) { learnt(c); c.Gamma = 0.7 }, []int{0, 1, 0, 2, 0}, 14, 5, 30, 8, 21)
 		p.Config.Loss = loss
-		p = relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return task.Y[i] })
+		p = relabeled(t, p, threeClasses, func(task *data.Client, i int) float64 { return task.Y[i] })
 		for _, name := range learningMethods() {
 			if loss == mtl.LossSoftmax && describe(name, p.Shape).Needs.Dual {
 				continue

@@ -36,7 +36,7 @@ func exactly(t *testing.T, a *cocoa, k int) float64 {
 func value(a *cocoa, k int, alpha, dv []float64) float64 {
 	sum := 0.0
 	for i, x := range alpha {
-		sum += a.Problem.Loss.Conjugate(x, a.Problem.Train.Tasks[k].Y[i])
+		sum += a.Problem.Loss.Conjugate(x, a.Problem.Train.Clients[k].Y[i])
 	}
 	sum *= a.Problem.Scale[k]
 	for j, w := range a.Weights(k) {
@@ -123,7 +123,7 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 							} else if known {
 								reached++
 							}
-							chunk := (p.Train.Tasks[k].X.Rows + 9) / 10
+							chunk := (p.Train.Clients[k].X.Rows + 9) / 10
 							if work.Steps > chunk {
 								before := a.Solve(request(k, h, (work.Steps-1)/chunk*chunk, 0))
 								got, known := quality(a, k, least)

@@ -233,7 +233,7 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 				s := rng.New(5, rng.Work, k, h)
 				steps := 1 + s.IntN(40)
 				works[k] = a.Solve(request(k, h, steps, k%testPool.Size()))
-				n := p.Train.Tasks[k].X.Rows
+				n := p.Train.Clients[k].X.Rows
 				w := works[k]
 				flops := load.Of(n, w.Steps)
 				if most := load.Within(n, flops); load.FLOPs != nil && load.Steps(n, int(most)) != w.Steps || w.FLOPs < float64(w.Steps)*load.StepFLOPs && load.FLOPs != nil {
@@ -274,7 +274,7 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 			}
 			for k := range m.Duals {
 				for i, x := range m.Duals[k] {
-					if y := p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
+					if y := p.Loss.Conjugate(x, p.Train.Clients[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
 						t.Fatalf("round %d: alpha_%d[%d] = %v is outside the domain", h, k, i, x)
 					}
 				}
@@ -308,7 +308,7 @@ func imageOf(p *mtl.Problem, duals [][]float64) data.Matrix {
 	for k, a := range duals {
 		row := image.Row(p.TaskOf(k))
 		for i, x := range a {
-			for j, feature := range p.Train.Tasks[k].X.Row(i) {
+			for j, feature := range p.Train.Clients[k].X.Row(i) {
 				row[j] += p.Scale[k] * x * feature
 			}
 		}

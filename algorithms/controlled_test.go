@@ -20,12 +20,12 @@ func quadratics() *data.Set {
 	}
 	set := &data.Set{Name: "quadratics", Features: 2, Real: true}
 	for _, client := range rows {
-		task := data.Task{X: data.NewMatrix(len(client), 2), Y: make([]float64, len(client))}
+		task := data.Client{X: data.NewMatrix(len(client), 2), Y: make([]float64, len(client))}
 		for i, row := range client {
 			copy(task.X.Row(i), row[:2])
 			task.Y[i] = row[2]
 		}
-		set.Tasks = append(set.Tasks, task)
+		set.Clients = append(set.Clients, task)
 	}
 	return set
 }
@@ -84,7 +84,7 @@ func TestControlledTraces(t *testing.T) {
 			if h < 5 {
 				loss := 0.0
 				for k := range p.Devices() {
-					loss += float64(p.Train.Tasks[k].X.Rows) / 10 * p.LocalLoss(k, w)
+					loss += float64(p.Train.Clients[k].X.Rows) / 10 * p.LocalLoss(k, w)
 				}
 				for i, got := range []float64{w[0], w[1], loss} {
 					if want := trace.after[h][i]; math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
@@ -109,7 +109,7 @@ type twin struct {
 // gradient returns the gradient of the device's mean loss on the rows listed, and of its l2
 // term.
 func (t *twin) gradient(device int, rows []int, u []float64) []float64 {
-	task, g := &t.p.Train.Tasks[device], make([]float64, len(u))
+	task, g := &t.p.Train.Clients[device], make([]float64, len(u))
 	for _, i := range rows {
 		z := 0.0
 		for j, x := range task.X.Row(i) {
@@ -129,7 +129,7 @@ func (t *twin) gradient(device int, rows []int, u []float64) []float64 {
 // random order, each pass drawn anew, until so many rows are drawn. Uses above 0 are those
 // beside the local steps, whose randomness follows from the first draw of the device.
 func (t *twin) batches(device, round, most, use int) [][]int {
-	n := t.p.Train.Tasks[device].X.Rows
+	n := t.p.Train.Clients[device].X.Rows
 	draws := rng.New(1, rng.Solve, device, round)
 	if use > 0 {
 		draws = rng.New(draws.Uint64(), rng.Solve, device, use)
@@ -158,7 +158,7 @@ func (t *twin) batches(device, round, most, use int) [][]int {
 // everyRow lists the rows of a device.
 func (t *twin) everyRow(device int) []int {
 	var rows []int
-	for i := range t.p.Train.Tasks[device].X.Rows {
+	for i := range t.p.Train.Clients[device].X.Rows {
 		rows = append(rows, i)
 	}
 	return rows
@@ -366,7 +366,7 @@ func TestControlledMethodsWeightedByRows(t *testing.T) {
 				sum := make([]float64, 2)
 				for k, v := range of.of {
 					for j := range v {
-						sum[j] += v[j] * float64(p.Train.Tasks[k].X.Rows) / 10
+						sum[j] += v[j] * float64(p.Train.Clients[k].X.Rows) / 10
 					}
 				}
 				return sum

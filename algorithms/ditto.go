@@ -100,7 +100,7 @@ func init() {
 
 // Solve makes the device's local steps from w, and those from its own model.
 func (f *ditto) Solve(r Request) Work {
-	own, local := f.opts.split(f.problem.Train.Tasks[r.Device].X.Rows, r.Steps)
+	own, local := f.opts.split(f.problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	steps := r
 	steps.Steps = local
 	work := f.fedAvg.Solve(steps)

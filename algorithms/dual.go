@@ -161,7 +161,7 @@ func (d *Dual) SetCoupling(c mtl.Coupling) {
 }
 
 // rows returns the training rows of a device.
-func (d *Dual) rows(device int) int { return d.Problem.Train.Tasks[device].X.Rows }
+func (d *Dual) rows(device int) int { return d.Problem.Train.Clients[device].X.Rows }
 
 // start copies the device's dual variables to Next and returns the scratch
 // space of the worker, with u = w, the weights the device was sent, and a fresh

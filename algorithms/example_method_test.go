@@ -52,7 +52,7 @@ func (d *descent) Begin() (algorithms.Sent, error) {
 }
 
 func (d *descent) Solve(r algorithms.Request) algorithms.Work {
-	task := &d.problem.Train.Tasks[r.Device]
+	task := &d.problem.Train.Clients[r.Device]
 	steps := d.About.Work.Steps(task.X.Rows, r.Steps)
 	var order mtl.Order
 	order.Reset(task.X.Rows, r.Stream)
@@ -77,8 +77,8 @@ func (d *descent) End() (flops float64, err error) {
 func Example_method() {
 	x := data.NewMatrix(2, 1) // two rows of one feature
 	x.Row(0)[0], x.Row(1)[0] = 1, -1
-	rows := data.Task{X: x, Y: []float64{1, -1}}
-	set := &data.Set{Features: 1, Tasks: []data.Task{rows, rows}}
+	rows := data.Client{X: x, Y: []float64{1, -1}}
+	set := &data.Set{Features: 1, Clients: []data.Client{rows, rows}}
 	problem, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: set, Test: set})
 	if err != nil {
 		panic(err)

@@ -12,8 +12,8 @@ import (
 func Example() {
 	x := data.NewMatrix(2, 1) // two rows of one feature
 	x.Row(0)[0], x.Row(1)[0] = 1, -1
-	rows := data.Task{X: x, Y: []float64{1, -1}}
-	set := &data.Set{Features: 1, Tasks: []data.Task{rows, rows}}
+	rows := data.Client{X: x, Y: []float64{1, -1}}
+	set := &data.Set{Features: 1, Clients: []data.Client{rows, rows}}
 	problem, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: set, Test: set})
 	if err != nil {
 		panic(err)

@@ -22,6 +22,6 @@ func (l *localSGD) gradient(r Request, w []float64, count int, into []float64) {
 		drawn = s.order.Take(count)
 	}
 	clear(into)
-	s.gradient.Add(task.Task, drawn, w, 1/float64(count), into)
+	s.gradient.Add(task.Client, drawn, w, 1/float64(count), into)
 	kernel.Axpy(l.opts.L2, w, into)
 }

@@ -13,7 +13,7 @@ import (
 // meanLoss is f(w) = 1/n sum of all rows' losses + l2/2 |w|^2, row by row.
 func meanLoss(p *mtl.Problem, l2 float64, w []float64) float64 {
 	sum, rows, square := 0.0, 0.0, 0.0
-	for _, task := range p.Train.Tasks {
+	for _, task := range p.Train.Clients {
 		for i := range task.X.Rows {
 			z := 0.0
 			for j, x := range task.X.Row(i) {
@@ -32,7 +32,7 @@ func meanLoss(p *mtl.Problem, l2 float64, w []float64) float64 {
 // meanGradient is the gradient of meanLoss, row by row.
 func meanGradient(p *mtl.Problem, l2 float64, w []float64) []float64 {
 	g, rows := make([]float64, len(w)), 0.0
-	for _, task := range p.Train.Tasks {
+	for _, task := range p.Train.Clients {
 		for i := range task.X.Rows {
 			z := 0.0
 			for j, x := range task.X.Row(i) {
@@ -116,12 +116,12 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 				g := make([]float64, len(w))
 				for range size {
 					i := order.Next()
-					x, z := p.Train.Tasks[0].X.Row(i), 0.0
+					x, z := p.Train.Clients[0].X.Row(i), 0.0
 					for j := range x {
 						z += x[j] * w[j]
 					}
 					for j := range x {
-						g[j] += p.Loss.Subgradient(z, p.Train.Tasks[0].Y[i]) * x[j] / float64(size)
+						g[j] += p.Loss.Subgradient(z, p.Train.Clients[0].Y[i]) * x[j] / float64(size)
 					}
 				}
 				for j := range w {

@@ -70,7 +70,7 @@ func init() {
 func (f *fedNova) Solve(r Request) Work {
 	work := f.solve(r, f.link.shown(0, f.weights()))
 	work.Values += f.link.one() // tau_k
-	tau := f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, work.Steps)
+	tau := f.opts.updates(f.problem.Train.Clients[r.Device].X.Rows, work.Steps)
 	f.steps[r.Device] = float64(tau)
 	f.norms[r.Device] = normalizer(tau, f.opts.Momentum, f.opts.at(r.Round, f.opts.Step)*f.mu)
 	return work

@@ -30,7 +30,7 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 			w[j] = common[j] + own.Normal()
 		}
 		draw := rng.New(2, rng.Synthetic, k, 0)
-		task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+		task := data.Client{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
 		for i := range n {
 			z := 0.0
 			for j, x := 0, task.X.Row(i); j < features; j++ {
@@ -42,15 +42,15 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 				task.Y[i] = -task.Y[i]
 			}
 		}
-		train.Tasks = append(train.Tasks, task)
-		test.Tasks = append(test.Tasks, data.Task{Name: task.Name, X: data.NewMatrix(0, features)})
+		train.Clients = append(train.Clients, task)
+		test.Clients = append(test.Clients, data.Client{Name: task.Name, X: data.NewMatrix(0, features)})
 	}
 	train.Owner = owner
 	tasks := len(sizes)
 	if owner != nil {
 		tasks = slices.Max(owner) + 1
 	}
-	test.Tasks = test.Tasks[:tasks]
+	test.Clients = test.Clients[:tasks]
 	cfg := mtl.Defaults()
 	cfg.Lambda, cfg.Lambda1, cfg.Lambda2 = 0.05, 0.2, 0.02
 	if change != nil {

@@ -167,8 +167,8 @@ func TestFloat16OfRepresentableValuesChangesNothing(t *testing.T) {
 	for _, name := range []string{"a", "b"} { // of two rows each, one for each value
 		x := data.NewMatrix(2, 2)
 		x.Row(0)[0], x.Row(1)[1] = 1, 1
-		train.Tasks = append(train.Tasks, data.Task{Name: name, X: x, Y: signs})
-		test.Tasks = append(test.Tasks, data.Task{Name: name, X: data.NewMatrix(0, 2)})
+		train.Clients = append(train.Clients, data.Client{Name: name, X: x, Y: signs})
+		test.Clients = append(test.Clients, data.Client{Name: name, X: data.NewMatrix(0, 2)})
 	}
 	cfg := mtl.Defaults()
 	cfg.Loss, cfg.Regularizer = mtl.LossSquared, mtl.RegIndependent

@@ -148,7 +148,7 @@ type pull struct {
 
 // minibatch is the rows of a step.
 type minibatch struct {
-	task *data.Task
+	task *data.Client
 	rows []int32
 	step float64 // step size
 }
@@ -189,7 +189,7 @@ func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 
 // flops returns the cost of so many steps of a device, as the description has it.
 func (l *localSGD) flops(device, steps int) float64 {
-	return l.About.Work.Of(l.problem.Train.Tasks[device].X.Rows, steps)
+	return l.About.Work.Of(l.problem.Train.Clients[device].X.Rows, steps)
 }
 
 // descend makes the device's mini-batch steps on F_k(u) and the pull from a start, and
@@ -227,9 +227,9 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 		}
 		clear(s.g)
 		if p.gradient != nil {
-			p.gradient(r, minibatch{task.Task, drawn, step}, s.u, s.g)
+			p.gradient(r, minibatch{task.Client, drawn, step}, s.u, s.g)
 		} else {
-			s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
+			s.gradient.Add(task.Client, drawn, s.u, 1, s.g)
 		}
 		l.update(s, step, len(drawn), p)
 	}
@@ -274,5 +274,5 @@ func (l *localSGD) shapedUpdate(s *sgdScratch, step float64, rows int, p pull) {
 
 // rows returns n_k.
 func (l *localSGD) rows(device int) float64 {
-	return float64(l.problem.Train.Tasks[device].X.Rows)
+	return float64(l.problem.Train.Clients[device].X.Rows)
 }

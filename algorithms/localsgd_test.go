@@ -13,7 +13,7 @@ import (
 // slowSteps is a device's local SGD row by row, as docs/methods.md has it, with the step size
 // in the round and the linear term slope, which may be nil.
 func slowSteps(p *mtl.Problem, o LocalSGDOptions, device, h int, step, mu float64, start, slope []float64) []float64 {
-	task := p.Train.Tasks[device]
+	task := p.Train.Clients[device]
 	rows := task.X.Rows
 	batch := o.Batch
 	if batch == 0 {

@@ -21,9 +21,9 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 	train, test := *labels.Train, *labels.Test
 	if slices.Contains(mtl.RegressionLosses(), loss) {
 		train.Real, test.Real = true, true
-		train.Tasks = append([]data.Task(nil), train.Tasks...)
-		for k := range train.Tasks {
-			task := &train.Tasks[k]
+		train.Clients = append([]data.Client(nil), train.Clients...)
+		for k := range train.Clients {
+			task := &train.Clients[k]
 			y := make([]float64, len(task.Y))
 			for i, label := range task.Y {
 				y[i] = label * (0.5 + math.Abs(task.X.Row(i)[0]))
@@ -78,7 +78,7 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 						round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.75) })
 						for k, block := range a.Model().Duals {
 							for i, x := range block {
-								if y := p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
+								if y := p.Loss.Conjugate(x, p.Train.Clients[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
 									t.Fatalf("round %d: alpha_%d[%d] = %v is outside the domain", h, k, i, x)
 								}
 							}

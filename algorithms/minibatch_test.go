@@ -33,7 +33,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 			copy(next.Data, w.Data)
 			step := eta / (1 + float64(h)/delay)
 			heard := make([]bool, p.Tasks())
-			for k, task := range p.Train.Tasks {
+			for k, task := range p.Train.Clients {
 				if !responses(k) {
 					continue
 				}
@@ -165,7 +165,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 				a.Begin()
 				for k := range p.Devices() {
 					work := a.Solve(request(k, h, NoLimit, 0))
-					task := &p.Train.Tasks[k]
+					task := &p.Train.Clients[k]
 					n := task.X.Rows
 					b := min(o.Batch, n)
 					share := min(1, o.Beta/float64(b))

@@ -136,7 +136,7 @@ func TestSharedTasksAreTheSameProblem(t *testing.T) {
 		}
 		// The loss by hand: rows of devices 0 and 2 against w_0, each 1/21.
 		primal := c.Value(m.W, nil)
-		for k, task := range split.Train.Tasks {
+		for k, task := range split.Train.Clients {
 			n := []float64{21, 20, 21}[k]
 			for i := range task.X.Rows {
 				z := 0.0

@@ -46,7 +46,7 @@ func sines() *data.Set {
 	set := &data.Set{Name: "sines", Features: d + 1, Classes: []string{"0", "1", "2"}}
 	for k := 1; k <= 4; k++ {
 		n := 3 + 3*k
-		task := data.Task{X: data.NewMatrix(n, d+1), Y: make([]float64, n)}
+		task := data.Client{X: data.NewMatrix(n, d+1), Y: make([]float64, n)}
 		for i := 1; i <= n; i++ {
 			row := task.X.Row(i - 1)
 			for j := 1; j <= d; j++ {
@@ -55,7 +55,7 @@ func sines() *data.Set {
 			row[d] = 1
 			task.Y[i-1] = float64((i*k + i/2) % 3)
 		}
-		set.Tasks = append(set.Tasks, task)
+		set.Clients = append(set.Clients, task)
 	}
 	return set
 }
@@ -99,7 +99,7 @@ func TestSoftmaxTraces(t *testing.T) {
 			}
 			w, loss, norm, rows, wrong := a.Model().W.Row(0), 0.0, 0.0, 0.0, 0.0
 			for k := range p.Devices() {
-				n := float64(p.Train.Tasks[k].X.Rows)
+				n := float64(p.Train.Clients[k].X.Rows)
 				loss += n * p.LocalLoss(k, w)
 				rows += n
 			}
@@ -158,8 +158,8 @@ func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed
 // the seed alone, in both precisions, and continue from a checkpoint.
 func TestNetworksTrain(t *testing.T) {
 	single := sines()
-	for k := range single.Tasks {
-		x := &single.Tasks[k].X
+	for k := range single.Clients {
+		x := &single.Clients[k].X
 		narrow := data.NewSingle(x.Rows, x.Cols)
 		for i := range x.Rows {
 			for j, v := range x.Row(i) {

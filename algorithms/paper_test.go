@@ -51,7 +51,7 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 					a.Solve(request(k, h, NoLimit, 0))
 					dv := make([]float64, p.Features)
 					for i, next := range d.Next[k] {
-						for j, x := range p.Train.Tasks[k].X.Row(i) {
+						for j, x := range p.Train.Clients[k].X.Row(i) {
 							dv[j] += p.Scale[k] * (next - before.duals[k][i]) * x
 						}
 					}
@@ -226,8 +226,8 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 	// Where all tasks have the same rows and move alike, the lemma is an equation for
 	// the spectral sigma': a smaller one breaks it.
 	p, c := randomProblem(t, tiedToMean, nil, 9, 12, 12, 12, 12)
-	for k := range p.Train.Tasks {
-		p.Train.Tasks[k] = p.Train.Tasks[0]
+	for k := range p.Train.Clients {
+		p.Train.Clients[k] = p.Train.Clients[0]
 	}
 	p, err := mtl.NewProblem(p.Config, data.Split{Train: p.Train, Test: p.Test})
 	if err != nil {
@@ -261,7 +261,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 func subproblemGain(a *mocha, k int) float64 {
 	gain := 0.0
 	for i, b := range a.Next[k] {
-		y := a.Problem.Train.Tasks[k].Y[i]
+		y := a.Problem.Train.Clients[k].Y[i]
 		gain += a.Problem.Loss.Conjugate(a.Duals.Alpha[k][i], y) - a.Problem.Loss.Conjugate(b, y)
 	}
 	dv := a.Delta.Row(k)
@@ -326,7 +326,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 // taskGap returns G_t of eq. defOfG_k for a device.
 func taskGap(p *mtl.Problem, a *mocha, device int) float64 {
 	sum := 0.0
-	task := &p.Train.Tasks[device]
+	task := &p.Train.Clients[device]
 	for i, y := range task.Y {
 		z := kernel.Dot(task.X.Row(i), a.Weights(device))
 		x := a.Duals.Alpha[device][i]

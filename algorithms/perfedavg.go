@@ -97,7 +97,7 @@ func init() {
 
 // Solve makes the device's local steps from w.
 func (f *perFedAvg) Solve(r Request) Work {
-	w, rows := f.sent(), f.problem.Train.Tasks[r.Device].X.Rows
+	w, rows := f.sent(), f.problem.Train.Clients[r.Device].X.Rows
 	for i := range f.space[r.Worker].orders {
 		f.space[r.Worker].orders[i].Reset(rows, r.branch(i+1))
 	}
@@ -142,7 +142,7 @@ func (f *perFedAvg) adapt(device, worker int, into []float64) {
 	h, alpha := f.space[worker].h, f.opts.PersonalStep
 	copy(into, f.weights())
 	for range f.opts.PersonalSteps {
-		f.gradient(Request{Device: device, Worker: worker}, into, f.problem.Train.Tasks[device].X.Rows, h)
+		f.gradient(Request{Device: device, Worker: worker}, into, f.problem.Train.Clients[device].X.Rows, h)
 		kernel.Descend(1-float64(alpha*f.l2), 0, alpha, into, h, h)
 	}
 }

@@ -29,7 +29,7 @@ func newPersonalTwin(p *mtl.Problem, local LocalSGDOptions, respond func(k, h in
 func (t *personalTwin) average(models [][]float64) {
 	mean, rows := make([]float64, len(t.w)), 0.0
 	for k, u := range models {
-		n := float64(t.p.Train.Tasks[k].X.Rows)
+		n := float64(t.p.Train.Clients[k].X.Rows)
 		if u == nil {
 			continue
 		}

@@ -33,7 +33,7 @@ func q3Reference(t testing.TB) map[string]map[string]float64 {
 func q3Round(a Algorithm, p *mtl.Problem, h int, steps []int) {
 	a.Begin()
 	for k := range p.Devices() {
-		a.Solve(request(k, h, steps[k]*p.Train.Tasks[k].X.Rows, 0))
+		a.Solve(request(k, h, steps[k]*p.Train.Clients[k].X.Rows, 0))
 	}
 	for k := range p.Devices() {
 		a.Commit(k, 1)

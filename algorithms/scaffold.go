@@ -118,7 +118,7 @@ func (f *scaffold) parts(message []float64) (change, control []float64) {
 func (f *scaffold) Solve(r Request) Work {
 	w, c, held := f.link.shown(0, f.weights()), f.link.shown(1, f.c), f.controls.of[r.Device]
 	change, control := f.parts(f.changes.take(r.Device))
-	pass, local := f.opts.steps(f.problem.Train.Tasks[r.Device].X.Rows, r.Steps)
+	pass, local := f.opts.steps(f.problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	copy(control, c)
 	if held != nil {
 		kernel.Axpy(-1, held, control)
@@ -137,7 +137,7 @@ func (f *scaffold) Solve(r Request) Work {
 			break
 		}
 		// With momentum K is the sum of the weights of gradients.
-		inverse := 1 / (normalizer(f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
+		inverse := 1 / (normalizer(f.opts.updates(f.problem.Train.Clients[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
 		for j := range control {
 			control[j] = -c[j] - float64(change[j]*inverse)
 		}

@@ -41,14 +41,14 @@ func mnist() (set *data.Set, what string, err error) {
 		return split.Train, "MNIST", nil
 	}
 	draws := rng.New(1, rng.Synthetic, networkRows, pixels)
-	task := data.Task{X: data.NewMatrix(networkRows, pixels), Y: make([]float64, networkRows)}
+	task := data.Client{X: data.NewMatrix(networkRows, pixels), Y: make([]float64, networkRows)}
 	for i := range networkRows {
 		for j := range pixels {
 			task.X.Row(i)[j] = draws.Float64()
 		}
 		task.Y[i] = float64(draws.IntN(digitsCount))
 	}
-	set = &data.Set{Name: "random", Features: pixels, Tasks: []data.Task{task}}
+	set = &data.Set{Name: "random", Features: pixels, Clients: []data.Client{task}}
 	for c := range digitsCount {
 		set.Classes = append(set.Classes, strconv.Itoa(c))
 	}
@@ -121,7 +121,7 @@ func newPython(l *learner, set *data.Set) (*python, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := &set.Tasks[0]
+	task := &set.Clients[0]
 	rows := task.X.Rows
 	var x []float64
 	for i := range rows {

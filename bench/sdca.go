@@ -99,7 +99,7 @@ func newOurs(t *task) (*ours, error) {
 	cfg := mtl.Defaults()
 	cfg.Loss, cfg.LossScaling = t.loss.ours, mtl.Sum
 	cfg.Regularizer, cfg.Lambda = "independent", t.loss.lambda
-	set := &data.Set{Name: "bench", Features: t.cols, Tasks: []data.Task{{X: t.x, Y: t.y}}}
+	set := &data.Set{Name: "bench", Features: t.cols, Clients: []data.Client{{X: t.x, Y: t.y}}}
 	problem, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: set})
 	if err != nil {
 		return nil, err

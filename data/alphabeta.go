@@ -49,7 +49,7 @@ const mostAlphaBetaRows = 1_000_000
 // after the authors' program, which takes alpha and beta for standard deviations where the
 // paper calls them variances.
 func (a *AlphaBetaConfig) make(seed uint64) *Set {
-	set := &Set{Name: a.name(), Features: a.Features, Tasks: make([]Task, a.Clients), Generated: true}
+	set := &Set{Name: a.name(), Features: a.Features, Clients: make([]Client, a.Clients), Generated: true}
 	for c := range a.Classes {
 		set.Classes = append(set.Classes, strconv.Itoa(c))
 	}
@@ -68,7 +68,7 @@ func (a *AlphaBetaConfig) make(seed uint64) *Set {
 		normal(&common, 0, model)
 	}
 	center := make([]float64, a.Features)
-	for k := range set.Tasks {
+	for k := range set.Clients {
 		stream := rng.New(seed, rng.Synthetic, k, drawAlphaBeta)
 		rows := 50 + int(min(mostAlphaBetaRows, elementary.Exp(4+float64(2*stream.Normal()))))
 		u, b := float64(a.Alpha*stream.Normal()), float64(a.Beta*stream.Normal())
@@ -76,7 +76,7 @@ func (a *AlphaBetaConfig) make(seed uint64) *Set {
 			normal(&stream, u, model)
 			normal(&stream, b, center)
 		}
-		task := Task{Name: strconv.Itoa(k + 1), X: NewMatrix(rows, a.Features), Y: make([]float64, rows)}
+		task := Client{Name: strconv.Itoa(k + 1), X: NewMatrix(rows, a.Features), Y: make([]float64, rows)}
 		for i := range task.Y {
 			x := task.X.Row(i)
 			for j := range x {
@@ -84,7 +84,7 @@ func (a *AlphaBetaConfig) make(seed uint64) *Set {
 			}
 			task.Y[i] = float64(a.class(model, x))
 		}
-		set.Tasks[k] = task
+		set.Clients[k] = task
 	}
 	return set
 }

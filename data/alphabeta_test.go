@@ -37,7 +37,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	var large, firsts, differences, within []float64
-	for _, task := range set.Tasks {
+	for _, task := range set.Clients {
 		n := task.X.Rows
 		if n < 50 || n > 50+mostAlphaBetaRows {
 			t.Fatalf("%d rows", n)
@@ -85,11 +85,11 @@ func TestAlphaBetaModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Name != "synthetic_iid (generated)" || set.Features != 60 || len(set.Tasks) != 30 || len(set.Classes) != 10 || !set.Generated {
-		t.Errorf("%s of %d features, %d tasks, %d classes", set.Name, set.Features, len(set.Tasks), len(set.Classes))
+	if set.Name != "synthetic_iid (generated)" || set.Features != 60 || len(set.Clients) != 30 || len(set.Classes) != 10 || !set.Generated {
+		t.Errorf("%s of %d features, %d tasks, %d classes", set.Name, set.Features, len(set.Clients), len(set.Classes))
 	}
 	sum, n := 0.0, 0
-	for _, task := range set.Tasks {
+	for _, task := range set.Clients {
 		for i := range task.X.Rows {
 			sum += task.X.Row(i)[0]
 			n++
@@ -127,13 +127,13 @@ func TestAlphaBetaSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := range split.Train.Tasks {
-		train, test := split.Train.Tasks[k].X.Rows, split.Test.Tasks[k].X.Rows
+	for k := range split.Train.Clients {
+		train, test := split.Train.Clients[k].X.Rows, split.Test.Clients[k].X.Rows
 		if train != cfg.testing(0).staying(train+test) || int(rows[k]) != train {
 			t.Errorf("device %d: %d and %d rows, counted %d", k, train, test, rows[k])
 		}
-		if other.Train.Tasks[k].X.Rows != train {
-			t.Errorf("device %d has %d rows with alpha = beta = 1, and %d with 0", k, other.Train.Tasks[k].X.Rows, train)
+		if other.Train.Clients[k].X.Rows != train {
+			t.Errorf("device %d has %d rows with alpha = beta = 1, and %d with 0", k, other.Train.Clients[k].X.Rows, train)
 		}
 	}
 }

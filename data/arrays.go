@@ -33,7 +33,7 @@ const allTasks = "all"
 // byTask divides rows among the tasks that they name; all is the task of all rows. Rows
 // keep their order, and so do tasks, unless all their names are whole numbers. The last
 // held rows of all are test rows.
-func (s *Set) byTask(all Task, names []string) {
+func (s *Set) byTask(all Client, names []string) {
 	index := map[string]int{}
 	rows := [][]int32{}
 	held := []int{}
@@ -43,17 +43,17 @@ func (s *Set) byTask(all Task, names []string) {
 			t = len(rows)
 			index[name] = t
 			rows, held = append(rows, nil), append(held, 0)
-			s.Tasks = append(s.Tasks, Task{Name: name})
+			s.Clients = append(s.Clients, Client{Name: name})
 		}
 		rows[t] = append(rows[t], int32(i))
 		if i >= len(names)-all.Held {
 			held[t]++
 		}
 	}
-	for t := range s.Tasks {
-		name := s.Tasks[t].Name
-		s.Tasks[t] = all.pick(rows[t])
-		s.Tasks[t].Name, s.Tasks[t].Held = name, held[t]
+	for t := range s.Clients {
+		name := s.Clients[t].Name
+		s.Clients[t] = all.pick(rows[t])
+		s.Clients[t].Name, s.Clients[t].Held = name, held[t]
 	}
 	s.orderTasks()
 }

@@ -4,10 +4,10 @@ package data
 // names it is called "bias" (or "bias#2" if there is one). It panics if rows are not in
 // double precision.
 func AppendBias(set *Set) {
-	for t := range set.Tasks {
-		old := set.Tasks[t].X
+	for t := range set.Clients {
+		old := set.Clients[t].X
 		if !old.Dense() {
-			set.Tasks[t].X = old.withOnes()
+			set.Clients[t].X = old.withOnes()
 			continue
 		}
 		wide := NewMatrix(old.Rows, old.Cols+1)
@@ -16,7 +16,7 @@ func AppendBias(set *Set) {
 			copy(x, old.Row(i))
 			x[old.Cols] = 1
 		}
-		set.Tasks[t].X = wide
+		set.Clients[t].X = wide
 	}
 	set.Features++
 	if len(set.FeatureNames) > 0 {

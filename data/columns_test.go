@@ -106,8 +106,8 @@ func TestMissingValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Missing{Rows: 5, Values: 7, Dropped: true, Columns: []MissingColumn{{"label", 1, 1}, {"client", 1, 1}, {"x", 2, 0}, {"y", 3, 1}}}, set.Missing); diff != "" || set.Rows() != 2 || len(set.Tasks) != 2 {
-		t.Errorf("%d rows, %d tasks: %s", set.Rows(), len(set.Tasks), diff)
+	if diff := cmp.Diff(Missing{Rows: 5, Values: 7, Dropped: true, Columns: []MissingColumn{{"label", 1, 1}, {"client", 1, 1}, {"x", 2, 0}, {"y", 3, 1}}}, set.Missing); diff != "" || set.Rows() != 2 || len(set.Clients) != 2 {
+		t.Errorf("%d rows, %d tasks: %s", set.Rows(), len(set.Clients), diff)
 	}
 	_, err = parseCSV(text, func(c *Config) { c.Missing = MissingMean })
 	if want := `in.csv:3:5: values are missing in 5 of 7 rows ("y": 3 (1 alone), "x": 2, "label": 1 (1 alone), "client": 1 (1 alone)); data.missing must be "drop" to leave these rows out`; err == nil || err.Error() != want {
@@ -167,8 +167,8 @@ func TestMissingMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range split.Test.Tasks[1].X.Rows { // must not matter
-		split.Test.Tasks[1].X.Row(i)[0] = 1e9
+	for i := range split.Test.Clients[1].X.Rows { // must not matter
+		split.Test.Clients[1].X.Row(i)[0] = 1e9
 	}
 	sum, known := 0.0, 0.0
 	split.Train.eachRow(func(x []float64) {
@@ -202,9 +202,9 @@ func TestMissingMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	split.Train.Tasks = split.Train.Tasks[:1]
-	for i := range split.Train.Tasks[0].X.Rows {
-		split.Train.Tasks[0].X.Row(i)[0] = math.NaN()
+	split.Train.Clients = split.Train.Clients[:1]
+	for i := range split.Train.Clients[0].X.Rows {
+		split.Train.Clients[0].X.Row(i)[0] = math.NaN()
 	}
 	if err := cfg.Transform(split); err == nil || !strings.Contains(err.Error(), `no training row of in.csv has a value of the feature "x"`) {
 		t.Errorf("got %v", err)

@@ -49,9 +49,9 @@ func TestReadCSV(t *testing.T) {
 	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
 		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
 	}
-	b, a := &set.Tasks[0], &set.Tasks[1] // names are not numbers: in order of appearance
-	if b.Name != "b" || a.Name != "a" || len(set.Tasks) != 2 {
-		t.Fatalf("tasks %+v", set.Tasks)
+	b, a := &set.Clients[0], &set.Clients[1] // names are not numbers: in order of appearance
+	if b.Name != "b" || a.Name != "a" || len(set.Clients) != 2 {
+		t.Fatalf("tasks %+v", set.Clients)
 	}
 	if diff := cmp.Diff([]float64{1, 1}, b.Y); diff != "" {
 		t.Error(diff)
@@ -81,8 +81,8 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for k := range set.Tasks {
-			names = append(names, set.Tasks[k].Name)
+		for k := range set.Clients {
+			names = append(names, set.Clients[k].Name)
 		}
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("tasks %s are put in the order %s, want %s", c.file, got, c.want)
@@ -95,7 +95,7 @@ func TestReadCSVZeroOneLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]float64{-1, 1}, set.Tasks[0].Y); diff != "" {
+	if diff := cmp.Diff([]float64{-1, 1}, set.Clients[0].Y); diff != "" {
 		t.Error(diff)
 	}
 	if d := Describe(set); d.OneClassTasks != 1 {
@@ -174,7 +174,7 @@ func TestReadCSVFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Name != "Mine.v2" || set.Generated || len(set.Tasks) != 2 {
+	if set.Name != "Mine.v2" || set.Generated || len(set.Clients) != 2 {
 		t.Errorf("set %+v", set)
 	}
 	if _, err := readCSVFile(&cfg, path+"x"); !errors.Is(err, os.ErrNotExist) {
@@ -202,7 +202,7 @@ func TestReadCSVListsFewProblems(t *testing.T) {
 // requireSameBits fails unless b equals a bit for bit.
 func requireSameBits(t *testing.T, a, b *Set) {
 	t.Helper()
-	if a.Features != b.Features || len(a.Tasks) != len(b.Tasks) || fingerprint(a) != fingerprint(b) {
+	if a.Features != b.Features || len(a.Clients) != len(b.Clients) || fingerprint(a) != fingerprint(b) {
 		t.Error("the set read back has other bits")
 	}
 }
@@ -240,14 +240,14 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 		}
 		for _, name := range []string{"a, b", `"c"`, `\.`, "é"} {
 			n := rapid.IntRange(2, 5).Draw(r, "n")
-			task := Task{Name: name, X: NewMatrix(n, d), Y: make([]float64, n)}
+			task := Client{Name: name, X: NewMatrix(n, d), Y: make([]float64, n)}
 			for i := range n {
 				task.Y[i] = float64(1 - 2*(i%2))
 				for j := range d {
 					task.X.Row(i)[j] = rapid.Float64Range(-maxMagnitude, maxMagnitude).Draw(r, "x")
 				}
 			}
-			set.Tasks = append(set.Tasks, task)
+			set.Clients = append(set.Clients, task)
 		}
 		var file bytes.Buffer
 		if err := WriteCSV(&file, set); err != nil {

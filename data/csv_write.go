@@ -41,7 +41,7 @@ func WriteCSV(w io.Writer, set *Set) error {
 		return fmt.Errorf("write %s as csv: %w", set.Name, err)
 	}
 	space := make([]float64, set.Features)
-	for t := range set.Tasks {
+	for t := range set.Clients {
 		task := set.Open(t)
 		record[0] = task.Name
 		for i := range task.X.Rows {

@@ -9,10 +9,10 @@
 // The package must not know of losses, models, device hardware, links or time.
 package data
 
-// Task is the data of one device: X has one row per example, and Y its label (-1 or +1),
+// Client is the data of one client: X has one row per example, and Y its label (-1 or +1),
 // the number of its class, or its real target. The last Held rows of a loaded task are the
 // source's own test rows; after a split there are none.
-type Task struct {
+type Client struct {
 	Name string
 	X    Matrix
 	Y    []float64
@@ -24,8 +24,8 @@ type Set struct {
 	Name         string
 	Features     int
 	FeatureNames []string // empty if the source has none
-	Tasks        []Task   // one per device, see Open; several may belong to one task, see Owner
-	// Owner is the task of each element of Tasks if several devices share tasks (paper,
+	Clients      []Client // one per device, see Open; several may belong to one task, see Owner
+	// Owner is the task of each element of Clients if several devices share tasks (paper,
 	// remark 4), numbered from 0 without gaps. It is nil if every device has its own
 	// task.
 	Owner []int
@@ -36,7 +36,7 @@ type Set struct {
 	Signs     [2]string // names of the classes with the labels -1 and +1; empty if they have none
 	Missing   Missing   // values that the file does not have
 	Generated bool      // made by a generator, even if read from a file
-	// generates rows again if they are not in memory; the Matrices of Tasks then have no
+	// generates rows again if they are not in memory; the Matrices of Clients then have no
 	// values
 	remake *remaker
 }
@@ -52,8 +52,8 @@ func (s *Set) TaskOf(device int) int {
 // Rows returns the number of examples over all tasks.
 func (s *Set) Rows() int {
 	n := 0
-	for t := range s.Tasks {
-		n += s.Tasks[t].X.Rows
+	for t := range s.Clients {
+		n += s.Clients[t].X.Rows
 	}
 	return n
 }

@@ -37,7 +37,7 @@ type dealing struct {
 
 // newDealing returns the dealing of the only task of a set.
 func newDealing(p *PartitionConfig, set *Set, seed uint64) *dealing {
-	task := &set.Tasks[0]
+	task := &set.Clients[0]
 	n := len(task.Y) - task.Held
 	d := &dealing{
 		PartitionConfig: p, seed: seed, y: task.Y[:n], heldY: task.Y[n:],

@@ -54,7 +54,7 @@ type Description struct {
 func Describe(set *Set) Description {
 	d := Description{
 		Name: set.Name, Generated: set.Generated, Real: set.Real,
-		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(), Signs: set.Signs, Missing: set.Missing,
+		Tasks: len(set.Clients), Features: set.Features, Rows: set.Rows(), Signs: set.Signs, Missing: set.Missing,
 	}
 	d.describeSizes(set)
 	switch {
@@ -72,8 +72,8 @@ func Describe(set *Set) Description {
 func (d *Description) describeSizes(set *Set) {
 	d.RowsMean = float64(d.Rows) / float64(d.Tasks)
 	squares := 0.0
-	for t := range set.Tasks {
-		n := set.Tasks[t].X.Rows
+	for t := range set.Clients {
+		n := set.Clients[t].X.Rows
 		if t == 0 {
 			d.RowsMin = n
 		}
@@ -87,8 +87,8 @@ func (d *Description) describeSizes(set *Set) {
 
 func (d *Description) describeTargets(set *Set) {
 	var all, means []float64
-	for t := range set.Tasks {
-		if y := set.Tasks[t].Y; len(y) > 0 {
+	for t := range set.Clients {
+		if y := set.Clients[t].Y; len(y) > 0 {
 			all = append(all, y...)
 			means = append(means, mean(y))
 		}
@@ -121,8 +121,8 @@ func mean(x []float64) float64 {
 func (d *Description) describeLabels(set *Set) {
 	d.PositiveMin, d.PositiveMax = math.NaN(), math.NaN()
 	positives := 0
-	for t := range set.Tasks {
-		y := set.Tasks[t].Y
+	for t := range set.Clients {
+		y := set.Clients[t].Y
 		if len(y) == 0 {
 			continue
 		}
@@ -177,10 +177,10 @@ func (s *Set) ClassCounts() [][]int {
 	if s.Real {
 		return nil
 	}
-	counts := make([][]int, len(s.Tasks))
-	for t := range s.Tasks {
+	counts := make([][]int, len(s.Clients))
+	for t := range s.Clients {
 		counts[t] = make([]int, max(2, len(s.Classes)))
-		for _, y := range s.Tasks[t].Y {
+		for _, y := range s.Clients[t].Y {
 			counts[t][max(0, int(y))]++
 		}
 	}
@@ -219,8 +219,8 @@ func (d *Description) describeFeatures(set *Set) {
 // describeSparse is describeFeatures of sparse rows, in time in proportion to their values.
 func (d *Description) describeSparse(set *Set) {
 	rows, first, varies := make([]int32, set.Features), make([]float64, set.Features), make([]bool, set.Features)
-	for t := range set.Tasks {
-		x := &set.Tasks[t].X
+	for t := range set.Clients {
+		x := &set.Clients[t].X
 		for k, j := range x.Indices {
 			if rows[j]++; rows[j] == 1 {
 				first[j] = x.Nonzeros[k]

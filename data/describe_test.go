@@ -16,8 +16,8 @@ func TestDescribe(t *testing.T) {
 	set.Generated = true
 	AppendBias(set)
 	set.Features++ // a feature of zeros in the padding
-	for k := range set.Tasks {
-		set.Tasks[k].X.Cols++
+	for k := range set.Clients {
+		set.Clients[k].X.Cols++
 	}
 	got := Describe(set)
 	want := Description{
@@ -55,7 +55,7 @@ constant features     1
 }
 
 func TestDescribeClasses(t *testing.T) {
-	set := &Set{Name: "digits", Classes: []string{"zero", "one", "two"}, Tasks: []Task{
+	set := &Set{Name: "digits", Classes: []string{"zero", "one", "two"}, Clients: []Client{
 		{X: NewMatrix(4, 0), Y: []float64{0, 0, 1, 0}}, {X: NewMatrix(2, 0), Y: []float64{2, 2}}, {},
 		{X: NewMatrix(3, 0), Y: []float64{2, 1, 0}},
 	}}
@@ -76,7 +76,7 @@ constant features     0
 	if diff := cmp.Diff(table, Describe(set).String()); diff != "" {
 		t.Error(diff)
 	}
-	set.Tasks = nil
+	set.Clients = nil
 	if d := Describe(set); d.ClassesMax != 0 || len(d.ClassRows) != 3 {
 		t.Errorf("without tasks: %+v", d)
 	}

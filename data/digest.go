@@ -14,8 +14,8 @@ import (
 func (s *Set) Digest() uint64 {
 	sum := sha256.New()
 	c := state.Writing(sum) // a hash does not fail
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
+	for i := range s.Clients {
+		t := &s.Clients[i]
 		c.Int(&t.X.Rows)
 		c.Int(&t.X.Cols)
 		c.Float64s(t.X.Data)

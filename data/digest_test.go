@@ -23,11 +23,11 @@ func TestDigestDistinguishesSets(t *testing.T) {
 		t.Error("the same set has two digests")
 	}
 	for what, change := range map[string]func(*Set){
-		"the last bit of a feature": func(s *Set) { x := s.Tasks[2].X.Row(1); x[3] = math.Nextafter(x[3], 9) },
-		"a label":                   func(s *Set) { s.Tasks[0].Y[2] *= -1 },
-		"a row":                     func(s *Set) { s.Tasks[0].X.Rows-- },
-		"a task":                    func(s *Set) { s.Tasks = s.Tasks[:2] },
-		"the order of tasks":        func(s *Set) { s.Tasks[0], s.Tasks[1] = s.Tasks[1], s.Tasks[0] },
+		"the last bit of a feature": func(s *Set) { x := s.Clients[2].X.Row(1); x[3] = math.Nextafter(x[3], 9) },
+		"a label":                   func(s *Set) { s.Clients[0].Y[2] *= -1 },
+		"a row":                     func(s *Set) { s.Clients[0].X.Rows-- },
+		"a task":                    func(s *Set) { s.Clients = s.Clients[:2] },
+		"the order of tasks":        func(s *Set) { s.Clients[0], s.Clients[1] = s.Clients[1], s.Clients[0] },
 		"the precision": func(s *Set) {
 			single := cfg
 			single.Precision = PrecisionSingle

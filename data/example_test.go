@@ -14,12 +14,12 @@ func Example() {
 		return
 	}
 	train := split.Train
-	fmt.Println(len(train.Tasks), "tasks,", train.Features, "features")
+	fmt.Println(len(train.Clients), "tasks,", train.Features, "features")
 	fmt.Println(train.Rows(), "rows for training,", split.Test.Rows(), "for testing")
 
 	device := train.Open(0)
 	defer device.Close()
-	fmt.Printf("device 0: %d rows, label %+g first\n", device.Task.X.Rows, device.Task.Y[0])
+	fmt.Printf("device 0: %d rows, label %+g first\n", device.Client.X.Rows, device.Client.Y[0])
 	// Output:
 	// 20 tasks, 40 features
 	// 2400 rows for training, 807 for testing

@@ -25,18 +25,18 @@ import (
 //
 // The numbers have the bits that methods see.
 func Export(split *Split, write func(name string, fill func(io.Writer) error) error) error {
-	about := exportInfo{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features, Labels: split.Train.Labels()}
-	for t := range split.Train.Tasks {
-		about.Rows = append(about.Rows, split.Train.Tasks[t].X.Rows)
+	about := exportInfo{Digest: split.Digest(), Clients: len(split.Train.Clients), Features: split.Train.Features, Labels: split.Train.Labels()}
+	for t := range split.Train.Clients {
+		about.Rows = append(about.Rows, split.Train.Clients[t].X.Rows)
 		about.TaskOf = append(about.TaskOf, split.Train.TaskOf(t))
-		about.Names = append(about.Names, split.Train.Tasks[t].Name)
+		about.Names = append(about.Names, split.Train.Clients[t].Name)
 	}
-	for t := range split.Test.Tasks {
-		about.TestRows = append(about.TestRows, split.Test.Tasks[t].X.Rows)
+	for t := range split.Test.Clients {
+		about.TestRows = append(about.TestRows, split.Test.Clients[t].X.Rows)
 	}
 	if split.Validation != nil {
-		for t := range split.Validation.Tasks {
-			about.ValidationRows = append(about.ValidationRows, split.Validation.Tasks[t].X.Rows)
+		for t := range split.Validation.Clients {
+			about.ValidationRows = append(about.ValidationRows, split.Validation.Clients[t].X.Rows)
 		}
 	}
 	names := []string{"train", "test", "validation"}
@@ -67,7 +67,7 @@ func (s *Set) writeNumbers(w io.Writer, features bool) error {
 	out := bufio.NewWriter(w)
 	_, err := out.Write(head)
 	space, bytes := make([]float64, s.Features), make([]byte, 0, 8*max(1, s.Features))
-	for t := range s.Tasks {
+	for t := range s.Clients {
 		task := s.Open(t)
 		for i := range task.X.Rows {
 			values := task.Y[i : i+1]

@@ -63,12 +63,12 @@ func TestExportedRowsAreThoseOfMethods(t *testing.T) {
 		if err := json.Unmarshal(files["data.json"], &about); err != nil {
 			t.Fatal(err)
 		}
-		if about.Digest != split.Digest() || len(about.TrainRows) != len(split.Train.Tasks) || about.TaskOf[len(about.TaskOf)-1] != 2 {
+		if about.Digest != split.Digest() || len(about.TrainRows) != len(split.Train.Clients) || about.TaskOf[len(about.TaskOf)-1] != 2 {
 			t.Errorf("%s: data.json is %s", name, files["data.json"])
 		}
 		var x, y []float64
 		space := make([]float64, split.Train.Features)
-		for k := range split.Train.Tasks {
+		for k := range split.Train.Clients {
 			task := split.Train.Open(k)
 			if about.TrainRows[k] != task.X.Rows {
 				t.Errorf("%s: client %d has %d rows, exported %d", name, k, task.X.Rows, about.TrainRows[k])
@@ -86,8 +86,8 @@ func TestExportedRowsAreThoseOfMethods(t *testing.T) {
 		}
 		if split.Validation != nil {
 			y := []float64{}
-			for k := range split.Validation.Tasks {
-				y = append(y, split.Validation.Tasks[k].Y...)
+			for k := range split.Validation.Clients {
+				y = append(y, split.Validation.Clients[k].Y...)
 			}
 			if got := exported(t, files["validation_y.npy"], shape(len(y))); !slices.Equal(got, y) || len(y) == 0 || !bytes.Contains(files["data.json"], []byte("validation_rows")) {
 				t.Errorf("%s: the validation rows differ", name)

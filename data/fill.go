@@ -32,11 +32,11 @@ func (c *Config) fillIn(split *Split) error {
 		means[j] /= known[j]
 	}
 	for _, part := range split.Parts() {
-		for t := range part.Tasks {
-			for i := range part.Tasks[t].X.Rows {
-				for j, v := range part.Tasks[t].X.Row(i) {
+		for t := range part.Clients {
+			for i := range part.Clients[t].X.Rows {
+				for j, v := range part.Clients[t].X.Row(i) {
 					if math.IsNaN(v) {
-						part.Tasks[t].X.Row(i)[j] = means[j]
+						part.Clients[t].X.Row(i)[j] = means[j]
 					}
 				}
 			}

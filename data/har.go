@@ -60,7 +60,7 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 		return nil, inFile(folder.path("features.txt"), "names %d features, at most %d are allowed", set.Features,
 			maxHARFeatures)
 	}
-	var all Task
+	var all Client
 	var subjects []string
 	var halves [2]harHalf
 	for h, half := range harHalves {

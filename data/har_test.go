@@ -108,10 +108,10 @@ func TestReadHARLayouts(t *testing.T) {
 		if diff := cmp.Diff([]string{"mean-X", "energy", "energy#2"}, set.FeatureNames); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if len(set.Tasks) != 2 || set.Tasks[0].Name != "2" || set.Tasks[1].Name != "10" {
-			t.Fatalf("%s: tasks %+v, want 2 and 10", name, set.Tasks)
+		if len(set.Clients) != 2 || set.Clients[0].Name != "2" || set.Clients[1].Name != "10" {
+			t.Fatalf("%s: tasks %+v, want 2 and 10", name, set.Clients)
 		}
-		two, ten := &set.Tasks[0], &set.Tasks[1]
+		two, ten := &set.Clients[0], &set.Clients[1]
 		if diff := cmp.Diff([][]float64{{4, 5, 6}, {7, 8, 9}, {0.1, -2, 3}}, [][]float64{two.X.Row(0), two.X.Row(1), ten.X.Row(0)}); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

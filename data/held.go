@@ -14,14 +14,14 @@ const (
 
 // held reports whether the set has test rows of its own.
 func (s *Set) held() bool {
-	return slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Held > 0 })
+	return slices.ContainsFunc(s.Clients, func(t Client) bool { return t.Held > 0 })
 }
 
 // splitHeld divides the set into its own training and test rows.
 func splitHeld(set *Set) (*Split, error) {
 	return divide(set, func(t int) (train, test []int32) {
-		rows := numbersTo(set.Tasks[t].X.Rows)
-		n := len(rows) - set.Tasks[t].Held
+		rows := numbersTo(set.Clients[t].X.Rows)
+		n := len(rows) - set.Clients[t].Held
 		return rows[:n], rows[n:]
 	})
 }

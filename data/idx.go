@@ -31,7 +31,7 @@ func ReadIDX(path string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, rows := Task{Name: allTasks}, 0
+	task, rows := Client{Name: allTasks}, 0
 	var halves [2]*idxHalf // training and test images; there may be no test images
 	for h, file := range files {
 		if file == "" {
@@ -66,7 +66,7 @@ func ReadIDX(path string) (*Set, error) {
 		}
 		task.Y = append(task.Y, y...)
 	}
-	return &Set{Name: nameOf(path), Features: train.columns(), Tasks: []Task{task}}, nil
+	return &Set{Name: nameOf(path), Features: train.columns(), Clients: []Client{task}}, nil
 }
 
 // idxHalf is an open file of images with that of their labels.

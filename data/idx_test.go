@@ -69,15 +69,15 @@ func TestReadIDX(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkShape(t, set)
-	task := &set.Tasks[0]
-	if set.Name != "set" || set.Features != 4 || len(set.Tasks) != 1 || task.Held != 1 {
+	task := &set.Clients[0]
+	if set.Name != "set" || set.Features != 4 || len(set.Clients) != 1 || task.Held != 1 {
 		t.Fatalf("%+v", set)
 	}
 	if diff := cmp.Diff([]float64{0, 1, 0.2, 1.0 / 255}, task.X.Row(0)) + cmp.Diff([]float64{7, 2, 7, 2}, task.Y) + cmp.Diff([]float64{1, 0, 0, 0}, task.X.Row(3)); diff != "" {
 		t.Error(diff)
 	}
 	alone, err := ReadIDX(filepath.Join(folder, "t10k-images.idx3-ubyte"))
-	if err != nil || alone.Rows() != 1 || alone.held() || alone.Tasks[0].Y[0] != 2 {
+	if err != nil || alone.Rows() != 1 || alone.held() || alone.Clients[0].Y[0] != 2 {
 		t.Errorf("%+v, %v", alone, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestReadIDXTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := &set.Tasks[0]
+		task := &set.Clients[0]
 		if diff := cmp.Diff(c.want, append(task.X.Row(0)[:2:2], task.X.Row(1)...)) + cmp.Diff([]float64{-0.5, 1.5}, task.Y); diff != "" {
 			t.Errorf("type %d: %s", c.kind, diff)
 		}
@@ -159,7 +159,7 @@ func TestOwnTestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	train, test := &split.Train.Tasks[0], &split.Test.Tasks[0]
+	train, test := &split.Train.Clients[0], &split.Test.Clients[0]
 	if diff := cmp.Diff([]float64{1, -1, 1}, train.Y) + cmp.Diff([]float64{-1}, test.Y); diff != "" || train.Held != 0 || test.X.Row(0)[0] != 1 {
 		t.Errorf("%s, %+v %+v", diff, train, test)
 	}
@@ -172,7 +172,7 @@ func TestOwnTestRows(t *testing.T) {
 	if split, err = Prepare(cfg); err != nil || split.Train.Rows() != 2 || split.Test.Rows() != 2 {
 		t.Errorf("%+v, %v", split, err)
 	}
-	if _, err := splitHeld(&Set{Tasks: []Task{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
+	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
 		t.Errorf("a task with test rows only: %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestRealMNIST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := &set.Tasks[0]
+	task := &set.Clients[0]
 	if set.Name != "mnist" || task.X.Rows != 70000 || task.X.Cols != 784 || task.Held != 10000 {
 		t.Fatalf("%s: %d x %d, %d test rows", set.Name, task.X.Rows, task.X.Cols, task.Held)
 	}

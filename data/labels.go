@@ -119,8 +119,8 @@ func (l *labels) finish(set *Set) {
 		class[i] = float64(k)
 		set.Classes = append(set.Classes, l.known[i].name)
 	}
-	for t := range set.Tasks {
-		y := set.Tasks[t].Y
+	for t := range set.Clients {
+		y := set.Clients[t].Y
 		for i := range y {
 			y[i] = class[int(y[i])]
 		}

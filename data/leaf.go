@@ -15,7 +15,7 @@ import (
 // leafSet collects the users of files in the format of LEAF (Caldas et al., "LEAF: A
 // Benchmark for Federated Settings", 2018), a task for each.
 type leafSet struct {
-	tasks    []Task
+	tasks    []Client
 	index    map[string]int // of tasks, by user
 	files    []string       // file of the training rows of each task
 	own      bool           // test rows are the set's own: users of test files are in training files
@@ -43,9 +43,9 @@ func readLEAF(cfg Config, path string) (*Set, error) {
 			return nil, err
 		}
 	}
-	set := &Set{Name: strings.TrimSuffix(filepath.Base(path), ".json"), Features: s.features, Tasks: s.tasks}
-	for t := range set.Tasks {
-		set.Tasks[t].X.Data = slices.Clip(set.Tasks[t].X.Data)
+	set := &Set{Name: strings.TrimSuffix(filepath.Base(path), ".json"), Features: s.features, Clients: s.tasks}
+	for t := range set.Clients {
+		set.Clients[t].X.Data = slices.Clip(set.Clients[t].X.Data)
 	}
 	s.labels.finish(set)
 	return set, nil
@@ -125,7 +125,7 @@ func (s *leafSet) train(file string, user *leafUser) error {
 		return inFile(file, "user %s has no rows: must have at least one for training", quote.Text(user.Name))
 	}
 	s.index[user.Name] = len(s.tasks)
-	s.tasks = append(s.tasks, user.Task)
+	s.tasks = append(s.tasks, user.Client)
 	s.files = append(s.files, file)
 	return nil
 }

@@ -36,7 +36,7 @@ type leafReader struct {
 
 // leafUser is a user of a file.
 type leafUser struct {
-	Task
+	Client
 	listed bool
 }
 
@@ -120,7 +120,7 @@ func (r *leafReader) listed() ([]*leafUser, error) {
 func (r *leafReader) userData(name string) error {
 	r.user = name
 	defer func() { r.user, r.at = "", 0 }()
-	user := &leafUser{Task: Task{Name: name, X: NewMatrix(0, r.set.features)}}
+	user := &leafUser{Client: Client{Name: name, X: NewMatrix(0, r.set.features)}}
 	r.data[name] = user
 	r.order = append(r.order, user)
 	err := r.object("the data of a user", func(key string) error {

@@ -16,8 +16,8 @@ import (
 
 // leafTasks returns names, rows and targets of a set.
 func leafTasks(set *Set) (names []string, x [][][]float64, y [][]float64) {
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		names = append(names, task.Name)
 		y = append(y, task.Y)
 		var rows [][]float64
@@ -187,7 +187,7 @@ func TestLEAFFolders(t *testing.T) {
 	}
 	write("test/2.json", `{"users": ["c"], "user_data": {"c": {"x": [[1]], "y": ["t"]}}}`)
 	cfg.TestRows = TestRowsRandom
-	if set, err = Load(cfg); err != nil || len(set.Tasks) != 3 || set.Tasks[2].Name != "c" {
+	if set, err = Load(cfg); err != nil || len(set.Clients) != 3 || set.Clients[2].Name != "c" {
 		t.Errorf("%v; a user with test rows only must be a task if rows are divided again", err)
 	}
 	cfg.Path = t.TempDir()
@@ -207,7 +207,7 @@ func TestRealVehicle(t *testing.T) {
 	if d.Tasks != 23 || d.Features != 100 || d.Rows != 1860 || d.RowsMin != 7 || d.RowsMax != 534 {
 		t.Errorf("m = %d, d = %d, rows = %d of %d to %d, want 23, 100, 1860 of 7 to 534", d.Tasks, d.Features, d.Rows, d.RowsMin, d.RowsMax)
 	}
-	if task := &set.Tasks[0]; task.Name != "f_00000" || task.X.Rows != 59 || task.Y[0] != -1 {
+	if task := &set.Clients[0]; task.Name != "f_00000" || task.X.Rows != 59 || task.Y[0] != -1 {
 		t.Errorf("the first task is %s with %d rows, the first label %v", task.Name, task.X.Rows, task.Y[0])
 	}
 	checkShape(t, set)
@@ -235,7 +235,7 @@ func FuzzLEAF(f *testing.F) {
 		set := &Set{Features: s.features}
 		for _, user := range users {
 			if user.X.Rows > 0 {
-				set.Tasks = append(set.Tasks, user.Task)
+				set.Clients = append(set.Clients, user.Client)
 			}
 		}
 		s.labels.finish(set)

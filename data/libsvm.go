@@ -24,7 +24,7 @@ type libsvmReader struct {
 	name     string
 	labels   *labels
 	names    *lineReader // names of tasks, a row a line; nil: qid has them
-	tasks    []Task
+	tasks    []Client
 	index    map[string]int
 	named    bool // rows have a task's name
 	features int  // the largest index
@@ -93,7 +93,7 @@ func (r *libsvmReader) read(in io.Reader) (*Set, error) {
 	if r.features == 0 {
 		return nil, inFile(r.name, "has no features: rows must have index:value after the label")
 	}
-	set := &Set{Tasks: r.tasks}
+	set := &Set{Clients: r.tasks}
 	set.settle(r.features)
 	r.labels.finish(set)
 	set.orderTasks()
@@ -146,7 +146,7 @@ func (r *libsvmReader) row(text string) error {
 		t = len(r.tasks)
 		name = strings.Clone(name)
 		r.index[name] = t
-		r.tasks = append(r.tasks, Task{Name: name, X: newSparse(0)})
+		r.tasks = append(r.tasks, Client{Name: name, X: newSparse(0)})
 	}
 	r.tasks[t].X.appendRow(r.columns, r.values)
 	r.tasks[t].Y = append(r.tasks[t].Y, y)

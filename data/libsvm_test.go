@@ -110,9 +110,9 @@ func FuzzLIBSVM(f *testing.F) {
 			checkShape(t, set)
 			return
 		}
-		for k := range set.Tasks {
-			x := &set.Tasks[k].X
-			if x.Cols != set.Features || len(x.Starts) != x.Rows+1 || len(set.Tasks[k].Y) != x.Rows || len(x.Indices) != len(x.Nonzeros) || x.Starts[x.Rows] != len(x.Nonzeros) {
+		for k := range set.Clients {
+			x := &set.Clients[k].X
+			if x.Cols != set.Features || len(x.Starts) != x.Rows+1 || len(set.Clients[k].Y) != x.Rows || len(x.Indices) != len(x.Nonzeros) || x.Starts[x.Rows] != len(x.Nonzeros) {
 				t.Fatalf("task %d has a wrong shape", k)
 			}
 			for i := range x.Rows {

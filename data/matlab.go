@@ -98,10 +98,10 @@ func (m *matFile) set(path string) (*Set, error) {
 		if problem := requireRows(&matrix, y.matrices[t].Rows); problem != "" {
 			return nil, m.fail("%s", problem)
 		}
-		task := Task{Name: fmt.Sprint(t + 1), X: matrix, Y: y.matrices[t].Data}
+		task := Client{Name: fmt.Sprint(t + 1), X: matrix, Y: y.matrices[t].Data}
 		switch {
 		case x.cells:
-			set.Tasks = append(set.Tasks, task)
+			set.Clients = append(set.Clients, task)
 		case m.tasks.found:
 			names, problem := taskNames(m.tasks.matrices[0].Data)
 			if problem != "" {
@@ -113,7 +113,7 @@ func (m *matFile) set(path string) (*Set, error) {
 			set.byTask(task, names)
 		default:
 			task.Name = allTasks
-			set.Tasks = []Task{task}
+			set.Clients = []Client{task}
 		}
 	}
 	return set, nil

@@ -97,7 +97,7 @@ func TestReadMATLAB(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkShape(t, set)
-			first, second := &set.Tasks[0], &set.Tasks[1]
+			first, second := &set.Clients[0], &set.Clients[1]
 			if diff := cmp.Diff([][]float64{{0.1, -2}, {1, 3}, {2, 4}, {-1}, {1, 0.5}},
 				[][]float64{first.X.Row(0), second.X.Row(0), second.X.Row(1), first.Y, second.Y}); diff != "" {
 				t.Error(diff)
@@ -146,7 +146,7 @@ func TestReadMATLABOfSciPy(t *testing.T) {
 		}
 		checkShape(t, set)
 		for k := range 3 {
-			task := &set.Tasks[k]
+			task := &set.Clients[k]
 			if task.X.Rows != k+2 {
 				t.Fatalf("%s: task %d has %d rows", dtype, k, task.X.Rows)
 			}
@@ -167,14 +167,14 @@ func TestReadMATLABMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, want := range []string{"1", "2", "3"} { // make.py: 3 rows of task 1 behind 2 of task 3
-		task := &set.Tasks[k]
+		task := &set.Clients[k]
 		from := []int{1, 2, 0}[k]
 		if task.Name != want || task.X.Rows != []int{3, 4, 2}[k] || !cmp.Equal(task.X.Row(1), scipyRow("f8", from, 1)) || task.Y[1] != float64(from-1) {
 			t.Errorf("%+v", task)
 		}
 	}
 	set, err = readMAT(t, content, ArraysConfig{Features: "features", Targets: "labels"})
-	if err != nil || len(set.Tasks) != 1 || set.Tasks[0].Name != "all" || set.Rows() != 9 {
+	if err != nil || len(set.Clients) != 1 || set.Clients[0].Name != "all" || set.Rows() != 9 {
 		t.Errorf("%+v, %v", set, err)
 	}
 }
@@ -238,12 +238,12 @@ func TestRealSchool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Name != "school" || len(set.Tasks) != 139 || set.Features != 28 || set.Rows() != 15362 || !set.Real {
-		t.Fatalf("%s: %d tasks, %d features, %d rows", set.Name, len(set.Tasks), set.Features, set.Rows())
+	if set.Name != "school" || len(set.Clients) != 139 || set.Features != 28 || set.Rows() != 15362 || !set.Real {
+		t.Fatalf("%s: %d tasks, %d features, %d rows", set.Name, len(set.Clients), set.Features, set.Rows())
 	}
 	x, y := 0.0, 0.0
-	for k := range set.Tasks {
-		task := &set.Tasks[k]
+	for k := range set.Clients {
+		task := &set.Clients[k]
 		for i := range task.X.Rows {
 			y += task.Y[i]
 			for _, v := range task.X.Row(i) {
@@ -251,7 +251,7 @@ func TestRealSchool(t *testing.T) {
 			}
 		}
 	}
-	last := &set.Tasks[138]
+	last := &set.Clients[138]
 	if x != 1076348 || y != 316416 || last.Name != "139" || last.X.Row(last.X.Rows - 1)[3] != 38 || last.Y[last.X.Rows-1] != 18 {
 		t.Errorf("sums %v and %v, last task %s", x, y, last.Name)
 	}

@@ -41,7 +41,7 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 		return nil, err
 	}
 	set := &Set{Features: x.Cols}
-	all := Task{Name: allTasks, X: x}
+	all := Client{Name: allTasks, X: x}
 	y, texts, err := f.column(names.Targets+".npy", x.Rows)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 	}
 	_, err = fs.Stat(f.files, names.Clients+".npy")
 	if errors.Is(err, fs.ErrNotExist) && cfg.Arrays.Clients == "" {
-		set.Tasks = []Task{all}
+		set.Clients = []Client{all}
 	} else {
 		numbers, tasks, err := f.column(names.Clients+".npy", x.Rows)
 		if err != nil {
@@ -69,8 +69,8 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 		}
 		set.byTask(all, tasks)
 	}
-	for t := range set.Tasks {
-		if problem := refuseName(set.Tasks[t].Name); problem != "" {
+	for t := range set.Clients {
+		if problem := refuseName(set.Clients[t].Name); problem != "" {
 			return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: "the client's name " + problem}
 		}
 	}

@@ -90,8 +90,8 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 		}
 		set.append(halves[h], about.Names, &x, y, half == "test")
 	}
-	for t := range set.Tasks {
-		if problem := refuseName(set.Tasks[t].Name); problem != "" {
+	for t := range set.Clients {
+		if problem := refuseName(set.Clients[t].Name); problem != "" {
 			return nil, f.failExport("the client's name %s", problem)
 		}
 	}
@@ -105,15 +105,15 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 
 // append adds the given numbers of rows to the tasks.
 func (s *Set) append(rows []int, names []string, x *Matrix, y []float64, held bool) {
-	if s.Tasks == nil {
-		s.Tasks = make([]Task, len(rows))
+	if s.Clients == nil {
+		s.Clients = make([]Client, len(rows))
 	}
 	from := 0
 	for t, n := range rows {
-		task := &s.Tasks[t]
+		task := &s.Clients[t]
 		part := x.rows(from, from+n)
 		if !held {
-			*task = Task{Name: names[t], X: part, Y: y[from : from+n : from+n]}
+			*task = Client{Name: names[t], X: part, Y: y[from : from+n : from+n]}
 		} else if n > 0 {
 			whole := NewMatrix(task.X.Rows+n, x.Cols)
 			copy(whole.Data[copy(whole.Data, task.X.Data):], part.Data)
@@ -131,13 +131,13 @@ func (s *Set) named(labels []Label) (problem string) {
 		}
 		s.Classes = append(s.Classes, label.Class)
 	}
-	for t := range s.Tasks {
-		for i, y := range s.Tasks[t].Y {
+	for t := range s.Clients {
+		for i, y := range s.Clients[t].Y {
 			class := slices.IndexFunc(labels, func(l Label) bool { return float64(l.Value) == y })
 			if class < 0 {
-				return fmt.Sprintf("has no label %v, which row %d of client %q has", y, i+1, s.Tasks[t].Name)
+				return fmt.Sprintf("has no label %v, which row %d of client %q has", y, i+1, s.Clients[t].Name)
 			}
-			s.Tasks[t].Y[i] = float64(class)
+			s.Clients[t].Y[i] = float64(class)
 		}
 	}
 	return ""

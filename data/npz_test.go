@@ -76,20 +76,20 @@ func TestReadNPZ(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkShape(t, set)
-		nine, ten := &set.Tasks[0], &set.Tasks[1]
+		nine, ten := &set.Clients[0], &set.Clients[1]
 		if diff := cmp.Diff([][]float64{{3, 4}, {0.1, 2}, {5, -6}, {0}, {1, 1}},
 			[][]float64{nine.X.Row(0), ten.X.Row(0), ten.X.Row(1), nine.Y, ten.Y}); diff != "" || set.Name != "set" || nine.Name != "9" || ten.Name != "10" {
 			t.Errorf("%s %+v", diff, set)
 		}
 	}
 	set, err := readNPZ(Config{Arrays: ArraysConfig{Clients: "y", Targets: "client"}}, folder)
-	if err != nil || set.Tasks[1].Name != "1" || set.Tasks[1].Y[0] != 10 {
+	if err != nil || set.Clients[1].Name != "1" || set.Clients[1].Y[0] != 10 {
 		t.Errorf("%+v, %v", set, err)
 	}
 	if err := os.Remove(filepath.Join(folder, "client.npy")); err != nil {
 		t.Fatal(err)
 	}
-	if set, err := readNPZ(Defaults(), folder); err != nil || len(set.Tasks) != 1 || set.Tasks[0].Name != "all" {
+	if set, err := readNPZ(Defaults(), folder); err != nil || len(set.Clients) != 1 || set.Clients[0].Name != "all" {
 		t.Errorf("%+v, %v", set, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestReadNPZTypes(t *testing.T) {
 			if fortran {
 				want = [][]float64{{first, 3}, {2, 4}}
 			}
-			x := &set.Tasks[0].X
+			x := &set.Clients[0].X
 			if diff := cmp.Diff(want, [][]float64{x.Row(0), x.Row(1)}); diff != "" {
 				t.Errorf("%s: %s", descr, diff)
 			}
@@ -139,7 +139,7 @@ func TestReadNPZOfNumPy(t *testing.T) {
 		t.Error(diff)
 	}
 	for k, name := range []string{"two", "ten", "one"} {
-		task := &set.Tasks[k]
+		task := &set.Clients[k]
 		if task.Name != name || task.X.Rows != k+2 || !cmp.Equal(task.X.Row(1), scipyRow("f4", k, 1)) || task.Y[1] != 1 {
 			t.Errorf("%+v", task)
 		}
@@ -233,7 +233,7 @@ func TestReadExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if read.Digest() != split.Digest() || !cmp.Equal(read.Train.Labels(), split.Train.Labels()) && cfg.Source == SourceCSV || read.Train.Tasks[1].Name != split.Train.Tasks[1].Name {
+		if read.Digest() != split.Digest() || !cmp.Equal(read.Train.Labels(), split.Train.Labels()) && cfg.Source == SourceCSV || read.Train.Clients[1].Name != split.Train.Clients[1].Name {
 			t.Errorf("%s: the rows differ", name)
 		}
 	}

@@ -4,17 +4,17 @@ import "sync"
 
 // Opened is the data of a device with its rows. It must be closed.
 type Opened struct {
-	*Task
+	*Client
 	made *made
 }
 
 // Open returns the data of a device: from memory, or with the same rows generated again.
 func (s *Set) Open(device int) Opened {
 	if s.remake == nil {
-		return Opened{Task: &s.Tasks[device]}
+		return Opened{Client: &s.Clients[device]}
 	}
 	o := s.remake.open(device)
-	o.Name = s.Tasks[device].Name
+	o.Name = s.Clients[device].Name
 	return o
 }
 
@@ -42,7 +42,7 @@ type made struct {
 	*maker
 	of     *remaker
 	orders [2][]int32
-	task   Task
+	task   Client
 }
 
 func newRemaker(g *generator, cfg Config, p part) *remaker {
@@ -57,7 +57,7 @@ func (r *remaker) open(t int) Opened {
 	rows := r.config.rowsOf(&m.orders, len(whole.Y), t)[r.part]
 	m.resizeTask(len(rows))
 	fill(&m.task, whole, rows)
-	return Opened{Task: &m.task, made: m}
+	return Opened{Client: &m.task, made: m}
 }
 
 // resizeTask sets the number of rows of the returned task.

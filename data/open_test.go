@@ -46,10 +46,10 @@ func TestRowsGeneratedAgain(t *testing.T) {
 			var both sync.WaitGroup
 			for range 2 {
 				both.Go(func() {
-					for k := len(half.resident.Tasks) - 1; k >= 0; k-- {
+					for k := len(half.resident.Clients) - 1; k >= 0; k-- {
 						want, got := half.resident.Open(k), half.again.Open(k)
-						compare(t, half.name, want.Task, got.Task)
-						if diff := cmp.Diff(want.Y, half.again.Tasks[k].Y, cmpopts.EquateEmpty()); diff != "" {
+						compare(t, half.name, want.Client, got.Client)
+						if diff := cmp.Diff(want.Y, half.again.Clients[k].Y, cmpopts.EquateEmpty()); diff != "" {
 							t.Errorf("%s: resident targets:\n%s", half.name, diff)
 						}
 						want.Close()
@@ -63,7 +63,7 @@ func TestRowsGeneratedAgain(t *testing.T) {
 }
 
 // compare compares rows and targets bit by bit.
-func compare(t *rapid.T, name string, want, got *Task) {
+func compare(t *rapid.T, name string, want, got *Client) {
 	if got.Name != want.Name || got.X.Rows != want.X.Rows || got.X.Cols != want.X.Cols {
 		t.Errorf("%s: task %s is %d x %d, want %s, %d x %d", name, got.Name, got.X.Rows, got.X.Cols, want.Name, want.X.Rows, want.X.Cols)
 		return

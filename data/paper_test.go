@@ -78,14 +78,14 @@ func TestSplitIsThreeQuartersOfEachTask(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, want := range []int{30, 150, 60} {
-			if n := split.Train.Tasks[k].X.Rows; n != want {
-				t.Errorf("task %d: %d of %d rows to train on, want %d", k, n, set.Tasks[k].X.Rows, want)
+			if n := split.Train.Clients[k].X.Rows; n != want {
+				t.Errorf("task %d: %d of %d rows to train on, want %d", k, n, set.Clients[k].X.Rows, want)
 			}
 		}
 		requirePartition(t, set, split)
 		if first == nil {
 			first = split
-		} else if slices.Equal(rowsOf(t, &first.Train.Tasks[1]), rowsOf(t, &split.Train.Tasks[1])) {
+		} else if slices.Equal(rowsOf(t, &first.Train.Clients[1]), rowsOf(t, &split.Train.Clients[1])) {
 			t.Errorf("seed %d splits as seed 0", seed)
 		}
 	}
@@ -102,15 +102,15 @@ func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		requirePartition(t, set, split)
-		for k := range split.Test.Tasks {
-			for _, row := range rowsOf(t, &split.Test.Tasks[k]) {
+		for k := range split.Test.Clients {
+			for _, row := range rowsOf(t, &split.Test.Clients[k]) {
 				seen[k][row]++
 			}
 		}
 	}
 	for k, rows := range seen {
-		if len(rows) != set.Tasks[k].X.Rows {
-			t.Errorf("task %d: %d of %d rows were tested on", k, len(rows), set.Tasks[k].X.Rows)
+		if len(rows) != set.Clients[k].X.Rows {
+			t.Errorf("task %d: %d of %d rows were tested on", k, len(rows), set.Clients[k].X.Rows)
 		}
 		for row, times := range rows {
 			if times != 1 {

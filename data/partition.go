@@ -86,13 +86,13 @@ func (c *Config) partition(set *Set) (*Set, error) {
 	fail := func(key string, value any, want string) (*Set, error) {
 		return nil, config.Problem{Key: "data.partition." + key, Value: value, Want: want}
 	}
-	if len(set.Tasks) > 1 {
+	if len(set.Clients) > 1 {
 		if !p.Merge {
-			return fail("method", p.Method, fmt.Sprintf("the set has %d clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Tasks)))
+			return fail("method", p.Method, fmt.Sprintf("the set has %d clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Clients)))
 		}
 		set = Merge(set)
 	}
-	all := &set.Tasks[0]
+	all := &set.Clients[0]
 	if c.TestRows == TestRowsRandom {
 		all.Held = 0 // no matter which rows the source holds out
 	}
@@ -104,11 +104,11 @@ func (c *Config) partition(set *Set) (*Set, error) {
 
 	parted := set.empty()
 	parted.Name = fmt.Sprintf("%s, %d clients by %s", set.Name, p.Clients, p.Method)
-	parted.Tasks = make([]Task, p.Clients)
-	for k := range parted.Tasks {
+	parted.Clients = make([]Client, p.Clients)
+	for k := range parted.Clients {
 		held := len(d.held[k])
-		parted.Tasks[k] = all.pick(append(d.rows[k], d.held[k]...)) // in order, so the held ones are last
-		parted.Tasks[k].Name, parted.Tasks[k].Held = strconv.Itoa(k+1), held
+		parted.Clients[k] = all.pick(append(d.rows[k], d.held[k]...)) // in order, so the held ones are last
+		parted.Clients[k].Name, parted.Clients[k].Held = strconv.Itoa(k+1), held
 	}
 	return parted, nil
 }

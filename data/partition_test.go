@@ -16,7 +16,7 @@ import (
 // tested[c] held rows. The only feature is the number of the row.
 func centralSet(rows, tested []int) *Set {
 	set := &Set{Name: "central", Features: 1, Classes: make([]string, len(rows))}
-	task := Task{Name: "all"}
+	task := Client{Name: "all"}
 	for c := range rows {
 		set.Classes[c] = string(rune('a' + c))
 	}
@@ -38,7 +38,7 @@ func centralSet(rows, tested []int) *Set {
 	for i := range task.Y {
 		task.X.Row(i)[0] = float64(i)
 	}
-	set.Tasks = []Task{task}
+	set.Clients = []Client{task}
 	return set
 }
 
@@ -67,7 +67,7 @@ func partitionOf(method string, clients int, change func(p *PartitionConfig)) Pa
 
 // counts returns the training and the held rows of each class, by client.
 func counts(set *Set) (trained, held [][]int) {
-	for _, task := range set.Tasks {
+	for _, task := range set.Clients {
 		a, b := make([]int, len(set.Classes)), make([]int, len(set.Classes))
 		for i, y := range task.Y {
 			if i < len(task.Y)-task.Held {
@@ -107,13 +107,13 @@ func TestPartitionUsesEveryRowOnce(t *testing.T) {
 	rows, tested := []int{300, 200, 40, 250, 160}, []int{61, 20, 3, 49, 30}
 	for _, p := range partitions {
 		set := centralSet(rows, tested)
-		all := &set.Tasks[0]
+		all := &set.Clients[0]
 		out := parted(t, set, p)
-		if len(out.Tasks) != p.Clients {
-			t.Fatalf("%+v: %d clients", p, len(out.Tasks))
+		if len(out.Clients) != p.Clients {
+			t.Fatalf("%+v: %d clients", p, len(out.Clients))
 		}
 		seen := make([]int, len(all.Y))
-		for k, task := range out.Tasks {
+		for k, task := range out.Clients {
 			if task.Name != fmt.Sprint(k+1) || task.X.Rows != len(task.Y) {
 				t.Errorf("%+v: client %d is named %q and has %d rows of %d labels", p, k, task.Name, task.X.Rows, len(task.Y))
 			}
@@ -131,7 +131,7 @@ func TestPartitionUsesEveryRowOnce(t *testing.T) {
 			}
 		}
 		trained, held := counts(out)
-		for k := range out.Tasks {
+		for k := range out.Clients {
 			if total(trained[k]) == 0 {
 				t.Errorf("%+v: client %d has no training rows", p, k)
 			}
@@ -171,7 +171,7 @@ func TestPartitionOfRowsThatAreNotHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, task := range out.Tasks {
+	for _, task := range out.Clients {
 		if len(task.Y) != 20 || task.Held != 0 {
 			t.Errorf("client %s: %d rows, %d held", task.Name, len(task.Y), task.Held)
 		}
@@ -448,14 +448,14 @@ func TestPowerLawOfClasses(t *testing.T) {
 func TestShardsOfRealTargets(t *testing.T) {
 	set := centralSet([]int{400}, []int{100})
 	set.Classes, set.Real = nil, true
-	for i := range set.Tasks[0].Y {
-		set.Tasks[0].Y[i] = float64(i * 7 % 400)
+	for i := range set.Clients[0].Y {
+		set.Clients[0].Y[i] = float64(i * 7 % 400)
 		if i >= 400 {
-			set.Tasks[0].Y[i] = float64((i-400)*4) + 0.5
+			set.Clients[0].Y[i] = float64((i-400)*4) + 0.5
 		}
 	}
 	out := parted(t, set, partitionOf(PartitionShards, 10, nil))
-	for k, task := range out.Tasks {
+	for k, task := range out.Clients {
 		ranges := map[int]int{}
 		for _, y := range task.Y[:40] {
 			ranges[int(y)/20]++
@@ -530,7 +530,7 @@ func TestPartitionsRefused(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	cfg.Partition.Merge = true
-	if set, err := Load(cfg); err != nil || len(set.Tasks) != 10 || set.Name != "synthetic (generated), 10 clients by iid" {
+	if set, err := Load(cfg); err != nil || len(set.Clients) != 10 || set.Name != "synthetic (generated), 10 clients by iid" {
 		t.Errorf("merged: %v, %v", set, err)
 	}
 }
@@ -586,9 +586,9 @@ func TestPartitionIsPrepared(t *testing.T) {
 	}
 	all := 0
 	for k, n := range rows {
-		all += int(n) + split.Test.Tasks[k].X.Rows
-		if int(n) != split.Train.Tasks[k].X.Rows || split.Train.TaskOf(k) != 0 {
-			t.Errorf("client %d: %d rows, want %d", k, n, split.Train.Tasks[k].X.Rows)
+		all += int(n) + split.Test.Clients[k].X.Rows
+		if int(n) != split.Train.Clients[k].X.Rows || split.Train.TaskOf(k) != 0 {
+			t.Errorf("client %d: %d rows, want %d", k, n, split.Train.Clients[k].X.Rows)
 		}
 	}
 	if all != totalRows(1000) {

@@ -6,7 +6,7 @@ package data
 // previous task.
 func Pool(set *Set) *Set {
 	pooled := *set
-	pooled.Owner = make([]int, len(set.Tasks))
+	pooled.Owner = make([]int, len(set.Clients))
 	return &pooled
 }
 
@@ -16,13 +16,13 @@ func Pool(set *Set) *Set {
 func Merge(set *Set) *Set {
 	merged := *set
 	merged.Owner = nil
-	all := Task{Name: "all"}
+	all := Client{Name: "all"}
 	if set.sparse() {
 		all.X = newSparse(set.Features)
 	} else {
-		all.X = newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)
+		all.X = newRows(set.Clients[0].X.Single != nil, set.Rows(), set.Features)
 	}
-	take := func(task *Task, from, to int) {
+	take := func(task *Client, from, to int) {
 		for i := from; i < to; i++ {
 			if task.X.Dense() {
 				all.X.copyRow(len(all.Y), &task.X, i)
@@ -32,14 +32,14 @@ func Merge(set *Set) *Set {
 			all.Y = append(all.Y, task.Y[i])
 		}
 	}
-	for t := range set.Tasks {
-		take(&set.Tasks[t], 0, len(set.Tasks[t].Y)-set.Tasks[t].Held)
+	for t := range set.Clients {
+		take(&set.Clients[t], 0, len(set.Clients[t].Y)-set.Clients[t].Held)
 	}
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		take(task, len(task.Y)-task.Held, len(task.Y))
 		all.Held += task.Held
 	}
-	merged.Tasks = []Task{all}
+	merged.Clients = []Client{all}
 	return &merged
 }

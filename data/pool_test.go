@@ -25,18 +25,18 @@ func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(pooled.Train.Tasks); n != 20*devices {
+		if n := len(pooled.Train.Clients); n != 20*devices {
 			t.Errorf("%d devices, want %d: 20 tasks shared by %d each", n, 20*devices, devices)
 		}
-		if n := len(pooled.Test.Tasks); n != 20 {
+		if n := len(pooled.Test.Clients); n != 20 {
 			t.Errorf("%d test sets, want one for each of the 20 tasks there were", n)
 		}
 		for name, pair := range map[string][2]*Set{"training": {pooled.Train, apart.Train}, "test": {pooled.Test, apart.Test}} {
 			got, want := pair[0], pair[1]
-			if len(got.Owner) != len(got.Tasks) {
-				t.Fatalf("%s: %d owners of %d elements", name, len(got.Owner), len(got.Tasks))
+			if len(got.Owner) != len(got.Clients) {
+				t.Fatalf("%s: %d owners of %d elements", name, len(got.Owner), len(got.Clients))
 			}
-			for k := range got.Tasks {
+			for k := range got.Clients {
 				if got.TaskOf(k) != 0 {
 					t.Errorf("%s: element %d belongs to task %d, want 0", name, k, got.TaskOf(k))
 				}

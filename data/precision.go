@@ -22,8 +22,8 @@ func (c Config) round(set *Set) error {
 	if !c.single() {
 		return nil
 	}
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		narrow := NewSingle(task.X.Rows, task.X.Cols)
 		for i := range task.X.Rows {
 			for j, v := range task.X.Row(i) {

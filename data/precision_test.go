@@ -15,8 +15,8 @@ import (
 // widen replaces the rows of a set in single precision by equal ones in double.
 func widen(t testing.TB, set *Set) {
 	t.Helper()
-	for k := range set.Tasks {
-		task := &set.Tasks[k]
+	for k := range set.Clients {
+		task := &set.Clients[k]
 		if task.X.Single == nil || task.X.Data != nil {
 			t.Fatal("rows are not held in single precision")
 		}
@@ -30,9 +30,9 @@ func widen(t testing.TB, set *Set) {
 
 // roundValues rounds rows in double precision.
 func roundValues(set *Set) {
-	for k := range set.Tasks {
-		for i, x := range set.Tasks[k].X.Data {
-			set.Tasks[k].X.Data[i] = float64(float32(x))
+	for k := range set.Clients {
+		for i, x := range set.Clients[k].X.Data {
+			set.Clients[k].X.Data[i] = float64(float32(x))
 		}
 	}
 }
@@ -105,8 +105,8 @@ func TestValuesBeyondSinglePrecisionAreRefused(t *testing.T) {
 	cfg := Defaults()
 	cfg.Precision = PrecisionSingle
 	set := func(x float64) *Set {
-		s := &Set{Name: "big.csv", Features: 2, Tasks: []Task{{Name: "a", X: NewMatrix(2, 2), Y: []float64{-1, 1}}}}
-		s.Tasks[0].X.Row(1)[0] = x
+		s := &Set{Name: "big.csv", Features: 2, Clients: []Client{{Name: "a", X: NewMatrix(2, 2), Y: []float64{-1, 1}}}}
+		s.Clients[0].X.Row(1)[0] = x
 		return s
 	}
 	const largest = 0x1.fffffep127

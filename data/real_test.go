@@ -45,8 +45,8 @@ func TestRealHAR(t *testing.T) {
 		t.Errorf("%d tasks of one class, want none", d.OneClassTasks)
 	}
 	// The first row of train/X_train.txt is subject 1's.
-	if x := set.Tasks[0].X.Row(0); set.Tasks[0].Name != "1" || x[0] != 1.3967866e-02 || x[3] != -9.9796604e-01 {
-		t.Errorf("task %s begins with %v", set.Tasks[0].Name, x[:4])
+	if x := set.Clients[0].X.Row(0); set.Clients[0].Name != "1" || x[0] != 1.3967866e-02 || x[3] != -9.9796604e-01 {
+		t.Errorf("task %s begins with %v", set.Clients[0].Name, x[:4])
 	}
 	t.Logf("\n%v", d)
 }
@@ -63,8 +63,8 @@ func TestRealLandmine(t *testing.T) {
 	if d.Tasks != 29 || d.Features != 9 || d.Rows != 1464 || d.OneClassTasks != 2 {
 		t.Errorf("m = %d, d = %d, rows = %d, %d tasks of one class, want 29, 9, 1464, 2", d.Tasks, d.Features, d.Rows, d.OneClassTasks)
 	}
-	if set.Name != "landmine" || set.Tasks[28].Name != "29" {
-		t.Errorf("set %q, last task %q", set.Name, set.Tasks[28].Name)
+	if set.Name != "landmine" || set.Clients[28].Name != "29" {
+		t.Errorf("set %q, last task %q", set.Name, set.Clients[28].Name)
 	}
 	t.Logf("\n%v", d)
 }

@@ -55,9 +55,9 @@ func (s Scaling) Apply(set *Set) {
 	if len(s.Mean) != set.Features {
 		panic(fmt.Sprintf("data: a scaling of %d features applied to a set of %d", len(s.Mean), set.Features))
 	}
-	for t := range set.Tasks {
-		for i := range set.Tasks[t].X.Rows {
-			x := set.Tasks[t].X.Row(i)
+	for t := range set.Clients {
+		for i := range set.Clients[t].X.Rows {
+			x := set.Clients[t].X.Row(i)
 			for j := range x {
 				x[j] = (x[j] - s.Mean[j]) / s.Deviation[j]
 			}
@@ -69,7 +69,7 @@ func (s Scaling) Apply(set *Set) {
 // overwritten after visit returns.
 func (s *Set) eachRow(visit func(x []float64)) {
 	space := make([]float64, s.Features)
-	for t := range s.Tasks {
+	for t := range s.Clients {
 		task := s.Open(t)
 		for i := range task.X.Rows {
 			visit(task.X.Values(i, space))

@@ -15,10 +15,10 @@ func Share(set *Set, devices int, seed uint64) (*Set, error) {
 		return set, nil
 	}
 	shared := set.empty()
-	shared.Tasks = shared.Tasks[:0]
+	shared.Clients = shared.Clients[:0]
 	shared.Owner = nil
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		n := task.X.Rows
 		if n < devices {
 			return nil, fmt.Errorf("client %q of data set %q has %d training rows: they cannot be shared by %d clients", task.Name, set.Name, n, devices)
@@ -27,7 +27,7 @@ func Share(set *Set, devices int, seed uint64) (*Set, error) {
 		for k := range devices {
 			part := task.pick(rows[n*k/devices : n*(k+1)/devices])
 			part.Name = fmt.Sprintf("%s/%d", task.Name, k+1)
-			shared.Tasks = append(shared.Tasks, part)
+			shared.Clients = append(shared.Clients, part)
 			shared.Owner = append(shared.Owner, t)
 		}
 	}

@@ -17,21 +17,21 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(shared.Tasks) != devices*len(set.Tasks) || shared.Features != set.Features {
-		t.Fatalf("%d devices of %d features, want %d of %d", len(shared.Tasks), shared.Features, devices*len(set.Tasks), set.Features)
+	if len(shared.Clients) != devices*len(set.Clients) || shared.Features != set.Features {
+		t.Fatalf("%d devices of %d features, want %d of %d", len(shared.Clients), shared.Features, devices*len(set.Clients), set.Features)
 	}
-	for task := range set.Tasks {
+	for task := range set.Clients {
 		var got, want []float64
-		for i := range set.Tasks[task].X.Rows {
-			want = append(want, set.Tasks[task].X.Row(i)[0])
+		for i := range set.Clients[task].X.Rows {
+			want = append(want, set.Clients[task].X.Row(i)[0])
 		}
 		for k := range devices {
 			device := devices*task + k
 			if shared.TaskOf(device) != task {
 				t.Errorf("device %d belongs to task %d, want %d", device, shared.TaskOf(device), task)
 			}
-			x := &shared.Tasks[device].X
-			if n := set.Tasks[task].X.Rows; x.Rows < n/devices || x.Rows > n/devices+1 {
+			x := &shared.Clients[device].X
+			if n := set.Clients[task].X.Rows; x.Rows < n/devices || x.Rows > n/devices+1 {
 				t.Errorf("device %d holds %d of %d rows", device, x.Rows, n)
 			}
 			for i := range x.Rows {
@@ -46,7 +46,7 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Share(set, set.Tasks[0].X.Rows+1, 7); err == nil {
+	if _, err := Share(set, set.Clients[0].X.Rows+1, 7); err == nil {
 		t.Error("a task was shared by more devices than it has rows")
 	}
 }

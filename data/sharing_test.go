@@ -21,8 +21,8 @@ type svm struct {
 
 func newSVM(set *Set) *svm {
 	s := &svm{set: set}
-	for t := range set.Tasks {
-		s.dual = append(s.dual, make([]float64, set.Tasks[t].X.Rows))
+	for t := range set.Clients {
+		s.dual = append(s.dual, make([]float64, set.Clients[t].X.Rows))
 		s.v = append(s.v, make([]float64, set.Features))
 		s.w = append(s.w, make([]float64, set.Features))
 	}
@@ -44,8 +44,8 @@ func (s *svm) weights(m *mat.SymDense, t int) []float64 {
 // fit makes passes over all rows.
 func (s *svm) fit(m *mat.SymDense, passes int) {
 	for pass := range passes {
-		for t := range s.set.Tasks {
-			task := &s.set.Tasks[t]
+		for t := range s.set.Clients {
+			task := &s.set.Clients[t]
 			w, c := s.weights(m, t), 1/float64(task.X.Rows)
 			for _, i := range permutation(task.X.Rows, uint64(pass), rng.Solve, t) {
 				x, y := task.X.Row(int(i)), task.Y[i]
@@ -64,7 +64,7 @@ func (s *svm) fit(m *mat.SymDense, passes int) {
 			}
 		}
 	}
-	for t := range s.set.Tasks {
+	for t := range s.set.Clients {
 		s.weights(m, t)
 	}
 }
@@ -98,8 +98,8 @@ func (s *svm) learn(lambda float64) *mat.SymDense {
 // testError is the mean over tasks of the share of wrong signs.
 func (s *svm) testError(test *Set) float64 {
 	sum := 0.0
-	for t := range test.Tasks {
-		task := &test.Tasks[t]
+	for t := range test.Clients {
+		task := &test.Clients[t]
 		wrong := 0
 		for i := range task.X.Rows {
 			score := 0.0
@@ -112,14 +112,14 @@ func (s *svm) testError(test *Set) float64 {
 		}
 		sum += float64(wrong) / float64(task.X.Rows)
 	}
-	return sum / float64(len(test.Tasks))
+	return sum / float64(len(test.Clients))
 }
 
 // modelErrors returns the test errors of a global, a local and a multi-task model, each
 // at its best lambda of the grid.
 func modelErrors(t *testing.T, split *Split, grid []float64, passes, updates int) (global, local, multi float64) {
 	t.Helper()
-	m := len(split.Train.Tasks)
+	m := len(split.Train.Clients)
 	global, local, multi = 1, 1, 1
 	for _, lambda := range grid {
 		all, own := mat.NewSymDense(m, nil), mat.NewSymDense(m, nil)

@@ -18,9 +18,9 @@ func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		rows = make([]int32, len(split.Train.Tasks))
+		rows = make([]int32, len(split.Train.Clients))
 		for t := range rows {
-			rows[t] = int32(split.Train.Tasks[t].X.Rows)
+			rows[t] = int32(split.Train.Clients[t].X.Rows)
 		}
 		return rows, split.Train.Features, split.Train.Outputs(), nil
 	}
@@ -56,5 +56,5 @@ func (c Config) LeastMemory() float64 {
 	if c.Resident {
 		row += float64(value * float64(s.Features))
 	}
-	return float64(s.Clients) * (float64(unsafe.Sizeof(Task{})) + float64(float64(s.RowsMin)*row))
+	return float64(s.Clients) * (float64(unsafe.Sizeof(Client{})) + float64(float64(s.RowsMin)*row))
 }

@@ -25,11 +25,11 @@ func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if outputs != split.Train.Outputs() || features != split.Train.Features || len(rows) != len(split.Train.Tasks) {
-			t.Fatalf("%d devices with %d features, want %d with %d", len(rows), features, len(split.Train.Tasks), split.Train.Features)
+		if outputs != split.Train.Outputs() || features != split.Train.Features || len(rows) != len(split.Train.Clients) {
+			t.Fatalf("%d devices with %d features, want %d with %d", len(rows), features, len(split.Train.Clients), split.Train.Features)
 		}
 		for k, n := range rows {
-			if want := split.Train.Tasks[k].X.Rows; int(n) != want {
+			if want := split.Train.Clients[k].X.Rows; int(n) != want {
 				t.Errorf("device %d has %d rows, want %d", k, n, want)
 			}
 		}

@@ -23,20 +23,20 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 		return nil, fmt.Errorf("skew of %s: the smallest size %d must be at least 1", set.Name, smallest)
 	}
 	largest := 0
-	for t := range set.Tasks {
-		if set.Tasks[t].X.Rows > set.Tasks[largest].X.Rows {
+	for t := range set.Clients {
+		if set.Clients[t].X.Rows > set.Clients[largest].X.Rows {
 			largest = t
 		}
 	}
-	if len(set.Tasks) == 0 || set.Tasks[largest].X.Rows <= smallest {
+	if len(set.Clients) == 0 || set.Clients[largest].X.Rows <= smallest {
 		return nil, fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest client", set.Name, smallest)
 	}
 
-	streams := make([]rng.Stream, len(set.Tasks))
-	sizes := make([]int, len(set.Tasks))
+	streams := make([]rng.Stream, len(set.Clients))
+	sizes := make([]int, len(set.Clients))
 	least := -1
-	for t := range set.Tasks {
-		n := set.Tasks[t].X.Rows
+	for t := range set.Clients {
+		n := set.Clients[t].X.Rows
 		streams[t] = rng.New(seed, rng.Skew, t, 0)
 		sizes[t] = between(min(smallest, n), n, streams[t].Float64())
 		if t == largest {
@@ -46,14 +46,14 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 		}
 	}
 	if least >= 0 {
-		sizes[least] = min(smallest, set.Tasks[least].X.Rows)
+		sizes[least] = min(smallest, set.Clients[least].X.Rows)
 	}
 
 	skewed := set.empty()
-	for t := range set.Tasks {
-		rows := numbersTo(set.Tasks[t].X.Rows)
+	for t := range set.Clients {
+		rows := numbersTo(set.Clients[t].X.Rows)
 		streams[t].Shuffle(rows)
-		skewed.Tasks[t] = set.Tasks[t].pick(rows[:sizes[t]])
+		skewed.Clients[t] = set.Clients[t].pick(rows[:sizes[t]])
 	}
 	return skewed, nil
 }

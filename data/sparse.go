@@ -109,27 +109,27 @@ func (m *Matrix) digest(c *state.Coder) {
 }
 
 // sparse reports whether the rows of the set are sparse.
-func (s *Set) sparse() bool { return len(s.Tasks) > 0 && !s.Tasks[0].X.Dense() }
+func (s *Set) sparse() bool { return len(s.Clients) > 0 && !s.Clients[0].X.Dense() }
 
 // settle gives a set of sparse rows its number of features, and makes its rows dense if
 // they have few zeros.
 func (s *Set) settle(features int) {
 	values := 0
-	for t := range s.Tasks {
-		s.Tasks[t].X.Cols = features
-		values += len(s.Tasks[t].X.Nonzeros)
+	for t := range s.Clients {
+		s.Clients[t].X.Cols = features
+		values += len(s.Clients[t].X.Nonzeros)
 	}
 	s.Features = features
 	if float64(values) < sparseBelow*float64(s.Rows())*float64(features) {
 		return
 	}
-	for t := range s.Tasks {
-		x := &s.Tasks[t].X
+	for t := range s.Clients {
+		x := &s.Clients[t].X
 		dense := NewMatrix(x.Rows, features)
 		for i := range x.Rows {
 			x.scatter(i, dense.Row(i))
 		}
-		s.Tasks[t].X = dense
+		s.Clients[t].X = dense
 	}
 }
 

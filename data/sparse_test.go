@@ -49,14 +49,14 @@ func sparseTwins(t testing.TB, cfg Config) (sparse, dense *Set) {
 // densified returns a dense copy.
 func densified(set *Set) *Set {
 	dense := *set
-	dense.Tasks = slices.Clone(set.Tasks)
-	for t := range dense.Tasks {
-		x := &set.Tasks[t].X
+	dense.Clients = slices.Clone(set.Clients)
+	for t := range dense.Clients {
+		x := &set.Clients[t].X
 		twin := NewMatrix(x.Rows, x.Cols)
 		for i := range x.Rows {
 			copy(twin.Row(i), x.Values(i, make([]float64, x.Cols)))
 		}
-		dense.Tasks[t].X = twin
+		dense.Clients[t].X = twin
 	}
 	return &dense
 }
@@ -75,7 +75,7 @@ func TestDescribeSparse(t *testing.T) {
 	rows := newSparse(3)
 	rows.appendRow([]int32{0, 2}, []float64{1, 2})
 	rows.appendRow([]int32{0, 1, 2}, []float64{1, 5, 3})
-	if d := Describe(&Set{Features: 3, Tasks: []Task{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 || d.ZeroFeatures != 0 {
+	if d := Describe(&Set{Features: 3, Clients: []Client{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 || d.ZeroFeatures != 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -128,7 +128,7 @@ func TestSparseLikeDense(t *testing.T) {
 	if got.Digest() != prepare(sparse).Digest() || got.Digest() == want.Digest() {
 		t.Error("the digest of sparse rows is not of them alone")
 	}
-	x := &got.Train.Tasks[0].X
+	x := &got.Train.Clients[0].X
 	x.Nonzeros[0]++
 	if changed := got.Digest(); changed == prepare(sparse).Digest() {
 		t.Error("the digest does not depend on a value")

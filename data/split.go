@@ -30,8 +30,8 @@ func (s *Split) Parts() []*Set {
 func (s *Split) WithoutValidation() int {
 	n := 0
 	if s.Validation != nil {
-		for t := range s.Validation.Tasks {
-			n += 1 - min(1, s.Validation.Tasks[t].X.Rows)
+		for t := range s.Validation.Clients {
+			n += 1 - min(1, s.Validation.Clients[t].X.Rows)
 		}
 	}
 	return n
@@ -92,7 +92,7 @@ func SplitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
 func (h holdout) split(set *Set) (*Split, error) {
 	return divide(set, func(t int) (train, test []int32) {
 		var order []int32
-		return h.divide(&order, set.Tasks[t].X.Rows, t)
+		return h.divide(&order, set.Clients[t].X.Rows, t)
 	})
 }
 
@@ -117,8 +117,8 @@ func Fold(set *Set, folds, fold int, seed uint64) (*Split, error) {
 		return nil, fmt.Errorf("cross-validation of %s: fold %d of %d: there must be at least 2 folds, numbered from 0", set.Name, fold, folds)
 	}
 	return divide(set, func(t int) (train, test []int32) {
-		for i, row := range permutation(set.Tasks[t].X.Rows, seed, rng.ClientSplit, t) {
-			if i%folds == fold && set.Tasks[t].X.Rows > 1 {
+		for i, row := range permutation(set.Clients[t].X.Rows, seed, rng.ClientSplit, t) {
+			if i%folds == fold && set.Clients[t].X.Rows > 1 {
 				test = append(test, row)
 			} else {
 				train = append(train, row)
@@ -156,8 +156,8 @@ func permute(order []int32, n int, seed uint64, purpose rng.Purpose, task int) [
 // divide builds both halves from the rows chosen for each task.
 func divide(set *Set, choose func(t int) (train, test []int32)) (*Split, error) {
 	split := &Split{Train: set.empty(), Test: set.empty()}
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		var train, test []int32
 		if task.X.Rows > 0 {
 			train, test = choose(t)
@@ -165,8 +165,8 @@ func divide(set *Set, choose func(t int) (train, test []int32)) (*Split, error) 
 		if len(train) == 0 {
 			return nil, fmt.Errorf("split of %s: client %q: %w", set.Name, task.Name, errNoRows)
 		}
-		split.Train.Tasks[t] = task.pick(train)
-		split.Test.Tasks[t] = task.pick(test)
+		split.Train.Clients[t] = task.pick(train)
+		split.Test.Clients[t] = task.pick(test)
 	}
 	return split, nil
 }
@@ -177,14 +177,14 @@ var errNoRows = errors.New("the client has no rows: must have at least one for t
 func (s *Set) empty() *Set {
 	e := *s
 	e.FeatureNames = slices.Clone(s.FeatureNames)
-	e.Tasks = make([]Task, len(s.Tasks))
+	e.Clients = make([]Client, len(s.Clients))
 	return &e
 }
 
 // pick returns a copy of the given rows, in the order of the task. It sorts rows.
-func (t *Task) pick(rows []int32) Task {
+func (t *Client) pick(rows []int32) Client {
 	slices.Sort(rows)
-	p := Task{Name: t.Name, Y: make([]float64, len(rows))}
+	p := Client{Name: t.Name, Y: make([]float64, len(rows))}
 	for i, row := range rows {
 		p.Y[i] = t.Y[row]
 	}

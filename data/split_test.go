@@ -20,18 +20,18 @@ import (
 func numbered(sizes ...int) *Set {
 	set := &Set{Name: "numbered", Features: 2, FeatureNames: []string{"client", "row"}}
 	for t, n := range sizes {
-		task := Task{Name: fmt.Sprint(t), X: NewMatrix(n, 2), Y: make([]float64, n)}
+		task := Client{Name: fmt.Sprint(t), X: NewMatrix(n, 2), Y: make([]float64, n)}
 		for i := range n {
 			copy(task.X.Row(i), []float64{float64(t), float64(i)})
 			task.Y[i] = float64(1 - 2*(i%2))
 		}
-		set.Tasks = append(set.Tasks, task)
+		set.Clients = append(set.Clients, task)
 	}
 	return set
 }
 
 // rowsOf returns the row numbers of a task of a numbered set, after checking its labels.
-func rowsOf(t *testing.T, task *Task) []int {
+func rowsOf(t *testing.T, task *Client) []int {
 	t.Helper()
 	rows := []int{}
 	for i := range task.X.Rows {
@@ -49,8 +49,8 @@ func requirePartition(t *testing.T, whole *Set, split *Split) {
 	t.Helper()
 	checkShape(t, split.Train)
 	checkShape(t, split.Test)
-	for k := range whole.Tasks {
-		train, test := rowsOf(t, &split.Train.Tasks[k]), rowsOf(t, &split.Test.Tasks[k])
+	for k := range whole.Clients {
+		train, test := rowsOf(t, &split.Train.Clients[k]), rowsOf(t, &split.Test.Clients[k])
 		if !slices.IsSorted(train) || !slices.IsSorted(test) {
 			t.Errorf("task %d: rows out of order", k)
 		}
@@ -61,8 +61,8 @@ func requirePartition(t *testing.T, whole *Set, split *Split) {
 				t.Fatalf("task %d: rows %v are not a partition", k, both)
 			}
 		}
-		if len(both) != whole.Tasks[k].X.Rows {
-			t.Fatalf("task %d: %d of %d rows", k, len(both), whole.Tasks[k].X.Rows)
+		if len(both) != whole.Clients[k].X.Rows {
+			t.Fatalf("task %d: %d of %d rows", k, len(both), whole.Clients[k].X.Rows)
 		}
 	}
 }
@@ -104,18 +104,18 @@ func TestSplitDependsOnSeedAndTaskAlone(t *testing.T) {
 		t.Error("the same seed splits differently:\n" + diff)
 	}
 	other, _ := SplitSet(set, 0.25, 2)
-	if cmp.Equal(rowsOf(t, &first.Test.Tasks[0]), rowsOf(t, &other.Test.Tasks[0])) {
+	if cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &other.Test.Clients[0])) {
 		t.Error("another seed holds out the same rows")
 	}
-	if cmp.Equal(rowsOf(t, &first.Test.Tasks[0]), rowsOf(t, &first.Test.Tasks[1])) {
+	if cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &first.Test.Clients[1])) {
 		t.Error("two tasks hold out the same rows")
 	}
 	fewer, _ := SplitSet(numbered(40, 40), 0.25, 1)
-	if diff := cmp.Diff(first.Test.Tasks[:2], fewer.Test.Tasks); diff != "" {
+	if diff := cmp.Diff(first.Test.Clients[:2], fewer.Test.Clients); diff != "" {
 		t.Error("a further task changes the split of the others:\n" + diff)
 	}
-	first.Train.Tasks[0].X.Data[0] = 1e9
-	if set.Tasks[0].X.Data[0] == 1e9 || slices.Contains(set.Tasks[0].X.Data, 1e9) {
+	first.Train.Clients[0].X.Data[0] = 1e9
+	if set.Clients[0].X.Data[0] == 1e9 || slices.Contains(set.Clients[0].X.Data, 1e9) {
 		t.Error("the split shares values with the set")
 	}
 }
@@ -152,10 +152,10 @@ func TestFolds(t *testing.T) {
 			}
 			requirePartition(t, set, split)
 			for k := range sizes {
-				if split.Train.Tasks[k].X.Rows == 0 {
+				if split.Train.Clients[k].X.Rows == 0 {
 					t.Fatalf("task %d has nothing to train on", k)
 				}
-				for _, row := range rowsOf(t, &split.Test.Tasks[k]) {
+				for _, row := range rowsOf(t, &split.Test.Clients[k]) {
 					if tested[k] == nil {
 						tested[k] = map[int]int{}
 					}
@@ -223,7 +223,7 @@ func TestSkew(t *testing.T) {
 		}
 		largest, forced := slices.Index(sizes, slices.Max(sizes)), false
 		for k, n := range sizes {
-			rows := rowsOf(t, &skewed.Tasks[k])
+			rows := rowsOf(t, &skewed.Clients[k])
 			if k == largest && len(rows) != n {
 				r.Fatalf("the largest task has %d of %d rows", len(rows), n)
 			}
@@ -262,15 +262,15 @@ func TestScaling(t *testing.T) {
 			t.Errorf("feature %d: mean %v, deviation %v after scaling", j, again.Mean[j], again.Deviation[j])
 		}
 	}
-	if got, want := test.Tasks[0].X.Row(1)[1], (1-0.75)/(math.Sqrt(11)/4); got != want {
+	if got, want := test.Clients[0].X.Row(1)[1], (1-0.75)/(math.Sqrt(11)/4); got != want {
 		t.Errorf("test value %v, want %v by the training rows' figures", got, want)
 	}
 }
 
 func TestScalingOfConstantAndTinyFeatures(t *testing.T) {
-	set := &Set{Features: 2, Tasks: []Task{{X: NewMatrix(3, 2), Y: make([]float64, 3)}}}
+	set := &Set{Features: 2, Clients: []Client{{X: NewMatrix(3, 2), Y: make([]float64, 3)}}}
 	for i := range 3 {
-		copy(set.Tasks[0].X.Row(i), []float64{0.1, float64(i) * 1e-200})
+		copy(set.Clients[0].X.Row(i), []float64{0.1, float64(i) * 1e-200})
 	}
 	FitScaling(set).Apply(set)
 	set.eachRow(func(x []float64) {
@@ -336,7 +336,7 @@ func TestBias(t *testing.T) {
 	if diff := cmp.Diff([]string{"client", "row", "bias", "bias#2"}, set.FeatureNames); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]float64{0, 2, 1, 1}, set.Tasks[0].X.Row(2)); diff != "" {
+	if diff := cmp.Diff([]float64{0, 2, 1, 1}, set.Clients[0].X.Row(2)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -372,12 +372,12 @@ func TestSplitsDivideTheSameRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		trained, all = map[float64]bool{}, map[float64]bool{}
-		for k := range s.Train.Tasks {
-			for i := range s.Train.Tasks[k].X.Rows {
-				trained[s.Train.Tasks[k].X.Row(i)[0]], all[s.Train.Tasks[k].X.Row(i)[0]] = true, true
+		for k := range s.Train.Clients {
+			for i := range s.Train.Clients[k].X.Rows {
+				trained[s.Train.Clients[k].X.Row(i)[0]], all[s.Train.Clients[k].X.Row(i)[0]] = true, true
 			}
-			for i := range s.Test.Tasks[k].X.Rows {
-				all[s.Test.Tasks[k].X.Row(i)[0]] = true
+			for i := range s.Test.Clients[k].X.Rows {
+				all[s.Test.Clients[k].X.Row(i)[0]] = true
 			}
 		}
 		return trained, all

@@ -16,7 +16,7 @@ func TestOpeningAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := func() {
-		for k := range split.Train.Tasks {
+		for k := range split.Train.Clients {
 			split.Train.Open(k).Close()
 		}
 	}

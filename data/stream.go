@@ -57,11 +57,11 @@ func stream(cfg Config) *Split {
 			of.remake = newRemaker(g, cfg, part(p))
 		}
 	}
-	g.each(func(t int, task *Task) {
+	g.each(func(t int, task *Client) {
 		var orders [2][]int32
 		rows := cfg.rowsOf(&orders, len(task.Y), t)
 		for p, of := range parts {
-			fill(&of.Tasks[t], task, rows[p])
+			fill(&of.Clients[t], task, rows[p])
 		}
 	})
 	return split
@@ -82,18 +82,18 @@ func reserve(set *Set, sizes []int, cfg Config, share func(rows int) int) {
 	from := 0
 	for t, size := range sizes {
 		to := from + share(totalRows(size))
-		set.Tasks[t].X = Matrix{Rows: to - from, Cols: arena.Cols, Stride: arena.Stride}
+		set.Clients[t].X = Matrix{Rows: to - from, Cols: arena.Cols, Stride: arena.Stride}
 		if cfg.Resident {
-			set.Tasks[t].X = arena.rows(from, to)
+			set.Clients[t].X = arena.rows(from, to)
 		}
-		set.Tasks[t].Y = targets[from:to:to]
+		set.Clients[t].Y = targets[from:to:to]
 		from = to
 	}
 }
 
 // fill copies the given rows of a task, in ascending order, or only their targets. A
 // feature that the task does not have is the bias.
-func fill(into, task *Task, rows []int32) {
+func fill(into, task *Client, rows []int32) {
 	slices.Sort(rows)
 	into.Name = task.Name
 	for i, row := range rows {

@@ -75,8 +75,8 @@ type generator struct {
 // only on the configuration, not on the number of processors.
 func generate(cfg Config) *Set {
 	g, set := generatorOf(cfg)
-	g.each(func(t int, task *Task) {
-		set.Tasks[t] = Task{Name: task.Name, X: task.X.clone(), Y: slices.Clone(task.Y)}
+	g.each(func(t int, task *Client) {
+		set.Clients[t] = Client{Name: task.Name, X: task.X.clone(), Y: slices.Clone(task.Y)}
 	})
 	return set
 }
@@ -89,7 +89,7 @@ func generatorOf(cfg Config) (*generator, *Set) {
 	set := &Set{
 		Name:      "synthetic (generated)",
 		Features:  resolved.Features,
-		Tasks:     make([]Task, resolved.Clients),
+		Clients:   make([]Client, resolved.Clients),
 		Generated: true,
 		Real:      g.real,
 	}
@@ -104,7 +104,7 @@ func generatorOf(cfg Config) (*generator, *Set) {
 
 // each generates all tasks in parallel and passes each to take. The task is overwritten
 // after take returns.
-func (g *generator) each(take func(t int, task *Task)) {
+func (g *generator) each(take func(t int, task *Client)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), g.Clients) {
@@ -173,7 +173,7 @@ func factorWeights(k int) []float64 {
 type maker struct {
 	*generator
 	u, base, z []float64
-	task       Task // the last task; overwritten by the next
+	task       Client // the last task; overwritten by the next
 }
 
 func (g *generator) maker() *maker {
@@ -181,7 +181,7 @@ func (g *generator) maker() *maker {
 }
 
 // make generates task t with all its rows.
-func (g *maker) make(t int) *Task {
+func (g *maker) make(t int) *Client {
 	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
 	randomDirections(&stream, g.u, g.Factors)
 	cluster := g.clusters[t%g.Clusters]

@@ -29,7 +29,7 @@ func nearestMean(set *Set) float64 {
 	for c := range means {
 		means[c] = make([]float64, set.Features)
 	}
-	for _, task := range set.Tasks {
+	for _, task := range set.Clients {
 		for i, y := range task.Y {
 			rows[int(y)]++
 			for j, x := range task.X.Row(i) {
@@ -38,7 +38,7 @@ func nearestMean(set *Set) float64 {
 		}
 	}
 	right := 0.0
-	for _, task := range set.Tasks {
+	for _, task := range set.Clients {
 		for i, y := range task.Y {
 			best, nearest := math.Inf(1), 0
 			for c := range means {
@@ -91,12 +91,12 @@ func TestClassNoise(t *testing.T) {
 	clean := generate(classesConfig(func(s *SyntheticConfig) { s.Noise = 0 }))
 	noisy := generate(classesConfig(func(s *SyntheticConfig) { s.Noise = 0.3 }))
 	shifts := make([]float64, 5)
-	for k := range clean.Tasks {
-		if !slices.Equal(clean.Tasks[k].X.Data, noisy.Tasks[k].X.Data) {
+	for k := range clean.Clients {
+		if !slices.Equal(clean.Clients[k].X.Data, noisy.Clients[k].X.Data) {
 			t.Fatalf("task %d has other rows", k)
 		}
-		for i, y := range clean.Tasks[k].Y {
-			shifts[(int(noisy.Tasks[k].Y[i])-int(y)+5)%5] += 1 / float64(clean.Rows())
+		for i, y := range clean.Clients[k].Y {
+			shifts[(int(noisy.Clients[k].Y[i])-int(y)+5)%5] += 1 / float64(clean.Rows())
 		}
 	}
 	// 12,000 rows: five standard deviations are 0.021.

@@ -21,8 +21,8 @@ func fingerprint(set *Set) uint64 {
 		}
 		h.Write(b[:])
 	}
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		word(uint64(task.X.Rows))
 		h.Write([]byte(task.Name))
 		for _, x := range task.X.Data {
@@ -39,8 +39,8 @@ func fingerprint(set *Set) uint64 {
 // and zeros in the padding.
 func checkShape(t *testing.T, set *Set) {
 	t.Helper()
-	for k := range set.Tasks {
-		task := &set.Tasks[k]
+	for k := range set.Clients {
+		task := &set.Clients[k]
 		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride || task.X.Stride%Lane != 0 {
 			t.Fatalf("task %d: %d rows, %d cols, stride %d, %d values, %d labels in a set of %d features",
 				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
@@ -133,7 +133,7 @@ func TestTaskDoesNotDependOnOthers(t *testing.T) {
 	few := generate(cfg)
 	cfg.Synthetic.Clients = 9
 	many := generate(cfg)
-	many.Tasks = many.Tasks[:5]
+	many.Clients = many.Clients[:5]
 	if fingerprint(few) != fingerprint(many) {
 		t.Error("the first five tasks of nine differ from those of five")
 	}
@@ -152,9 +152,9 @@ func TestLabelNoise(t *testing.T) {
 	cfg.Synthetic.Noise = 0.2
 	noisy := generate(cfg)
 	flipped := 0
-	for k := range clean.Tasks {
-		for i, y := range clean.Tasks[k].Y {
-			if noisy.Tasks[k].Y[i] != y {
+	for k := range clean.Clients {
+		for i, y := range clean.Clients[k].Y {
+			if noisy.Clients[k].Y[i] != y {
 				flipped++
 			}
 		}
@@ -175,7 +175,7 @@ func TestTaskSizes(t *testing.T) {
 		stream := rng.New(7, rng.Synthetic, -1, drawSizes)
 		set := &Set{Features: 1}
 		for _, n := range taskSizes(m, low, high, deviation, &stream) {
-			set.Tasks = append(set.Tasks, Task{X: Matrix{Rows: n}})
+			set.Clients = append(set.Clients, Client{X: Matrix{Rows: n}})
 		}
 		d := Description{Tasks: m, Rows: set.Rows()}
 		d.describeSizes(set)

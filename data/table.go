@@ -59,7 +59,7 @@ type TableReader struct {
 	cfg    *Config
 	labels *labels
 	at     func(column int, problem string) error // an error at a column of the current row
-	tasks  []Task
+	tasks  []Client
 	index  map[string]int // task name -> index into tasks; never iterated
 	row    []float64      // of the stride of the matrices
 	lines  int            // rows of the table
@@ -132,7 +132,7 @@ func (t *TableReader) Add(task string, y float64, x []float64) error {
 		}
 		k = len(t.tasks)
 		name := strings.Clone(task)
-		t.tasks = append(t.tasks, Task{Name: name, X: NewMatrix(0, len(t.Features))})
+		t.tasks = append(t.tasks, Client{Name: name, X: NewMatrix(0, len(t.Features))})
 		if t.Task < 0 {
 			name = ""
 		}
@@ -168,11 +168,11 @@ func (t *TableReader) Set() (*Set, error) {
 	if err := t.incomplete(); err != nil {
 		return nil, err
 	}
-	set := &Set{Name: t.file, Features: len(t.Features), FeatureNames: t.Names, Tasks: t.tasks, Missing: t.missing}
+	set := &Set{Name: t.file, Features: len(t.Features), FeatureNames: t.Names, Clients: t.tasks, Missing: t.missing}
 	set.Missing.Dropped = t.cfg.Missing == MissingDrop && t.missing.Rows > 0
 	set.Missing.Columns = t.missingColumns()
-	for k := range set.Tasks {
-		set.Tasks[k].X.Data = slices.Clip(set.Tasks[k].X.Data)
+	for k := range set.Clients {
+		set.Clients[k].X.Data = slices.Clip(set.Clients[k].X.Data)
 	}
 	set.orderTasks()
 	t.labels.finish(set)
@@ -246,13 +246,13 @@ func (t *TableReader) incomplete() error {
 
 // orderTasks sorts tasks by number if all names are whole numbers.
 func (s *Set) orderTasks() {
-	numbers := make(map[string]int64, len(s.Tasks))
-	for t := range s.Tasks {
-		number, err := strconv.ParseInt(s.Tasks[t].Name, 10, 64)
+	numbers := make(map[string]int64, len(s.Clients))
+	for t := range s.Clients {
+		number, err := strconv.ParseInt(s.Clients[t].Name, 10, 64)
 		if err != nil {
 			return
 		}
-		numbers[s.Tasks[t].Name] = number
+		numbers[s.Clients[t].Name] = number
 	}
-	slices.SortStableFunc(s.Tasks, func(a, b Task) int { return cmp.Compare(numbers[a.Name], numbers[b.Name]) })
+	slices.SortStableFunc(s.Clients, func(a, b Client) int { return cmp.Compare(numbers[a.Name], numbers[b.Name]) })
 }

@@ -97,8 +97,8 @@ func TestTablesAsPandas(t *testing.T) {
 		set := split.Train
 		var tasks []string
 		var codes []float64
-		for k := range set.Tasks {
-			tasks, codes = append(tasks, set.Tasks[k].Name), append(codes, set.Tasks[k].Y...)
+		for k := range set.Clients {
+			tasks, codes = append(tasks, set.Clients[k].Name), append(codes, set.Clients[k].Y...)
 		}
 		sums := make([]float64, set.Features)
 		set.eachRow(func(x []float64) {

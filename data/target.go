@@ -37,8 +37,8 @@ func (s *Set) Outputs() int { return max(1, len(s.Classes)) }
 // ErrOneTarget unless its real targets differ.
 func (s *Set) requireVariety() error {
 	low, high := math.Inf(1), math.Inf(-1)
-	for t := range s.Tasks {
-		for _, y := range s.Tasks[t].Y {
+	for t := range s.Clients {
+		for _, y := range s.Clients[t].Y {
 			low, high = min(low, y), max(high, y)
 		}
 	}
@@ -94,8 +94,8 @@ func (c *Config) setTarget(set *Set, path string) error {
 // numberClasses replaces numeric labels by the numbers of their classes.
 func (s *Set) numberClasses() (problem string) {
 	var labels []float64
-	for t := range s.Tasks {
-		for _, y := range s.Tasks[t].Y {
+	for t := range s.Clients {
+		for _, y := range s.Clients[t].Y {
 			at, known := slices.BinarySearch(labels, y)
 			if known {
 				continue
@@ -109,10 +109,10 @@ func (s *Set) numberClasses() (problem string) {
 	for _, y := range labels {
 		s.Classes = append(s.Classes, strconv.FormatFloat(y, 'g', -1, 64))
 	}
-	for t := range s.Tasks {
-		for i, y := range s.Tasks[t].Y {
+	for t := range s.Clients {
+		for i, y := range s.Clients[t].Y {
 			at, _ := slices.BinarySearch(labels, y)
-			s.Tasks[t].Y[i] = float64(at)
+			s.Clients[t].Y[i] = float64(at)
 		}
 	}
 	return ""
@@ -145,11 +145,11 @@ func (s *Set) oneAgainstRest(positive int) error {
 		s.Name = fmt.Sprintf("%s (%s against the rest)", s.Name, s.Classes[positive])
 	}
 	s.Classes = nil
-	for t := range s.Tasks {
-		for i, y := range s.Tasks[t].Y {
-			s.Tasks[t].Y[i] = -1
+	for t := range s.Clients {
+		for i, y := range s.Clients[t].Y {
+			s.Clients[t].Y[i] = -1
 			if int(y) == positive {
-				s.Tasks[t].Y[i] = 1
+				s.Clients[t].Y[i] = 1
 			}
 		}
 	}

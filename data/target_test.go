@@ -34,7 +34,7 @@ func TestTargets(t *testing.T) {
 		{"one target", TargetReal, "", nil, []float64{4, 4}, nil, nil, [2]string{}, `f.csv: cannot be learned from: all targets are the same number`},
 		{"texts as numbers", TargetReal, "", texts, []float64{0, 1}, nil, nil, [2]string{}, `f.csv: has labels (bus, car, tram), not numbers: data.target must be "class" or "classes"`},
 	} {
-		set := &Set{Name: "f", Classes: c.classes, Tasks: []Task{{Y: c.y}}}
+		set := &Set{Name: "f", Classes: c.classes, Clients: []Client{{Y: c.y}}}
 		err := (&Config{Target: c.target, PositiveClass: c.positive}).setTarget(set, "f.csv")
 		if c.problem != "" {
 			if err == nil || err.Error() != c.problem {
@@ -46,7 +46,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, set.Tasks[0].Y); diff != "" {
+		if diff := cmp.Diff(c.want, set.Clients[0].Y); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 		if diff := cmp.Diff(c.names, set.Classes); diff != "" || set.Signs != c.signs || set.Real != (c.target == TargetReal) {
@@ -61,7 +61,7 @@ func TestManyLabelsAreNumbers(t *testing.T) {
 	for i := range y {
 		y[i] = float64(i)
 	}
-	set := &Set{Tasks: []Task{{Y: y}}}
+	set := &Set{Clients: []Client{{Y: y}}}
 	err := (&Config{Target: TargetClasses}).setTarget(set, "f.csv")
 	if err == nil || !strings.Contains(err.Error(), "has more than 4096 different labels") {
 		t.Error(err)

@@ -26,9 +26,9 @@ func marked(t *testing.T, change func(*Config)) (cfg Config, split *Split) {
 
 // rowTexts returns the rows of each task of a set with their labels, sorted.
 func rowTexts(set *Set) [][]string {
-	tasks := make([][]string, len(set.Tasks))
+	tasks := make([][]string, len(set.Clients))
 	space := make([]float64, set.Features)
-	for k := range set.Tasks {
+	for k := range set.Clients {
 		task := set.Open(k)
 		for i := range task.X.Rows {
 			tasks[set.TaskOf(k)] = append(tasks[set.TaskOf(k)], fmt.Sprint(task.X.Values(i, space), task.Y[i]))
@@ -64,7 +64,7 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 				share = 0.6 // leaves fewer rows of the smallest tasks than they have devices
 			}
 			cfg, with := marked(t, func(c *Config) { change(c); c.Validation = share })
-			if without.Validation != nil || with.Validation == nil || len(with.Validation.Tasks) != len(with.Test.Tasks) {
+			if without.Validation != nil || with.Validation == nil || len(with.Validation.Clients) != len(with.Test.Clients) {
 				t.Fatal("validation rows must be there exactly if they are asked for, by task")
 			}
 			if diff := cmp.Diff(rowTexts(without.Test), rowTexts(with.Test)); diff != "" {
@@ -98,8 +98,8 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			for k := range rows {
-				if int(rows[k]) != with.Train.Tasks[k].X.Rows {
-					t.Errorf("device %d has %d rows, Sizes says %d", k, with.Train.Tasks[k].X.Rows, rows[k])
+				if int(rows[k]) != with.Train.Clients[k].X.Rows {
+					t.Errorf("device %d has %d rows, Sizes says %d", k, with.Train.Clients[k].X.Rows, rows[k])
 				}
 			}
 			if d := with.Digest(); len(d) != 48 || d == without.Digest() || len(without.Digest()) != 32 {
@@ -122,12 +122,12 @@ func TestNothingIsFittedToValidationRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scaling, held := FitScaling(split.Train), rowsOf(t, &split.Validation.Tasks[0])
+	scaling, held := FitScaling(split.Train), rowsOf(t, &split.Validation.Clients[0])
 	if err := cfg.Transform(split); err != nil {
 		t.Fatal(err)
 	}
 	for i, row := range held {
-		x := split.Validation.Tasks[0].X.Row(i)
+		x := split.Validation.Clients[0].X.Row(i)
 		if want := (float64(row) - scaling.Mean[1]) / scaling.Deviation[1]; x[1] != want || x[2] != 1 {
 			t.Errorf("row %d is %v, want %g and a bias", row, x, want)
 		}
@@ -137,7 +137,7 @@ func TestNothingIsFittedToValidationRows(t *testing.T) {
 // A source's own test rows stay, and a task with a single training row gives none.
 func TestFewRowsForValidation(t *testing.T) {
 	set := numbered(3, 6, 1)
-	set.Tasks[0].Held, set.Tasks[1].Held = 2, 1
+	set.Clients[0].Held, set.Clients[1].Held = 2, 1
 	cfg := Defaults()
 	cfg.Validation = 0.4
 	split, err := cfg.Divide(set, 1)
@@ -145,8 +145,8 @@ func TestFewRowsForValidation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sizes [][3]int
-	for k := range set.Tasks {
-		sizes = append(sizes, [3]int{split.Train.Tasks[k].X.Rows, split.Validation.Tasks[k].X.Rows, split.Test.Tasks[k].X.Rows})
+	for k := range set.Clients {
+		sizes = append(sizes, [3]int{split.Train.Clients[k].X.Rows, split.Validation.Clients[k].X.Rows, split.Test.Clients[k].X.Rows})
 	}
 	if want := [][3]int{{1, 0, 2}, {3, 2, 1}, {1, 0, 0}}; !slices.Equal(sizes, want) {
 		t.Errorf("training, validation and test rows %v, want %v", sizes, want)

@@ -40,7 +40,7 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 	}
 	if p.problem != nil {
 		if n := (&data.Split{Validation: p.problem.Validation}).WithoutValidation(); n > 0 {
-			add("few validation rows", "%d of %d clients have too few training rows to give any", n, len(p.problem.Validation.Tasks))
+			add("few validation rows", "%d of %d clients have too few training rows to give any", n, len(p.problem.Validation.Clients))
 		}
 	}
 	return list

@@ -42,7 +42,7 @@ func init() {
 func (s *stump) Begin() (algorithms.Sent, error) { return algorithms.Sent{Size: 1}, nil }
 func (s *stump) Solve(r algorithms.Request) algorithms.Work {
 	s.votes[r.Device] = 0
-	for _, y := range s.problem.Problem.Train.Tasks[r.Device].Y {
+	for _, y := range s.problem.Problem.Train.Clients[r.Device].Y {
 		s.votes[r.Device] += y
 	}
 	n := int(s.problem.Rows[r.Device])
@@ -60,7 +60,7 @@ func (s *stump) Commit(k int, _ float64) {
 func (s *stump) Evaluate() (algorithms.Evaluation, error) {
 	m := algorithms.Unknown()
 	wrong, rows := 0.0, 0.0
-	for _, task := range s.problem.Problem.Train.Tasks {
+	for _, task := range s.problem.Problem.Train.Clients {
 		for _, y := range task.Y {
 			if rows++; y != math.Copysign(1, s.total) {
 				wrong++

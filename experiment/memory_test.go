@@ -27,7 +27,7 @@ outer = 2
 [problem]
 optimum_sweeps = 0
 `
-	const task = float64(unsafe.Sizeof(data.Task{}))
+	const task = float64(unsafe.Sizeof(data.Client{}))
 	for _, c := range []struct {
 		sets []string
 		want float64

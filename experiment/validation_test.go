@@ -23,10 +23,10 @@ func exportRows(t *testing.T, invert bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k := range split.Test.Tasks {
-		for i, y := range split.Test.Tasks[k].Y {
+	for k := range split.Test.Clients {
+		for i, y := range split.Test.Clients[k].Y {
 			if invert {
-				split.Test.Tasks[k].Y[i] = -y
+				split.Test.Clients[k].Y[i] = -y
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func (p *Problem) NewBlocks() [][]float64 {
 	blocks := make([][]float64, p.Devices())
 	arena := make([]float64, p.Train.Rows()*p.Outputs)
 	for k := range blocks {
-		n := p.Train.Tasks[k].X.Rows * p.Outputs
+		n := p.Train.Clients[k].X.Rows * p.Outputs
 		blocks[k], arena = arena[:n:n], arena[n:]
 	}
 	return blocks
@@ -44,7 +44,7 @@ func (p *Problem) AddV(device int, dst, a []float64) {
 // ConjugateChange returns c sum loss*(-next) - loss*(-old) over the dual variables of a
 // device, and the number of those that differ.
 func (p *Problem) ConjugateChange(device int, old, next []float64) (change float64, moved int) {
-	y, sum := p.Train.Tasks[device].Y, 0.0
+	y, sum := p.Train.Clients[device].Y, 0.0
 	for j, b := range next {
 		if a := old[j]; b != a {
 			i, c := p.coordinate(j)
@@ -58,7 +58,7 @@ func (p *Problem) ConjugateChange(device int, old, next []float64) (change float
 
 // Conjugate returns c sum loss*(-a) over the dual variables of a device.
 func (p *Problem) Conjugate(device int, a []float64) float64 {
-	return float64(p.conjugate(a, p.Train.Tasks[device].Y) * p.Scale[device])
+	return float64(p.conjugate(a, p.Train.Clients[device].Y) * p.Scale[device])
 }
 
 // RecomputeV computes V from the dual variables, which removes the accumulated rounding

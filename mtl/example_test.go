@@ -12,10 +12,10 @@ import (
 // Two tasks with two rows each, coupled through a known relationship. The duality gap
 // certifies the result: the optimum lies between Primal - Gap and Primal.
 func Example() {
-	task := func(name string, x, y []float64) data.Task {
-		return data.Task{Name: name, X: data.Matrix{Rows: 2, Cols: 2, Stride: 2, Data: x}, Y: y}
+	task := func(name string, x, y []float64) data.Client {
+		return data.Client{Name: name, X: data.Matrix{Rows: 2, Cols: 2, Stride: 2, Data: x}, Y: y}
 	}
-	train := &data.Set{Name: "example", Features: 2, Tasks: []data.Task{
+	train := &data.Set{Name: "example", Features: 2, Clients: []data.Client{
 		task("a", []float64{1, 2, -1, 0}, []float64{1, -1}),
 		task("b", []float64{2, 1, 0, -1}, []float64{1, -1}),
 	}}

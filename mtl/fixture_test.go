@@ -25,7 +25,7 @@ func randomSplit(seed uint64, features int, sizes ...int) data.Split {
 				w[j] = shared.Normal() + own.Normal()
 			}
 			draw := rng.New(seed, purpose, t, 0)
-			task := data.Task{Name: fmt.Sprint(t), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+			task := data.Client{Name: fmt.Sprint(t), X: data.NewMatrix(n, features), Y: make([]float64, n)}
 			for i := range n {
 				z := 0.0
 				x := task.X.Row(i)
@@ -38,7 +38,7 @@ func randomSplit(seed uint64, features int, sizes ...int) data.Split {
 					task.Y[i] = -task.Y[i]
 				}
 			}
-			s.Tasks = append(s.Tasks, task)
+			s.Clients = append(s.Clients, task)
 		}
 		return s
 	}

@@ -116,7 +116,7 @@ func (p *plain) value(w *mat.Dense) float64 {
 	m, d := w.Dims()
 	sum := 0.0
 	for t := range m {
-		task := &p.set.Tasks[t]
+		task := &p.set.Clients[t]
 		for i := range task.X.Rows {
 			z := mat.Dot(w.RowView(t), mat.NewVecDense(d, task.X.Row(i)))
 			sum += p.scale[t] * p.loss.value(z, task.Y[i])
@@ -143,11 +143,11 @@ func (p *plain) value(w *mat.Dense) float64 {
 // the loss. It stops when both residuals are at most 1e-10 and reports whether
 // they got there.
 func (p *plain) solve() (w *mat.Dense, converged bool) {
-	m, d := len(p.set.Tasks), p.set.Features
+	m, d := len(p.set.Clients), p.set.Features
 	var rows [][]float64 // of B, over all tasks' features
 	var c, y []float64   // of the rows that are examples
 	for t := range m {
-		task := &p.set.Tasks[t]
+		task := &p.set.Clients[t]
 		for i := range task.X.Rows {
 			row := make([]float64, m*d)
 			copy(row[t*d:], task.X.Row(i))

@@ -33,7 +33,7 @@ func (l *RowLoss) NewGradient() *Gradient {
 
 // Add adds scale times the sum of the subgradients of the rows' losses at w to a vector,
 // both of Values. The rows are those of an open task.
-func (g *Gradient) Add(task *data.Task, rows []int32, w []float64, scale float64, into []float64) {
+func (g *Gradient) Add(task *data.Client, rows []int32, w []float64, scale float64, into []float64) {
 	l := g.of
 	if l.Outputs == 1 && l.layers == nil {
 		for _, i := range rows {
@@ -60,7 +60,7 @@ func (g *Gradient) Add(task *data.Task, rows []int32, w []float64, scale float64
 
 // Scores returns the scores of the rows [from, to) of an open task, row by row: Outputs each.
 // It takes at most BlockRows rows. The result is valid until the next call.
-func (g *Gradient) Scores(task *data.Task, from, to int, w []float64) []float64 {
+func (g *Gradient) Scores(task *data.Client, from, to int, w []float64) []float64 {
 	rows := g.all[:to-from]
 	for i := range rows {
 		rows[i] = int32(from + i)
@@ -69,7 +69,7 @@ func (g *Gradient) Scores(task *data.Task, from, to int, w []float64) []float64 
 }
 
 // forward returns the scores of at most BlockRows rows.
-func (g *Gradient) forward(task *data.Task, rows []int32, w []float64) []float64 {
+func (g *Gradient) forward(task *data.Client, rows []int32, w []float64) []float64 {
 	l := g.of
 	z := g.z[:len(rows)*l.Outputs]
 	if g.sparse = nil; l.layers == nil && !task.X.Dense() {

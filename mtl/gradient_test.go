@@ -39,7 +39,7 @@ func networkOf(t *testing.T, loss, model string, hidden Widths, classes int, sin
 				y[i] = float64(s.IntN(classes))
 			}
 		}
-		set.Tasks = append(set.Tasks, data.Task{X: x, Y: y})
+		set.Clients = append(set.Clients, data.Client{X: x, Y: y})
 	}
 	cfg := Defaults()
 	cfg.Loss, cfg.Model, cfg.Hidden, cfg.Regularizer = loss, model, hidden, RegIndependent
@@ -204,7 +204,7 @@ func TestGradientEqualsARowByRowOne(t *testing.T) {
 				want[i] = 0.25
 			}
 			task := p.Train.Open(1)
-			g.Add(task.Task, rows, w, 0.7, got)
+			g.Add(task.Client, rows, w, 0.7, got)
 			space := make([]float64, 7)
 			for _, i := range rows {
 				slowGradient(p, w, task.X.Values(int(i), space), task.Y[i], 0.7, want)
@@ -226,7 +226,7 @@ func TestGradientEqualsFiniteDifferences(t *testing.T) {
 		defer task.Close()
 		rows := []int32{0, 3, 17}
 		got := make([]float64, len(w))
-		p.NewGradient().Add(task.Task, rows, w, 1, got)
+		p.NewGradient().Add(task.Client, rows, w, 1, got)
 		space := make([]float64, 7)
 		total := func() (sum float64) {
 			for _, i := range rows {
@@ -262,7 +262,7 @@ func TestScoresAndLossOfNetworks(t *testing.T) {
 		defer task.Close()
 		space := make([]float64, 7)
 		sum := 0.0
-		scores := p.NewGradient().Scores(task.Task, 30, 41, w)
+		scores := p.NewGradient().Scores(task.Client, 30, 41, w)
 		for i := range 41 {
 			activations, loss := slowNetwork(p, w, task.X.Values(i, space), task.Y[i])
 			sum += loss

@@ -139,7 +139,7 @@ func (s *splitting) task(t int, order *Order) {
 	kernel.Axpy(1/s.rho, v, w)
 	for pass := range splittingPasses {
 		for _, k := range s.devices[t] {
-			n := s.p.Train.Tasks[k].X.Rows
+			n := s.p.Train.Clients[k].X.Rows
 			order.Reset(n, rng.New(0, rng.Reference, k, s.steps*splittingPasses+pass))
 			s.p.Subproblem(k, 1/s.rho).SDCA(s.duals.Alpha[k], w, order, n)
 		}
@@ -153,7 +153,7 @@ func (s *splitting) measure() (primal, lower float64, err error) {
 	s.pool.For(len(s.fits), func(k, _ int) {
 		task := p.Train.Open(k)
 		defer task.Close()
-		s.fits[k] = p.fit(task.Task, s.z.Row(p.TaskOf(k)), s.duals.Alpha[k])
+		s.fits[k] = p.fit(task.Client, s.z.Row(p.TaskOf(k)), s.duals.Alpha[k])
 	})
 	primal = s.r.Reduced(s.values)
 	var gain float64

@@ -117,7 +117,7 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 	}
 	split := randomSplit(5, 4, 9, 7, 8, 6, 9, 7, 8, 6, 9, 7)
 	shared, test := *split.Train, *split.Test
-	shared.Owner, test.Tasks = []int{0, 0, 1, 1, 2, 3, 4, 5, 6, 6}, test.Tasks[:7]
+	shared.Owner, test.Clients = []int{0, 0, 1, 1, 2, 3, 4, 5, 6, 6}, test.Clients[:7]
 	problems["shared"] = mustProblem(t, Defaults(), data.Split{Train: &shared, Test: &test})
 	for name, p := range problems {
 		if testing.Short() && name != LossHinge && name != "shared" {

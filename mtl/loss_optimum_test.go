@@ -95,8 +95,8 @@ func TestSquaredLossIsRidgeRegression(t *testing.T) {
 			p := mustProblem(t, cfg, split)
 			o := p.Solver(testPool, 0, 300).Optimize(t.Context(), mustStart(t, p), nil)
 			want := 0.0 // P of the closed form
-			for k := range split.Train.Tasks {
-				task := &split.Train.Tasks[k]
+			for k := range split.Train.Clients {
+				task := &split.Train.Clients[k]
 				c := 1.0
 				if scaling == Mean {
 					c = 1 / float64(task.X.Rows)
@@ -140,26 +140,26 @@ func TestSquaredLossIsRidgeRegression(t *testing.T) {
 // Errors are the share of wrong signs on labels, whatever the loss, and the root
 // mean square error on real targets, both averaged over tasks.
 func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
-	task := func(y ...float64) data.Task {
+	task := func(y ...float64) data.Client {
 		x := data.NewMatrix(len(y), 1)
 		for i := range y {
 			x.Row(i)[0] = float64(i) - 1 // scores -1, 0, 1, ... under w = 1
 		}
-		return data.Task{X: x, Y: y}
+		return data.Client{X: x, Y: y}
 	}
 	cfg := Defaults()
 	cfg.Loss, cfg.Regularizer = LossSquared, RegIndependent
 	for _, c := range []struct {
 		real        bool
-		a, b        data.Task
+		a, b        data.Client
 		train, test float64
 	}{
 		// Errors: the score 0 of the second row of task 1, and both rows of task 2.
 		{false, task(-1, 1, 1), task(1, 1), (1.0/3 + 1) / 2, 1},
 		{true, task(-1, 3, 1), task(1, 1), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
 	} {
-		train := &data.Set{Features: 1, Tasks: []data.Task{c.a, c.b}, Real: c.real}
-		test := &data.Set{Features: 1, Tasks: []data.Task{task(), c.b}, Real: c.real} // no row of the first task
+		train := &data.Set{Features: 1, Clients: []data.Client{c.a, c.b}, Real: c.real}
+		test := &data.Set{Features: 1, Clients: []data.Client{task(), c.b}, Real: c.real} // no row of the first task
 		p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
 		w := p.NewWeights()
 		w.Row(0)[0], w.Row(1)[0] = 1, 1
@@ -196,13 +196,13 @@ func realTargets(split data.Split) data.Split {
 	replace := func(set *data.Set) *data.Set {
 		r := *set
 		r.Real = true
-		r.Tasks = append([]data.Task(nil), set.Tasks...)
-		for t := range r.Tasks {
-			y := make([]float64, len(set.Tasks[t].Y))
-			for i, label := range set.Tasks[t].Y {
-				y[i] = label*(0.5+math.Abs(set.Tasks[t].X.Row(i)[0])) + set.Tasks[t].X.Row(i)[1]
+		r.Clients = append([]data.Client(nil), set.Clients...)
+		for t := range r.Clients {
+			y := make([]float64, len(set.Clients[t].Y))
+			for i, label := range set.Clients[t].Y {
+				y[i] = label*(0.5+math.Abs(set.Clients[t].X.Row(i)[0])) + set.Clients[t].X.Row(i)[1]
 			}
-			r.Tasks[t].Y = y
+			r.Clients[t].Y = y
 		}
 		return &r
 	}

@@ -61,7 +61,7 @@ func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 	}
 	for t, own := range devices {
 		for _, k := range own {
-			ranges := cut(p.Train.Tasks[k].X.Rows, unitRows)
+			ranges := cut(p.Train.Clients[k].X.Rows, unitRows)
 			for i := range ranges.count {
 				from, to := ranges.at(i)
 				n.units = append(n.units, unit{k, from, to})
@@ -87,7 +87,7 @@ func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 
 // sum sets row t of a matrix to the sum over the rows of task t of c x_i s_i, where f sets s
 // to a row's factors by output.
-func (n *newton) sum(into *data.Matrix, f func(task *data.Task, i, index int, device int, s []float64)) {
+func (n *newton) sum(into *data.Matrix, f func(task *data.Client, i, index int, device int, s []float64)) {
 	n.sweeps++
 	p := n.p
 	n.pool.For(len(n.units), func(index, worker int) {
@@ -102,7 +102,7 @@ func (n *newton) sum(into *data.Matrix, f func(task *data.Task, i, index int, de
 		sum := row.Row(at)
 		clear(sum)
 		for i := of.from; i < of.to; i++ {
-			f(task.Task, i, index, of.device, s)
+			f(task.Client, i, index, of.device, s)
 			for c, factor := range s {
 				if factor != 0 {
 					task.X.Axpy(p.Scale[of.device]*factor, i, p.block(sum, c))
@@ -126,7 +126,7 @@ func (n *newton) sum(into *data.Matrix, f func(task *data.Task, i, index int, de
 func (n *newton) evaluate() {
 	clear(n.losses)
 	p := n.p
-	n.sum(&n.v, func(task *data.Task, i, index, device int, s []float64) {
+	n.sum(&n.v, func(task *data.Client, i, index, device int, s []float64) {
 		p.scores(s, &task.X, i, n.w.Row(p.TaskOf(device)))
 		n.losses[index] += p.loss(s, task.Y[i])
 		p.slopes(s, task.Y[i])
@@ -152,7 +152,7 @@ func (n *newton) primal() float64 { return n.loss + n.c.Value(&n.w, &n.u) }
 // curve sets into = D M^-1 + c X^T H X D, the Hessian of P times D, where e = D M^-1.
 func (n *newton) curve(into, d, e *data.Matrix) {
 	p := n.p
-	n.sum(into, func(task *data.Task, i, _, device int, s []float64) {
+	n.sum(into, func(task *data.Client, i, _, device int, s []float64) {
 		p.scores(s, &task.X, i, d.Row(p.TaskOf(device)))
 		p.curve(s, n.alpha[device][i*len(s):(i+1)*len(s)], task.Y[i])
 	})

@@ -20,8 +20,8 @@ func plainSoftmax(p *Problem, a *mat.SymDense, w, gradient []float64) float64 {
 	clear(gradient)
 	at := func(v []float64, t, c, j int) *float64 { return &v[(t*outputs+c)*d+j] }
 	sum := 0.0
-	for k := range p.Train.Tasks {
-		task, t := &p.Train.Tasks[k], p.TaskOf(k)
+	for k := range p.Train.Clients {
+		task, t := &p.Train.Clients[k], p.TaskOf(k)
 		for i, y := range task.Y {
 			total, own := 0.0, 0.0
 			exps := make([]float64, outputs)
@@ -118,7 +118,7 @@ func TestSoftmaxCertificateIsADualityGap(t *testing.T) {
 	for k := range o.Duals.Alpha {
 		for j, a := range o.Duals.Alpha[k] {
 			q := -a
-			if i, class := p.coordinate(j); int(p.Train.Tasks[k].Y[i]) == class {
+			if i, class := p.coordinate(j); int(p.Train.Clients[k].Y[i]) == class {
 				q++
 			}
 			dual += p.Scale[k] * q * math.Log(q)
@@ -180,7 +180,7 @@ func optimumOnUnscaledFeatures(t *testing.T, loss string) {
 	cfg := Defaults()
 	cfg.Loss, cfg.Regularizer, cfg.Lambda = loss, RegIndependent, 1e-4
 	split := randomSplit(10, 6, 40, 30)
-	for _, task := range split.Train.Tasks {
+	for _, task := range split.Train.Clients {
 		for i := range task.X.Rows {
 			for j, x := range task.X.Row(i) {
 				task.X.Row(i)[j] = 30 + x*math.Pow(10, float64(j)/2-1)

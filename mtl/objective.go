@@ -42,7 +42,7 @@ func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals
 	if p.Validation != nil {
 		fits[2] = make([]fit, len(s.tests))
 	}
-	s.each(pool, w, func(part, i, _ int, task *data.Task, w []float64) {
+	s.each(pool, w, func(part, i, _ int, task *data.Client, w []float64) {
 		var a []float64
 		if duals != nil && part == 0 {
 			a = duals[s.devices[i]]
@@ -91,7 +91,7 @@ func (p *Problem) LocalRMS(device int, w []float64) (mean, rms float64) {
 	task := p.Train.Open(device)
 	defer task.Close()
 	sum, squares := 0.0, 0.0
-	p.eachRow(task.Task, w, func(i int, z []float64) {
+	p.eachRow(task.Client, w, func(i int, z []float64) {
 		loss := p.loss(z, task.Y[i])
 		sum += loss
 		squares += float64(loss * loss)
@@ -112,7 +112,7 @@ func (p *Problem) SampledLoss(device int, w []float64, rows int, s Stream) float
 	drawn := order.Take(min(rows, task.X.Rows))
 	sum := 0.0
 	for block := range slices.Chunk(drawn, BlockRows) {
-		z := g.forward(task.Task, block, w)
+		z := g.forward(task.Client, block, w)
 		for i, row := range block {
 			sum += p.loss(z[i*p.Outputs:][:p.Outputs], task.Y[row])
 		}

@@ -122,7 +122,7 @@ func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 	s := &sweeper{p: p, c: c, weights: c.Incremental(&duals.V), duals: duals, active: make([][]int32, len(duals.Alpha)),
 		w: make([]float64, d), u: make([]float64, d), dv: make([]float64, d)}
 	for k := range s.active {
-		s.active[k] = make([]int32, 0, p.Train.Tasks[k].X.Rows)
+		s.active[k] = make([]int32, 0, p.Train.Clients[k].X.Rows)
 	}
 	return s
 }
@@ -130,7 +130,7 @@ func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 // all visits every row of every device once and records which rows move.
 func (s *sweeper) all() {
 	for k := range s.active {
-		n := s.p.Train.Tasks[k].X.Rows
+		n := s.p.Train.Clients[k].X.Rows
 		s.before = append(s.before[:0], s.duals.Alpha[k]...)
 		s.order.Reset(n, s.stream(k))
 		s.solve(k, n)

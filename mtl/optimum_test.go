@@ -52,8 +52,8 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 	z := p.NewWeights()
 	c.Gradient(&z, &o.W)
 	var primal, dual, wrong float64
-	for s := range p.Train.Tasks {
-		task := &p.Train.Tasks[s]
+	for s := range p.Train.Clients {
+		task := &p.Train.Clients[s]
 		bad := 0.0
 		for i := range task.X.Rows {
 			score := 0.0
@@ -80,15 +80,15 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 // Labels of a single class over all tasks are rejected. A single class in one task is valid.
 func TestNewProblemRejectsInvalidData(t *testing.T) {
 	split := randomSplit(1, 3, 5, 5)
-	for i := range split.Train.Tasks[0].Y {
-		split.Train.Tasks[0].Y[i] = 1
+	for i := range split.Train.Clients[0].Y {
+		split.Train.Clients[0].Y[i] = 1
 	}
-	split.Train.Tasks[1].Y[0] = -1
+	split.Train.Clients[1].Y[0] = -1
 	if _, err := NewProblem(Defaults(), split); err != nil {
 		t.Errorf("one class within a task was rejected: %v", err)
 	}
-	for i := range split.Train.Tasks[1].Y {
-		split.Train.Tasks[1].Y[i] = 1
+	for i := range split.Train.Clients[1].Y {
+		split.Train.Clients[1].Y[i] = 1
 	}
 	if _, err := NewProblem(Defaults(), split); err == nil {
 		t.Error("labels of one class over all tasks were taken")
@@ -103,8 +103,8 @@ func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
 	split := randomSplit(13, 6, 15, 20, 25)
 	flip := data.Split{Train: &data.Set{Features: 6}, Test: &data.Set{Features: 6}}
 	for t := 2; t >= 0; t-- {
-		flip.Train.Tasks = append(flip.Train.Tasks, split.Train.Tasks[t])
-		flip.Test.Tasks = append(flip.Test.Tasks, split.Test.Tasks[t])
+		flip.Train.Clients = append(flip.Train.Clients, split.Train.Clients[t])
+		flip.Test.Clients = append(flip.Test.Clients, split.Test.Clients[t])
 	}
 	var optima []*Optimum
 	for _, s := range []data.Split{split, flip} {

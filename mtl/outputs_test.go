@@ -20,8 +20,8 @@ func severalClasses(split data.Split, classes int) data.Split {
 	for _, set := range []*data.Set{split.Train, split.Test} {
 		set.Classes = names
 		directions := randomMatrix(99, classes, set.Features)
-		for t := range set.Tasks {
-			task := &set.Tasks[t]
+		for t := range set.Clients {
+			task := &set.Clients[t]
 			draw := rng.New(98, rng.Synthetic, t, 0)
 			scores := make([]float64, classes)
 			for i := range task.Y {
@@ -43,11 +43,11 @@ func severalClasses(split data.Split, classes int) data.Split {
 func expand(set *data.Set) *data.Set {
 	outputs, d := set.Outputs(), set.Features
 	out := *set
-	out.Classes, out.Features, out.Tasks = nil, outputs*d, nil
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	out.Classes, out.Features, out.Clients = nil, outputs*d, nil
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		n := task.X.Rows
-		wide := data.Task{Name: task.Name, X: data.NewMatrix(n*outputs, outputs*d), Y: make([]float64, n*outputs)}
+		wide := data.Client{Name: task.Name, X: data.NewMatrix(n*outputs, outputs*d), Y: make([]float64, n*outputs)}
 		for i := range n {
 			for c := range outputs {
 				copy(wide.X.Row(i*outputs + c)[c*d:], task.X.Values(i, make([]float64, d)))
@@ -57,7 +57,7 @@ func expand(set *data.Set) *data.Set {
 				}
 			}
 		}
-		out.Tasks = append(out.Tasks, wide)
+		out.Clients = append(out.Clients, wide)
 	}
 	return &out
 }
@@ -106,7 +106,7 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 						curvature := p.SigmaPrime(c)[k] * c.Diag(k)
 						u, twin := append([]float64(nil), w.Row(k)...), append([]float64(nil), w.Row(k)...)
 						var order Order
-						order.Reset(p.Train.Tasks[k].X.Rows, rng.New(1, rng.Solve, k, round))
+						order.Reset(p.Train.Clients[k].X.Rows, rng.New(1, rng.Solve, k, round))
 						visits := order
 						visits.rows = append([]int32(nil), order.rows...)
 						const steps = 33
@@ -172,8 +172,8 @@ func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
 			sum, d := 0.0, p.Features
 			for class := range 4 {
 				train := *split.Train
-				train.Classes, train.Tasks = nil, nil
-				for _, task := range split.Train.Tasks {
+				train.Classes, train.Clients = nil, nil
+				for _, task := range split.Train.Clients {
 					labels := make([]float64, len(task.Y))
 					for i, y := range task.Y {
 						labels[i] = -1
@@ -182,7 +182,7 @@ func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
 						}
 					}
 					task.Y = labels
-					train.Tasks = append(train.Tasks, task)
+					train.Clients = append(train.Clients, task)
 				}
 				one := mustProblem(t, cfg, data.Split{Train: &train, Test: &data.Set{}})
 				o := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
@@ -207,9 +207,9 @@ func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
 	split := randomSplit(5, 6, 20, 15, 25)
 	for _, set := range []*data.Set{split.Train, split.Test} {
 		set.Classes = []string{"no", "yes"}
-		for k := range set.Tasks {
-			for i, y := range set.Tasks[k].Y {
-				set.Tasks[k].Y[i] = (y + 1) / 2
+		for k := range set.Clients {
+			for i, y := range set.Clients[k].Y {
+				set.Clients[k].Y[i] = (y + 1) / 2
 			}
 		}
 	}
@@ -234,12 +234,12 @@ func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
 // The error of several classes is that of the largest score, the lowest class among equals.
 func TestErrorsOfSeveralClasses(t *testing.T) {
 	train := &data.Set{Name: "four rows", Features: 2, Classes: []string{"a", "b", "c"}}
-	task := data.Task{Name: "one", X: data.NewMatrix(4, 2), Y: []float64{0, 1, 2, 2}}
+	task := data.Client{Name: "one", X: data.NewMatrix(4, 2), Y: []float64{0, 1, 2, 2}}
 	copy(task.X.Row(0), []float64{1, 0})
 	copy(task.X.Row(1), []float64{0, 1}) // a tie of classes 0 and 1
 	copy(task.X.Row(2), []float64{1, 1})
 	copy(task.X.Row(3), []float64{-1, 0})
-	train.Tasks = []data.Task{task}
+	train.Clients = []data.Client{task}
 	p := mustProblem(t, Defaults(), data.Split{Train: train, Test: train})
 	w := p.NewWeights()
 	copy(w.Row(0), []float64{3, 1, 1, 1, 2, 1.5}) // scores: 3 1 2, 1 1 1.5, 4 2 3.5, -3 -1 -2

@@ -19,7 +19,7 @@ import (
 // largest eigenvalue of X_t X_t^T.
 func taskSigma(t testing.TB, p *Problem, c Coupling, k int) float64 {
 	t.Helper()
-	x := &p.Train.Tasks[k].X
+	x := &p.Train.Clients[k].X
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(x.Rows, x.Stride, x.Data), mat.SVDNone) {
 		t.Fatal("no singular values")
@@ -32,8 +32,8 @@ func taskSigma(t testing.TB, p *Problem, c Coupling, k int) float64 {
 func taskGap(p *Problem, c Coupling, d *Duals, k int) float64 {
 	w := weightsOf(c, &d.V)
 	sum := 0.0
-	for i, y := range p.Train.Tasks[k].Y {
-		z := kernel.Dot(p.Train.Tasks[k].X.Row(i), w.Row(p.TaskOf(k)))
+	for i, y := range p.Train.Clients[k].Y {
+		z := kernel.Dot(p.Train.Clients[k].X.Row(i), w.Row(p.TaskOf(k)))
 		a := d.Alpha[k][i]
 		sum += p.Scale[k] * (p.Loss.Conjugate(a, y) + p.Loss.Value(z, y) + a*z)
 	}
@@ -46,8 +46,8 @@ func taskCurve(p *Problem, c Coupling, d *Duals, sigma, s float64, k int) float6
 	w := weightsOf(c, &d.V)
 	u := make([]float64, len(d.Alpha[k]))
 	square := 0.0
-	for i, y := range p.Train.Tasks[k].Y {
-		z := kernel.Dot(p.Train.Tasks[k].X.Row(i), w.Row(p.TaskOf(k)))
+	for i, y := range p.Train.Clients[k].Y {
+		z := kernel.Dot(p.Train.Clients[k].X.Row(i), w.Row(p.TaskOf(k)))
 		u[i] = -p.Loss.Subgradient(z, y) - d.Alpha[k][i]
 		square += u[i] * u[i]
 	}
@@ -399,7 +399,7 @@ func mostAligned(t *testing.T, p *Problem, m mat.Matrix) *Duals {
 	direction := randomMatrix(3, 1, paperFeatures)
 	d := p.NewDuals()
 	for k := range d.Alpha {
-		x, v := &p.Train.Tasks[k].X, mat.NewVecDense(paperFeatures, nil)
+		x, v := &p.Train.Clients[k].X, mat.NewVecDense(paperFeatures, nil)
 		size := vectors.At(k, paperTasks-1) / math.Sqrt(m.At(k, k)) / p.Scale[k]
 		for j, y := range direction.Row(0) {
 			v.SetVec(j, size*y)

@@ -230,7 +230,7 @@ func feasibleDuals(p *Problem, seed uint64) *Duals {
 	for k := range d.Alpha {
 		s := rng.New(seed, rng.Synthetic, k, 2)
 		for i := range d.Alpha[k] {
-			d.Alpha[k][i] = p.Loss.Step(0, p.Train.Tasks[k].Y[i], s.Normal(), 0.2+s.Float64())
+			d.Alpha[k][i] = p.Loss.Step(0, p.Train.Clients[k].Y[i], s.Normal(), 0.2+s.Float64())
 		}
 	}
 	p.RecomputeV(nil, d)
@@ -242,7 +242,7 @@ func dualAt(p *Problem, c Coupling, d *Duals) float64 {
 	sum := conjugateOf(c, &d.V)
 	for k, a := range d.Alpha {
 		for i, x := range a {
-			sum += p.Scale[k] * p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
+			sum += p.Scale[k] * p.Loss.Conjugate(x, p.Train.Clients[k].Y[i])
 		}
 	}
 	return sum
@@ -251,8 +251,8 @@ func dualAt(p *Problem, c Coupling, d *Duals) float64 {
 // primalAt returns P(W) by eq. obj.
 func primalAt(p *Problem, c Coupling, w *data.Matrix) float64 {
 	sum := c.Value(w, nil)
-	for k := range p.Train.Tasks {
-		task := &p.Train.Tasks[k]
+	for k := range p.Train.Clients {
+		task := &p.Train.Clients[k]
 		for i, y := range task.Y {
 			sum += p.Scale[k] * p.Loss.Value(kernel.Dot(task.X.Row(i), w.Row(p.TaskOf(k))), y)
 		}
@@ -270,7 +270,7 @@ func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next
 	value := conjugateOf(c, &d.V) / float64(p.Devices())
 	for i := range next {
 		change[i] = next[i] - d.Alpha[k][i]
-		value += p.Scale[k] * p.Loss.Conjugate(next[i], p.Train.Tasks[k].Y[i])
+		value += p.Scale[k] * p.Loss.Conjugate(next[i], p.Train.Clients[k].Y[i])
 	}
 	p.AddV(k, dv.Row(0), change)
 	norm := c.Diag(t) * kernel.Dot(dv.Row(0), dv.Row(0)) // |X_t da|^2 in the norm of M_t

@@ -27,8 +27,8 @@ func TestObjectiveIsSumOfLossesPlusRegularizer(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
 			want := f.at(&w)
-			for k := range p.Train.Tasks {
-				task := &p.Train.Tasks[k]
+			for k := range p.Train.Clients {
+				task := &p.Train.Clients[k]
 				for i, y := range task.Y {
 					z := 0.0
 					for j, x := range task.X.Row(i) {
@@ -336,7 +336,7 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 				a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), w.Row(k)...), make([]float64, paperFeatures)
 				atZero := 0.0
 				for i, x := range a {
-					atZero += p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
+					atZero += p.Loss.Conjugate(x, p.Train.Clients[k].Y[i])
 				}
 				if got := p.Subproblem(k, curvature).Evaluate(a, u, w.Row(k), dv).Value; !near(got, atZero, 1e-12) {
 					t.Errorf("%s: G_%d(0) = %v, want %v", f.name, k, got, atZero)
@@ -360,7 +360,7 @@ func TestSubproblemIsDataLocal(t *testing.T) {
 		split := randomSplit(31, paperFeatures, 8, 12, 6, 9)
 		if change {
 			for k := 1; k < paperTasks; k++ {
-				clear(split.Train.Tasks[k].X.Data)
+				clear(split.Train.Clients[k].X.Data)
 			}
 		}
 		p := mustProblem(t, Defaults(), split)

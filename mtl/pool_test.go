@@ -13,14 +13,14 @@ func pooledSplit(split data.Split) data.Split {
 
 // merged returns a set with the rows of all tasks in one element.
 func merged(set *data.Set) *data.Set {
-	one := data.Task{Name: "all", X: data.NewMatrix(set.Rows(), set.Features)}
-	for t := range set.Tasks {
-		for i := range set.Tasks[t].X.Rows {
-			copy(one.X.Row(len(one.Y)), set.Tasks[t].X.Row(i))
-			one.Y = append(one.Y, set.Tasks[t].Y[i])
+	one := data.Client{Name: "all", X: data.NewMatrix(set.Rows(), set.Features)}
+	for t := range set.Clients {
+		for i := range set.Clients[t].X.Rows {
+			copy(one.X.Row(len(one.Y)), set.Clients[t].X.Row(i))
+			one.Y = append(one.Y, set.Clients[t].Y[i])
 		}
 	}
-	return &data.Set{Name: set.Name, Features: set.Features, Tasks: []data.Task{one}}
+	return &data.Set{Name: set.Name, Features: set.Features, Clients: []data.Client{one}}
 }
 
 // Pooled tasks are the problem of one model on all rows, wherever these lie; its
@@ -43,9 +43,9 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 					reg, scaling, got.Primal, got.Dual, want.Primal, want.Dual)
 			}
 			mean := 0.0
-			for k := range split.Test.Tasks {
+			for k := range split.Test.Clients {
 				alone := *p.Test
-				alone.Tasks, alone.Owner = split.Test.Tasks[k:k+1], []int{0}
+				alone.Clients, alone.Owner = split.Test.Clients[k:k+1], []int{0}
 				one := mustProblem(t, cfg, data.Split{Train: p.Train, Test: &alone})
 				mean += one.Evaluate(testPool, mustStart(t, one), &got.W, nil, nil).TestError / 4
 			}

@@ -47,9 +47,9 @@ func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.
 // StartLoss returns the sum of c_t times the losses of all rows at W = 0: P(0) without R.
 func (p *Problem) StartLoss() float64 {
 	total, z := 0.0, make([]float64, p.Outputs)
-	for k := range p.Train.Tasks {
+	for k := range p.Train.Clients {
 		sum := 0.0
-		for _, y := range p.Train.Tasks[k].Y {
+		for _, y := range p.Train.Clients[k].Y {
 			sum += p.loss(z, y)
 		}
 		total += float64(p.Scale[k] * sum)

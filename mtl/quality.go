@@ -41,10 +41,10 @@ func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 		measured[1+i] = &fits
 	}
 	scratch := make([]ranking, pool.Size())
-	s.each(pool, w, func(part, i, worker int, task *data.Task, w []float64) {
+	s.each(pool, w, func(part, i, worker int, task *data.Client, w []float64) {
 		measured[part].measure(&scratch[worker], p.RowLoss, task, w, i)
 	})
-	place := make([]int32, len(p.Test.Tasks))
+	place := make([]int32, len(p.Test.Clients))
 	for i, t := range s.tests {
 		place[t] = int32(i)
 	}
@@ -74,7 +74,7 @@ func (f *Fits) set(i int, from *Fits, k int) {
 }
 
 // measure measures the weights of a client on the rows of a task.
-func (f *Fits) measure(r *ranking, l *RowLoss, task *data.Task, w []float64, i int) {
+func (f *Fits) measure(r *ranking, l *RowLoss, task *data.Client, w []float64, i int) {
 	sums := l.fit(task, w, nil)
 	n := float64(sums.rows)
 	f.Rows[i] = int32(sums.rows)

@@ -78,9 +78,9 @@ func TestAUCIsTheShareOfPairs(t *testing.T) {
 func qualityProblem(t *testing.T, change func(*data.Split)) (*Problem, data.Matrix) {
 	t.Helper()
 	split := randomSplit(3, 4, 4, 3, 7)
-	split.Test.Tasks[1].X.Rows, split.Test.Tasks[1].Y = 0, nil
-	for i := range split.Train.Tasks[0].Y {
-		split.Train.Tasks[0].Y[i] = 1 // one class
+	split.Test.Clients[1].X.Rows, split.Test.Clients[1].Y = 0, nil
+	for i := range split.Train.Clients[0].Y {
+		split.Train.Clients[0].Y[i] = 1 // one class
 	}
 	if change != nil {
 		change(&split)
@@ -95,7 +95,7 @@ func qualityProblem(t *testing.T, change func(*data.Split)) (*Problem, data.Matr
 }
 
 // by hand: every row again, for each client.
-func wantFits(p *Problem, task *data.Task, w []float64) (rows int32, errors, loss, auc float64) {
+func wantFits(p *Problem, task *data.Client, w []float64) (rows int32, errors, loss, auc float64) {
 	var scores []float64
 	var positive []bool
 	for i := range task.X.Rows {
@@ -142,8 +142,8 @@ func TestQualityByClient(t *testing.T) {
 		for i, k := range q.Clients {
 			for split, of := range map[string]struct {
 				fits *Fits
-				task *data.Task
-			}{"train": {&q.Train, &p.Train.Tasks[k]}, "test": {&q.Test, &p.Test.Tasks[c.testOf[k]]}} {
+				task *data.Client
+			}{"train": {&q.Train, &p.Train.Clients[k]}, "test": {&q.Test, &p.Test.Clients[c.testOf[k]]}} {
 				rows, errors, loss, auc := wantFits(p, of.task, w.Row(c.taskOf[k]))
 				f := of.fits
 				if int(k) != i || f.Rows[i] != rows || !near(f.Error[i], errors) || !near(f.Loss[i], loss) || !near(f.AUC[i], auc) {

@@ -69,8 +69,8 @@ func references(t testing.TB, id, name string) map[string]float64 {
 // errors counts the training rows of the wrong class.
 func wrongRows(p *Problem, w *data.Matrix) int {
 	wrong := 0.0
-	for k := range p.Train.Tasks {
-		wrong += p.fit(&p.Train.Tasks[k], w.Row(p.TaskOf(k)), nil).miss
+	for k := range p.Train.Clients {
+		wrong += p.fit(&p.Train.Clients[k], w.Row(p.TaskOf(k)), nil).miss
 	}
 	return int(wrong)
 }
@@ -155,7 +155,7 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 			}
 			p, o := softmaxOptimum(t, set, strength/30) // R = lambda m/2 |W|^2
 			for k := range p.Devices() {
-				task, w := &p.Train.Tasks[k], o.W.Row(k)
+				task, w := &p.Train.Clients[k], o.W.Row(k)
 				own := p.fit(task, w, nil).loss*p.Scale[k] + strength/2*kernel.Dot(w, w)
 				f, known := want[fmt.Sprintf("F_k* person %d (%d rows)", k+1, task.X.Rows)]
 				if !known || own < f-1e-12 || own > f+1e-7*o.Primal {
@@ -190,7 +190,7 @@ func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || o.Lower() > want["objective"]*(1+1e-12) {
 				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, want["objective"])
 			}
-			test := p.fit(&split.Test.Tasks[0], o.W.Row(0), nil)
+			test := p.fit(&split.Test.Clients[0], o.W.Row(0), nil)
 			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) || test.miss != want["test_errors"] {
 				t.Errorf("%d errors and %g on test rows, want %g and %g", wrong, test.miss, want["errors"], want["test_errors"])
 			}
@@ -253,8 +253,8 @@ func TestRidgeOptimaOnSchool(t *testing.T) {
 				t.Errorf("P* in [%.13g, %.13g], want %.13g", o.Lower(), o.Primal, want["objective"])
 			}
 			sum := 0.0
-			for k := range set.Tasks {
-				sum += p.fit(&set.Tasks[k], o.W.Row(k), nil).miss
+			for k := range set.Clients {
+				sum += p.fit(&set.Clients[k], o.W.Row(k), nil).miss
 			}
 			if rmse := math.Sqrt(sum / float64(set.Rows())); !near(rmse, want["rmse"], 1e-6) {
 				t.Errorf("RMSE %.10g, want %.10g", rmse, want["rmse"])

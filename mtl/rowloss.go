@@ -152,7 +152,7 @@ type fit struct {
 }
 
 // fit sums over a task's rows; a holds their dual variables or is nil.
-func (l *RowLoss) fit(task *data.Task, w, a []float64) fit {
+func (l *RowLoss) fit(task *data.Client, w, a []float64) fit {
 	f := fit{rows: task.X.Rows}
 	l.eachRow(task, w, func(i int, z []float64) {
 		f.loss += l.loss(z, task.Y[i])
@@ -163,7 +163,7 @@ func (l *RowLoss) fit(task *data.Task, w, a []float64) fit {
 }
 
 // eachRow visits the rows of an open task with their scores, which are valid during the visit.
-func (l *RowLoss) eachRow(task *data.Task, w []float64, visit func(i int, z []float64)) {
+func (l *RowLoss) eachRow(task *data.Client, w []float64, visit func(i int, z []float64)) {
 	g := l.scratch.Get().(*Gradient)
 	defer l.scratch.Put(g)
 	if l.Outputs == 1 && l.layers == nil {

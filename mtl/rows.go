@@ -26,7 +26,7 @@ const cacheShare = 8 << 20
 // without rows, and for labels of a single class over all tasks.
 func newRows(split data.Split, scaling string) (*Rows, error) {
 	train := split.Train
-	n := len(train.Tasks)
+	n := len(train.Clients)
 	if n == 0 {
 		return nil, fmt.Errorf("data set %q has no task: a federation needs at least one device", train.Name)
 	}
@@ -43,8 +43,8 @@ func newRows(split data.Split, scaling string) (*Rows, error) {
 // bytes returns the size of the training rows in memory, in bytes.
 func (r *Rows) bytes() int {
 	bytes := 0
-	for k := range r.Train.Tasks {
-		bytes += r.Train.Tasks[k].X.Bytes()
+	for k := range r.Train.Clients {
+		bytes += r.Train.Clients[k].X.Bytes()
 	}
 	return bytes
 }
@@ -69,8 +69,8 @@ func (r *Rows) count(scaling string) error {
 	rows := make([]int, r.tasks)
 	arena := make([]float64, r.Train.Rows())
 	low, high := math.Inf(1), math.Inf(-1)
-	for k := range r.Train.Tasks {
-		task := &r.Train.Tasks[k]
+	for k := range r.Train.Clients {
+		task := &r.Train.Clients[k]
 		n := task.X.Rows
 		if n == 0 {
 			return fmt.Errorf("task %q of data set %q has no training row", task.Name, r.Train.Name)
@@ -107,7 +107,7 @@ func (r *Rows) measure() {
 }
 
 // Devices returns the number of devices.
-func (r *Rows) Devices() int { return len(r.Train.Tasks) }
+func (r *Rows) Devices() int { return len(r.Train.Clients) }
 
 // Tasks returns m.
 func (r *Rows) Tasks() int { return r.tasks }
@@ -119,7 +119,7 @@ func (r *Rows) TaskOf(device int) int { return r.Train.TaskOf(device) }
 func (r *Rows) RowCounts() []int32 {
 	rows := make([]int32, r.Devices())
 	for k := range rows {
-		rows[k] = int32(r.Train.Tasks[k].X.Rows)
+		rows[k] = int32(r.Train.Clients[k].X.Rows)
 	}
 	return rows
 }
@@ -127,5 +127,5 @@ func (r *Rows) RowCounts() []int32 {
 // testOf returns the element of the test set with the rows held out of a device's data. The
 // devices of an element are consecutive, and each element has the same number.
 func (r *Rows) testOf(device int) int {
-	return device / (len(r.Train.Tasks) / len(r.Test.Tasks))
+	return device / (len(r.Train.Clients) / len(r.Test.Clients))
 }

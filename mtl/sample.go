@@ -45,7 +45,7 @@ func (p *Problem) sampleOf(drawn []bool) *Sample {
 			s.tasks++
 		}
 	}
-	for k := range p.Train.Tasks {
+	for k := range p.Train.Clients {
 		if t := p.TaskOf(k); drawn[t] {
 			s.devices = append(s.devices, int32(k))
 			if p.sharing != nil {
@@ -53,7 +53,7 @@ func (p *Problem) sampleOf(drawn []bool) *Sample {
 			}
 		}
 	}
-	for t := range p.Test.Tasks {
+	for t := range p.Test.Clients {
 		if drawn[p.Test.TaskOf(t)] {
 			s.tests = append(s.tests, int32(t))
 		}
@@ -76,7 +76,7 @@ func (s *Sample) taskOf(i int) int {
 // each visits the rows of the sample in parallel, each element of the training set (part 0), of
 // the test set (1) and of the validation set (2) with the model of its task. i is the index of
 // the element in the sample.
-func (s *Sample) each(pool *Pool, w *data.Matrix, visit func(part, i, worker int, task *data.Task, w []float64)) {
+func (s *Sample) each(pool *Pool, w *data.Matrix, visit func(part, i, worker int, task *data.Client, w []float64)) {
 	parts := s.of.Parts()
 	devices, tests := len(s.devices), len(s.tests)
 	pool.For(devices+(len(parts)-1)*tests, func(i, worker int) {
@@ -87,6 +87,6 @@ func (s *Sample) each(pool *Pool, w *data.Matrix, visit func(part, i, worker int
 		set, k := parts[part], int(elements[i])
 		task := set.Open(k)
 		defer task.Close()
-		visit(part, i, worker, task.Task, ModelRow(w, set.TaskOf(k)))
+		visit(part, i, worker, task.Client, ModelRow(w, set.TaskOf(k)))
 	})
 }

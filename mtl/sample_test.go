@@ -92,7 +92,7 @@ func sampled(t *testing.T, owner []int) *Problem {
 	}
 	if owner != nil {
 		split.Train.Owner = owner
-		split.Test.Tasks, split.Validation.Tasks = split.Test.Tasks[:3], split.Validation.Tasks[:3]
+		split.Test.Clients, split.Validation.Clients = split.Test.Clients[:3], split.Validation.Clients[:3]
 	}
 	problem := Defaults()
 	problem.Lambda = 0.1

@@ -18,7 +18,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 	p := mustProblem(t, cfg, randomSplit(5, 11, 17, 9))
 	const curvature = 0.8
 	for task := range 2 {
-		n := p.Train.Tasks[task].X.Rows
+		n := p.Train.Clients[task].X.Rows
 		w := randomMatrix(8, 2, 11)
 		fast := make([]float64, n)
 		u := append([]float64(nil), w.Row(task)...)
@@ -34,7 +34,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 			i := twin.Next()
 			clear(dv)
 			p.AddV(task, dv, slow)
-			x, y := p.Train.Tasks[task].X.Row(i), p.Train.Tasks[task].Y[i]
+			x, y := p.Train.Clients[task].X.Row(i), p.Train.Clients[task].Y[i]
 			z, norm := 0.0, 0.0
 			for j := range x {
 				z += x[j] * (w.Row(task)[j] + curvature*dv[j])
@@ -64,11 +64,11 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		n := rapid.IntRange(1, 30).Draw(r, "n")
 		d := rapid.IntRange(1, 70).Draw(r, "d")
 		split := randomSplit(rapid.Uint64().Draw(r, "seed"), d, n, 5)
-		split.Train.Tasks[0].Y[0], split.Train.Tasks[1].Y[0] = 1, -1
+		split.Train.Clients[0].Y[0], split.Train.Clients[1].Y[0] = 1, -1
 		if classes := rapid.SampledFrom([]int{0, 2, 5}).Draw(r, "classes"); classes > 0 {
 			split = severalClasses(split, classes)
 		}
-		clear(split.Train.Tasks[0].X.Row(n / 2))
+		clear(split.Train.Clients[0].X.Row(n / 2))
 		if rapid.Bool().Draw(r, "single") {
 			if err := (data.Config{Precision: data.PrecisionSingle}).Transform(&split); err != nil {
 				r.Fatal(err)
@@ -196,7 +196,7 @@ func TestSDCAAllocatesNothing(t *testing.T) {
 func TestRowsOfZerosCloseTheGap(t *testing.T) {
 	for _, name := range ScoreLosses() {
 		split := randomSplit(6, 5, 20, 30)
-		x := split.Train.Tasks[0].X
+		x := split.Train.Clients[0].X
 		for j := range x.Cols {
 			x.Row(4)[j] = 0
 		}
@@ -208,7 +208,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 		if full.RelativeGap > 1e-9 {
 			t.Errorf("%s: the relative gap stays at %g", name, full.RelativeGap)
 		}
-		task := &split.Train.Tasks[0]
+		task := &split.Train.Clients[0]
 		y := task.Y[4]
 		without := data.NewMatrix(19, 5)
 		for i, to := 0, 0; i < 20; i++ {
@@ -234,7 +234,7 @@ func BenchmarkSDCA(b *testing.B) {
 		rows, cols int
 	}{{"340x561", 340, 561}, {"10000x561", 10000, 561}, {"1400x100", 1400, 100}, {"350x30", 350, 30}, {"50x9", 50, 9}} {
 		split := randomSplit(1, size.cols, size.rows)
-		split.Test = &data.Set{Tasks: make([]data.Task, 1)}
+		split.Test = &data.Set{Clients: make([]data.Client, 1)}
 		for _, loss := range []string{LossSquared, LossHinge} {
 			cfg := Defaults()
 			cfg.Loss = loss

@@ -17,9 +17,9 @@ func sparseTwins(features, classes int, sizes ...int) (dense, sparse data.Split)
 	draw := rng.New(11, rng.Share, 0, 0)
 	twin := func(set *data.Set) *data.Set {
 		twin := *set
-		twin.Tasks = slices.Clone(set.Tasks)
-		for t := range set.Tasks {
-			x := &set.Tasks[t].X
+		twin.Clients = slices.Clone(set.Clients)
+		for t := range set.Clients {
+			x := &set.Clients[t].X
 			s := data.Matrix{Rows: x.Rows, Cols: x.Cols, Starts: []int{0}}
 			for i := range x.Rows {
 				for j, v := range x.Row(i) {
@@ -31,10 +31,10 @@ func sparseTwins(features, classes int, sizes ...int) (dense, sparse data.Split)
 				}
 				s.Starts = append(s.Starts, len(s.Nonzeros))
 				if classes > 0 {
-					set.Tasks[t].Y[i] = float64(int(draw.Float64() * float64(classes)))
+					set.Clients[t].Y[i] = float64(int(draw.Float64() * float64(classes)))
 				}
 			}
-			twin.Tasks[t].X = s
+			twin.Clients[t].X = s
 		}
 		return &twin
 	}
@@ -68,7 +68,7 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				duals := make([][]float64, p.Devices())
 				var order Order
 				for device := range duals {
-					n := p.Train.Tasks[device].X.Rows
+					n := p.Train.Clients[device].X.Rows
 					duals[device] = make([]float64, n*p.Outputs)
 					if test.loss == LossSoftmax {
 						continue
@@ -86,7 +86,7 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				}
 				add(w.Data...)
 				gradient := make([]float64, p.Values())
-				p.NewGradient().Add(&p.Train.Tasks[1], []int32{0, 3, 5}, w.Row(1), 0.7, gradient)
+				p.NewGradient().Add(&p.Train.Clients[1], []int32{0, 3, 5}, w.Row(1), 0.7, gradient)
 				add(gradient...)
 				o := p.Evaluate(testPool, c, &w, &v, duals)
 				add(o.Primal, o.TrainError, o.TestError)

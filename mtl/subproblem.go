@@ -106,7 +106,7 @@ func (p *Problem) ascend(x *data.Matrix, y, norms, a, u []float64, output int, s
 func (s Subproblem) Coordinate(i, output int, a, z float64) float64 {
 	p := s.p
 	q := float64(s.scaled * p.Norms[s.k][i])
-	return p.Loss.Step(a, p.Target(p.Train.Tasks[s.k].Y[i], output), z, max(q, leastCurvature))
+	return p.Loss.Step(a, p.Target(p.Train.Clients[s.k].Y[i], output), z, max(q, leastCurvature))
 }
 
 // Step takes one step of SDCA on row i, and returns the number of coordinates that changed.

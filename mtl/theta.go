@@ -148,7 +148,7 @@ func (o *LocalOptimum) measure() {
 
 // size sums the magnitudes of the terms of the gap: rounding errors are relative to it.
 func (o *LocalOptimum) size() float64 {
-	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
+	y, loss, sum := o.p.Train.Clients[o.k].Y, o.p.Loss, 0.0
 	for i, b := range o.best {
 		row, c := o.p.coordinate(i)
 		label := o.p.Target(y[row], c)
@@ -164,7 +164,7 @@ func (o *LocalOptimum) size() float64 {
 //
 // and avoids the cancellation in a difference of two values.
 func (o *LocalOptimum) excess(b, u []float64) float64 {
-	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
+	y, loss, sum := o.p.Train.Clients[o.k].Y, o.p.Loss, 0.0
 	for i, bi := range b {
 		if best := o.best[i]; bi != best {
 			row, c := o.p.coordinate(i)

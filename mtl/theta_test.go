@@ -22,7 +22,7 @@ func lossProblem(t *testing.T, loss, scaling string, seed uint64, features int, 
 func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 	for _, loss := range []string{LossHinge, LossSquared} {
 		split := randomSplit(4, 5, 1, 1)
-		split.Train.Tasks[0].Y[0], split.Train.Tasks[1].Y[0] = 1, -1
+		split.Train.Clients[0].Y[0], split.Train.Clients[1].Y[0] = 1, -1
 		cfg := Defaults()
 		cfg.Loss = loss
 		p := mustProblem(t, cfg, split)
@@ -33,7 +33,7 @@ func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 			minimizer := append([]float64(nil), before...)
 			u := append([]float64(nil), w...)
 			p.Subproblem(k, curvature).Step(minimizer, u, 0)
-			if loss == LossHinge && !near(minimizer[0], p.Train.Tasks[k].Y[0]/4, 1e-12) {
+			if loss == LossHinge && !near(minimizer[0], p.Train.Clients[k].Y[0]/4, 1e-12) {
 				t.Fatalf("the minimizer is %g, want y/4", minimizer[0])
 			}
 			for _, r := range []float64{0, 0.1, 0.5, 0.9, 1, 1.5, 2, 3} {
@@ -48,7 +48,7 @@ func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 
 // definition evaluates G as eq. subproblem has it, without c(alpha).
 func definition(p *Problem, k int, before, b, w []float64, curvature float64) float64 {
-	task := &p.Train.Tasks[k]
+	task := &p.Train.Clients[k]
 	dv := make([]float64, len(w))
 	sum := 0.0
 	for i := range b {
@@ -70,7 +70,7 @@ func bruteForce(p *Problem, k int, before, w []float64, curvature float64, low, 
 	ratio := (math.Sqrt(5) - 1) / 2
 	for range 600 {
 		for i := range b {
-			y := p.Train.Tasks[k].Y[i]
+			y := p.Train.Clients[k].Y[i]
 			lo, hi := low, high // of y b
 			at := func(v float64) float64 {
 				b[i] = y * v
@@ -188,9 +188,9 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 	}
 	// A row of zeros does not affect w, but its dual variable has an optimum.
 	split := randomSplit(7, 4, 3, 3)
-	clear(split.Train.Tasks[0].X.Data)
+	clear(split.Train.Clients[0].X.Data)
 	p := mustProblem(t, Defaults(), split)
-	zero, y := make([]float64, 3), split.Train.Tasks[0].Y
+	zero, y := make([]float64, 3), split.Train.Clients[0].Y
 	if got := p.Subproblem(0, 1).Theta(zero, zero, make([]float64, 4)); got != 1 {
 		t.Errorf("theta without progress on rows of zeros = %g, want 1", got)
 	}

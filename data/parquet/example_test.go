@@ -36,7 +36,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, task := range split.Train.Tasks {
+	for _, task := range split.Train.Clients {
 		fmt.Println(task.Name, "has", task.X.Rows, "row for training")
 	}
 	// Output:

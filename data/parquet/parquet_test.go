@@ -79,8 +79,8 @@ func arrowFile(tb testing.TB) []byte {
 // checkShape checks that the tasks have the set's features and as many targets as rows.
 func checkShape(t *testing.T, set *data.Set) {
 	t.Helper()
-	for k := range set.Tasks {
-		task := &set.Tasks[k]
+	for k := range set.Clients {
+		task := &set.Clients[k]
 		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride {
 			t.Fatalf("task %d: %d rows, %d columns, stride %d, %d values, %d targets in a set of %d features",
 				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
@@ -95,7 +95,7 @@ func TestReadParquet(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkShape(t, set)
-		nine, ten := &set.Tasks[0], &set.Tasks[1]
+		nine, ten := &set.Clients[0], &set.Clients[1]
 		if diff := cmp.Diff([][]float64{{1.5, 3, 4}, {0.5, 1, 2}, {2.5, 5, 6}, {0}, {1, 0}},
 			[][]float64{nine.X.Row(0), ten.X.Row(0), ten.X.Row(1), nine.Y, ten.Y}); diff != "" || nine.Name != "9" {
 			t.Errorf("%s: %s", codec, diff)
@@ -114,7 +114,7 @@ func TestSourceIsRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	set, err := data.Load(cfg)
-	if err != nil || set.Name != "small" || !slices.Equal(set.Tasks[1].Y, []float64{1, -1}) {
+	if err != nil || set.Name != "small" || !slices.Equal(set.Clients[1].Y, []float64{1, -1}) {
 		t.Errorf("%v, %+v", err, set)
 	}
 }
@@ -130,12 +130,12 @@ func TestReadParquetOfArrow(t *testing.T) {
 	if diff := cmp.Diff([]string{"x[0]", "x[1]", "x[2]", "gap", "odd", "big"}, set.FeatureNames) + cmp.Diff([]string{"b", "é"}, set.Classes); diff != "" {
 		t.Error(diff)
 	}
-	if first := set.Tasks[0].X.Row(0); first[5] != math.Ldexp(1, 64) || set.Missing.Rows != 1 {
+	if first := set.Clients[0].X.Row(0); first[5] != math.Ldexp(1, 64) || set.Missing.Rows != 1 {
 		t.Errorf("%v, %+v", first, set.Missing)
 	}
 	row := 0
 	for k, name := range []string{"two", "ten", "one"} {
-		task := &set.Tasks[k]
+		task := &set.Clients[k]
 		for i := range task.X.Rows {
 			first := float64(20*k + 5*i)
 			if want := []float64{first / 8, -(first + 1) / 8, (first + 2) / 8, float64(row + 1), float64(row % 2)}; !cmp.Equal(task.X.Row(i)[:5], want) {
@@ -204,7 +204,7 @@ func TestParquetTasksOf64Bits(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, task := range set.Tasks {
+		for _, task := range set.Clients {
 			names = append(names, task.Name)
 		}
 		if slices.Sort(want); !slices.Equal(slices.Sorted(slices.Values(names)), want) {
@@ -253,7 +253,7 @@ func TestReadParquetDates(t *testing.T) {
 		}
 	}
 	set, err := readParquetBytes(t, b.Bytes(), func(c *data.Config) { c.Columns, c.DropColumns, c.ClientColumn = data.NamesOf("x"), "", "time" })
-	if err != nil || len(set.Tasks) != 1 {
+	if err != nil || len(set.Clients) != 1 {
 		t.Errorf("a time as task: %v", err)
 	}
 }

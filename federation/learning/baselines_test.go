@@ -29,15 +29,15 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		return p
 	}
 	// central solves a problem of one task that lies in one place.
-	central := func(cfg mtl.Config, tasks ...data.Task) float64 {
+	central := func(cfg mtl.Config, tasks ...data.Client) float64 {
 		t.Helper()
-		all := data.Task{X: data.NewMatrix(0, apart.Train.Features)}
+		all := data.Client{X: data.NewMatrix(0, apart.Train.Features)}
 		for _, task := range tasks {
 			all.X.Data = append(all.X.Data, task.X.Data...)
 			all.X.Rows += task.X.Rows
 			all.Y = append(all.Y, task.Y...)
 		}
-		p := problem(cfg, &data.Set{Features: apart.Train.Features, Tasks: []data.Task{all}}, &data.Set{})
+		p := problem(cfg, &data.Set{Features: apart.Train.Features, Clients: []data.Client{all}}, &data.Set{})
 		c, err := p.Regularizer.Start(nil, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -48,14 +48,14 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 	m := float64(apart.Tasks())
 	alone, sum := cfg, 0.0
 	alone.Lambda *= m
-	for _, task := range apart.Train.Tasks {
+	for _, task := range apart.Train.Clients {
 		sum += central(alone, task)
 	}
 	for name, c := range map[string]struct {
 		p    *mtl.Problem
 		want float64
 	}{
-		"global": {problem(cfg, data.Pool(apart.Train), data.Pool(apart.Test)), central(cfg, apart.Train.Tasks...)},
+		"global": {problem(cfg, data.Pool(apart.Train), data.Pool(apart.Test)), central(cfg, apart.Train.Clients...)},
 		"local":  {problem(cfg, apart.Train, apart.Test), sum},
 	} {
 		s := world(t, "mocha", federation.WaitForAll, func(s *Setup) {

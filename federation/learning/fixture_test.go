@@ -40,8 +40,8 @@ func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
 			w[j] = common[j] + own.Normal()
 		}
 		draw := rng.New(1, rng.Synthetic, k, 0)
-		make := func(n int) data.Task {
-			task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+		make := func(n int) data.Client {
+			task := data.Client{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
 			for i := range n {
 				z := 0.0
 				for j, x := 0, task.X.Row(i); j < features; j++ {
@@ -55,8 +55,8 @@ func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
 			}
 			return task
 		}
-		train.Tasks = append(train.Tasks, make(n))
-		test.Tasks = append(test.Tasks, make(4))
+		train.Clients = append(train.Clients, make(n))
+		test.Clients = append(test.Clients, make(4))
 	}
 	cfg := mtl.Defaults()
 	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = mtl.RegMean, 0.1, 0.02
@@ -319,7 +319,7 @@ func sharing(t testing.TB) *mtl.Problem {
 	p := randomProblem(t, features, sizes...)
 	train, test := *p.Train, *p.Test
 	train.Owner = []int{0, 1, 0, 2, 1, 0, 2}
-	test.Tasks = test.Tasks[:3]
+	test.Clients = test.Clients[:3]
 	cfg := p.Config
 	cfg.Gamma = 0.7
 	q, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})

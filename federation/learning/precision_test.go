@@ -12,9 +12,9 @@ import (
 // rounded returns the values of a set in single precision as float64.
 func rounded(set *data.Set) *data.Set {
 	wide := *set
-	wide.Tasks = append([]data.Task(nil), set.Tasks...)
-	for k := range wide.Tasks {
-		task := &wide.Tasks[k]
+	wide.Clients = append([]data.Client(nil), set.Clients...)
+	for k := range wide.Clients {
+		task := &wide.Clients[k]
 		x := data.NewMatrix(task.X.Rows, task.X.Cols)
 		for i := range task.X.Rows {
 			task.X.Values(i, x.Row(i))
@@ -42,7 +42,7 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 	}
 	kept, anew := prepare(true), prepare(false)
 	wide := &data.Split{Train: rounded(kept.Train), Test: rounded(kept.Test)}
-	if kept.Train.Tasks[0].X.Single == nil || anew.Train.Resident() || wide.Train.Tasks[0].X.Single != nil {
+	if kept.Train.Clients[0].X.Single == nil || anew.Train.Resident() || wide.Train.Clients[0].X.Single != nil {
 		t.Fatal("the sets are not held as they should be")
 	}
 	end := func(method string, split *data.Split) (*Outcome, algorithms.Model) {

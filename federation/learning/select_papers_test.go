@@ -72,9 +72,9 @@ func TestLossesOfRows(t *testing.T) {
 				t.Errorf("round %d, client %d: a row has the mean loss %g", s.Round, i, all[i])
 			}
 			p, w := f.setup.Problem, f.method.Model().W
-			sum, rows := 0.0, p.Train.Tasks[i].X.Rows
+			sum, rows := 0.0, p.Train.Clients[i].X.Rows
 			for row := range rows {
-				x := p.Loss.Value(p.Train.Tasks[i].X.Dot(row, w.Row(min(i, w.Rows-1))), p.Train.Tasks[i].Y[row])
+				x := p.Loss.Value(p.Train.Clients[i].X.Dot(row, w.Row(min(i, w.Rows-1))), p.Train.Clients[i].Y[row])
 				sum += x * x
 			}
 			_, rms := p.LocalRMS(i, w.Row(min(i, w.Rows-1)))

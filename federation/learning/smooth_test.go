@@ -85,14 +85,14 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 			train, test := *base.Train, *base.Test
 			train.Classes = []string{"no", "yes"}
 			test.Classes = train.Classes
-			train.Tasks = slices.Clone(train.Tasks)
-			for k := range train.Tasks {
-				train.Tasks[k].Y = slices.Clone(train.Tasks[k].Y)
-				for i, y := range train.Tasks[k].Y {
-					train.Tasks[k].Y[i] = (y + 1) / 2
+			train.Clients = slices.Clone(train.Clients)
+			for k := range train.Clients {
+				train.Clients[k].Y = slices.Clone(train.Clients[k].Y)
+				for i, y := range train.Clients[k].Y {
+					train.Clients[k].Y[i] = (y + 1) / 2
 				}
 			}
-			test.Tasks = make([]data.Task, len(base.Test.Tasks))
+			test.Clients = make([]data.Client, len(base.Test.Clients))
 			p, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ func timed(t testing.TB, s Setup) Setup {
 	t.Helper()
 	rows := make([]int32, s.Problem.Devices())
 	for k := range rows {
-		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
+		rows[k] = int32(s.Problem.Train.Clients[k].X.Rows)
 	}
 	s.Clients, s.Rows, s.Shape = len(rows), rows, s.Problem.Shape
 	return timedOn(s)

@@ -20,8 +20,8 @@ func newTaskErrors(tasks int) taskErrors {
 // count adds the errors on the rows of a set. Row t of w is the model of task t; a single
 // row is the model of all tasks.
 func (m *taskErrors) count(set *data.Set, w *data.Matrix) {
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
+	for t := range set.Clients {
+		task := &set.Clients[t]
 		weights := w.Row(0)
 		if w.Rows > 1 {
 			weights = w.Row(t)

@@ -18,7 +18,7 @@ func matrix(rows ...[]float64) data.Matrix {
 // Computed by hand: task a has scores 1, -2 and 0 for labels 1, 1, 1; a score of 0 is an
 // error. Task b has no error; task c has no rows.
 func TestTaskErrors(t *testing.T) {
-	set := &data.Set{Features: 2, Tasks: []data.Task{
+	set := &data.Set{Features: 2, Clients: []data.Client{
 		{X: matrix([]float64{1, 0}, []float64{-2, 0}, []float64{0, 5}), Y: []float64{1, 1, 1}},
 		{X: matrix([]float64{0, -3}), Y: []float64{-1}},
 		{X: data.NewMatrix(0, 2)},

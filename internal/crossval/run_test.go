@@ -46,7 +46,7 @@ func testAgainstASlowTwin(t *testing.T, table TableSpec, loss string) {
 			}
 			best, lowest := math.NaN(), math.Inf(1)
 			for l, lambda := range got.Lambdas {
-				wrong, rows := make([]float64, len(set.Tasks)), make([]float64, len(set.Tasks))
+				wrong, rows := make([]float64, len(set.Clients)), make([]float64, len(set.Clients))
 				for k := range table.Folds {
 					fold, err := data.Fold(split.Train, table.Folds, k, seed)
 					if err != nil {
@@ -65,7 +65,7 @@ func testAgainstASlowTwin(t *testing.T, table TableSpec, loss string) {
 			if got.Lambda != best {
 				t.Errorf("%s, shuffle %d: lambda %g, the twin has %g", name, s, got.Lambda, best)
 			}
-			wrong, rows := make([]float64, len(set.Tasks)), make([]float64, len(set.Tasks))
+			wrong, rows := make([]float64, len(set.Clients)), make([]float64, len(set.Clients))
 			slowCount(t, name, problem, best, cfg, split, wrong, rows)
 			if e := slowMean(wrong, rows); math.Abs(e-got.Error) > 1e-10 {
 				t.Errorf("%s, shuffle %d: test error %v, the twin has %v", name, s, got.Error, e)
@@ -85,14 +85,14 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	data.AppendBias(fresh.Test)
 	train := fresh.Train
 	if model == Global {
-		one := data.Task{X: data.NewMatrix(train.Rows(), train.Features)}
-		for k := range train.Tasks {
-			for i, y := range train.Tasks[k].Y {
-				copy(one.X.Row(len(one.Y)), train.Tasks[k].X.Row(i))
+		one := data.Client{X: data.NewMatrix(train.Rows(), train.Features)}
+		for k := range train.Clients {
+			for i, y := range train.Clients[k].Y {
+				copy(one.X.Row(len(one.Y)), train.Clients[k].X.Row(i))
 				one.Y = append(one.Y, y)
 			}
 		}
-		train = &data.Set{Features: train.Features, Classes: train.Classes, Tasks: []data.Task{one}}
+		train = &data.Set{Features: train.Features, Classes: train.Classes, Clients: []data.Client{one}}
 	}
 	problem.Regularizer = mtl.RegIndependent // without an Omega update "mtl" is Omega = I/m
 	problem.Lambda = lambda
@@ -106,14 +106,14 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	}
 	o := p.Solver(parallel.NewPool(1), 1e-10, 100_000).Optimize(t.Context(), coupling, nil)
 	set := fresh.Test
-	for k := range fresh.Test.Tasks {
+	for k := range fresh.Test.Clients {
 		w := o.W.Row(0)
 		if model != Global {
 			w = o.W.Row(k)
 		}
-		for i, y := range fresh.Test.Tasks[k].Y {
+		for i, y := range fresh.Test.Clients[k].Y {
 			z := make([]float64, set.Outputs())
-			for j, x := range fresh.Test.Tasks[k].X.Row(i) {
+			for j, x := range fresh.Test.Clients[k].X.Row(i) {
 				for c := range z {
 					z[c] += x * w[c*train.Features+j]
 				}
@@ -139,11 +139,11 @@ func slowMean(wrong, rows []float64) float64 {
 
 func copySet(s *data.Set) *data.Set {
 	c := *s
-	c.Tasks = make([]data.Task, len(s.Tasks))
-	for k := range s.Tasks {
-		c.Tasks[k] = s.Tasks[k]
-		c.Tasks[k].X.Data = append([]float64(nil), s.Tasks[k].X.Data...)
-		c.Tasks[k].Y = append([]float64(nil), s.Tasks[k].Y...)
+	c.Clients = make([]data.Client, len(s.Clients))
+	for k := range s.Clients {
+		c.Clients[k] = s.Clients[k]
+		c.Clients[k].X.Data = append([]float64(nil), s.Clients[k].X.Data...)
+		c.Clients[k].Y = append([]float64(nil), s.Clients[k].Y...)
 	}
 	return &c
 }
@@ -249,9 +249,9 @@ func TestFoldsDoNotUseTestRows(t *testing.T) {
 	// A feature of the copy holds the row's index, which shows what rows the first shuffle
 	// tests on.
 	marked := copySet(set)
-	for k := range marked.Tasks {
-		for i := range marked.Tasks[k].Y {
-			marked.Tasks[k].X.Row(i)[0] = float64(i)
+	for k := range marked.Clients {
+		for i := range marked.Clients[k].Y {
+			marked.Clients[k].X.Row(i)[0] = float64(i)
 		}
 	}
 	split, err := data.SplitSet(marked, cfg.TestFraction, cfg.Seed)
@@ -259,12 +259,12 @@ func TestFoldsDoNotUseTestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := copySet(set)
-	for k := range split.Test.Tasks {
-		for i := range split.Test.Tasks[k].Y {
-			row := int(split.Test.Tasks[k].X.Row(i)[0])
-			changed.Tasks[k].Y[row] *= -1
-			for j := range changed.Tasks[k].X.Row(row) {
-				changed.Tasks[k].X.Row(row)[j] *= 1e3
+	for k := range split.Test.Clients {
+		for i := range split.Test.Clients[k].Y {
+			row := int(split.Test.Clients[k].X.Row(i)[0])
+			changed.Clients[k].Y[row] *= -1
+			for j := range changed.Clients[k].X.Row(row) {
+				changed.Clients[k].X.Row(row)[j] *= 1e3
 			}
 		}
 	}
@@ -361,7 +361,7 @@ func TestBaselinesEqualThoseOfAFederation(t *testing.T) {
 			t.Errorf("%s: P = %.9g for the W of the table, the optimum is %.9g", model, got, o.Primal)
 		}
 		// Both errors are means over the original tasks; taskErrors has percentages.
-		errors := newTaskErrors(len(split.Test.Tasks))
+		errors := newTaskErrors(len(split.Test.Clients))
 		errors.count(split.Test, &o.W)
 		if got := errors.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
 			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestError, got)

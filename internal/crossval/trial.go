@@ -154,7 +154,7 @@ func (t *Trial) solve(ctx context.Context, part, model int, split *data.Split) (
 		if part >= t.Folds() && l < len(lambdas)-1 {
 			continue
 		}
-		counts := newTaskErrors(len(split.Test.Tasks))
+		counts := newTaskErrors(len(split.Test.Clients))
 		counts.count(split.Test, w)
 		all = append(all, counts)
 	}
@@ -167,7 +167,7 @@ func (t *Trial) choose(shuffle, model int) Shuffle {
 	s := Shuffle{Seed: t.seed(shuffle), Lambdas: t.lambdas()}
 	best := 0
 	for l := range s.Lambdas {
-		sum := newTaskErrors(len(t.rows.Tasks))
+		sum := newTaskErrors(len(t.rows.Clients))
 		for fold := range t.table.Folds {
 			sum.add(t.errors[shuffle*t.table.Folds+fold][model][l])
 		}
@@ -184,7 +184,7 @@ func (t *Trial) choose(shuffle, model int) Shuffle {
 func (t *Trial) Column() Column {
 	column := Column{
 		Label: t.set.Label, Source: t.from.Text, Generated: t.from.Generated || t.rows.Generated,
-		Tasks: len(t.rows.Tasks), Real: t.rows.Real,
+		Tasks: len(t.rows.Clients), Real: t.rows.Real,
 	}
 	for m, model := range t.table.Models {
 		var shuffles []Shuffle
@@ -227,7 +227,7 @@ func (t *Trial) State(c *state.Coder) {
 			}
 			for l := 0; l < n && c.Err() == nil; l++ {
 				if c.Reads() {
-					t.errors[part][m] = append(t.errors[part][m], newTaskErrors(len(t.rows.Tasks)))
+					t.errors[part][m] = append(t.errors[part][m], newTaskErrors(len(t.rows.Clients)))
 				}
 				c.Float64s(t.errors[part][m][l].sum)
 				c.Ints(t.errors[part][m][l].rows)

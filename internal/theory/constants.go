@@ -47,13 +47,13 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 		if err != nil {
 			return nil, err
 		}
-		weight := float64(p.Scale[device] * float64(p.Train.Tasks[device].X.Rows*p.Outputs))
+		weight := float64(p.Scale[device] * float64(p.Train.Clients[device].X.Rows*p.Outputs))
 		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(t)*high, sigmaPrime[t]
 		k.SigmaMax = max(k.SigmaMax, k.Sigma[device])
 		steepest = max(steepest, sigmaPrime[t]*k.Sigma[device])
 		k.N += weight
 		k.Spread += float64(sigmaPrime[t] * k.Sigma[device] * weight)
-		for _, y := range p.Train.Tasks[device].Y {
+		for _, y := range p.Train.Clients[device].Y {
 			for output := range p.Outputs {
 				label := p.Target(y, output)
 				initial += float64(p.Scale[device] * (p.Loss.Value(0, label) + p.Loss.Conjugate(0, label)))

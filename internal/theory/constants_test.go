@@ -22,7 +22,7 @@ func TestSigmaIsTheLargestQuotient(t *testing.T) {
 		c := start(t, p)
 		k := constants(t, p)
 		for device, sigma := range k.Sigma {
-			n := p.Train.Tasks[device].X.Rows
+			n := p.Train.Clients[device].X.Rows
 			quotient := func(a []float64) (float64, []float64) {
 				v := make([]float64, 7)
 				p.AddV(device, v, a) // c X^T a
@@ -52,7 +52,7 @@ func TestSigmaIsTheLargestQuotient(t *testing.T) {
 				size := 0.0
 				for i := range a {
 					a[i] = 0
-					for j, x := range p.Train.Tasks[device].X.Row(i) {
+					for j, x := range p.Train.Clients[device].X.Row(i) {
 						a[i] += x * v[j]
 					}
 					size += a[i] * a[i]
@@ -77,9 +77,9 @@ func TestConstantsByHand(t *testing.T) {
 	p := newProblem(t, 1, 3, []int{2, 2}, func(cfg *mtl.Config, set *data.Set) {
 		cfg.Loss, cfg.Smoothing, cfg.LossScaling = mtl.LossSmoothedHinge, 0.5, mtl.Sum
 		for k, rows := range [][2]float64{{1, 2}, {3, 1}} {
-			clear(set.Tasks[k].X.Data)
-			set.Tasks[k].X.Row(0)[0], set.Tasks[k].X.Row(1)[1] = rows[0], rows[1]
-			set.Tasks[k].Y = []float64{1, -1}
+			clear(set.Clients[k].X.Data)
+			set.Clients[k].X.Row(0)[0], set.Clients[k].X.Row(1)[1] = rows[0], rows[1]
+			set.Clients[k].Y = []float64{1, -1}
 		}
 	})
 	k, err := Of(p, diagonal(t, 0.5, 0.25))
@@ -146,9 +146,9 @@ func TestStartBoundsTheDistanceOfZero(t *testing.T) {
 					cfg.Loss, cfg.LossScaling = loss, scaling
 					if slices.Contains(mtl.RegressionLosses(), loss) {
 						set.Real = true
-						for k := range set.Tasks {
-							for i := range set.Tasks[k].Y {
-								set.Tasks[k].Y[i] *= size
+						for k := range set.Clients {
+							for i := range set.Clients[k].Y {
+								set.Clients[k].Y[i] *= size
 							}
 						}
 					}
@@ -210,23 +210,23 @@ func TestConstantsOfSeveralClasses(t *testing.T) {
 	p := newProblem(t, 3, d, rows, func(cfg *mtl.Config, set *data.Set) {
 		cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
 		set.Classes = []string{"a", "b", "c"}
-		for k := range set.Tasks {
-			for i := range set.Tasks[k].Y {
-				set.Tasks[k].Y[i] = float64(label(k, i))
+		for k := range set.Clients {
+			for i := range set.Clients[k].Y {
+				set.Clients[k].Y[i] = float64(label(k, i))
 			}
 		}
 	})
 	wide := newProblem(t, 3, classes*d, []int{classes * rows[0], classes * rows[1]}, func(cfg *mtl.Config, set *data.Set) {
 		cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
-		for k := range set.Tasks {
-			x := &set.Tasks[k].X
+		for k := range set.Clients {
+			x := &set.Clients[k].X
 			clear(x.Data)
 			for i := range rows[k] {
 				for c := range classes {
-					copy(x.Row(i*classes + c)[c*d:], p.Train.Tasks[k].X.Row(i))
-					set.Tasks[k].Y[i*classes+c] = -1
+					copy(x.Row(i*classes + c)[c*d:], p.Train.Clients[k].X.Row(i))
+					set.Clients[k].Y[i*classes+c] = -1
 					if label(k, i) == c {
-						set.Tasks[k].Y[i*classes+c] = 1
+						set.Clients[k].Y[i*classes+c] = 1
 					}
 				}
 			}

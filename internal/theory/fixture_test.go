@@ -28,7 +28,7 @@ func newProblem(t testing.TB, seed uint64, features int, rows []int, change func
 	}
 	for k, n := range rows {
 		draw := rng.New(seed, rng.Synthetic, k, 0)
-		task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+		task := data.Client{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
 		for i := range n {
 			z := 0.0
 			for j, x := 0, task.X.Row(i); j < features; j++ {
@@ -37,9 +37,9 @@ func newProblem(t testing.TB, seed uint64, features int, rows []int, change func
 			}
 			task.Y[i] = math.Copysign(1, z+draw.Normal())
 		}
-		set.Tasks = append(set.Tasks, task)
+		set.Clients = append(set.Clients, task)
 	}
-	set.Tasks[0].Y[0] = -set.Tasks[len(rows)-1].Y[0] // both classes
+	set.Clients[0].Y[0] = -set.Clients[len(rows)-1].Y[0] // both classes
 	cfg := mtl.Defaults()
 	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = mtl.RegMean, 0.5, 0.1
 	if change != nil {

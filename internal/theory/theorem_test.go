@@ -31,7 +31,7 @@ func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64,
 			}
 		}
 		for k := range mean {
-			for i, y := range p.Train.Tasks[k].Y {
+			for i, y := range p.Train.Clients[k].Y {
 				// The mean of values in [0, y] may leave it by its rounding.
 				mean[k][i] = y * math.Min(1, math.Max(0, y*mean[k][i]))
 			}

@@ -99,7 +99,7 @@ func describe(cfg data.Config) (described, error) {
 	}
 	text := fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", loaded, data.Describe(split.Train))
 	if held := split.Validation; held != nil {
-		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d clients have too few rows to give any\n", held.Rows(), split.WithoutValidation(), len(held.Tasks))
+		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d clients have too few rows to give any\n", held.Rows(), split.WithoutValidation(), len(held.Clients))
 	}
 	return described{text, split.Train}, nil
 }
@@ -107,10 +107,10 @@ func describe(cfg data.Config) (described, error) {
 // labelsOf returns the figure of the labels of a set.
 func labelsOf(set *data.Set) plots.Labels {
 	l := plots.Labels{Title: set.Name, Rows: set.ClassCounts()}
-	for t := range set.Tasks {
-		l.Clients = append(l.Clients, set.Tasks[t].Name)
+	for t := range set.Clients {
+		l.Clients = append(l.Clients, set.Clients[t].Name)
 		if set.Real {
-			l.Targets = append(l.Targets, set.Tasks[t].Y)
+			l.Targets = append(l.Targets, set.Clients[t].Y)
 		}
 	}
 	switch {

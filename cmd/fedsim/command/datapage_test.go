@@ -69,8 +69,8 @@ func TestDataPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range set.Tasks {
-				rows += set.Tasks[i].X.Rows
+			for i := range set.Clients {
+				rows += set.Clients[i].X.Rows
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func (m *method) Solve(r algorithms.Request) algorithms.Work {
 		batch := l.order.Take(min(m.opts.Batch, left))
 		left -= len(batch)
 		clear(l.g)
-		l.gradient.Add(task.Task, batch, l.u, 1, l.g)
+		l.gradient.Add(task.Client, batch, l.u, 1, l.g)
 		m.step(l.u, l.g, len(batch))
 	}
 	change := m.change.Row(r.Device)
@@ -147,7 +147,7 @@ func (m *method) step(u, g []float64, rows int) {
 
 // Commit adds a device's change to the mean.
 func (m *method) Commit(device int, _ float64) {
-	rows := float64(m.problem.Train.Tasks[device].X.Rows)
+	rows := float64(m.problem.Train.Clients[device].X.Rows)
 	m.change.Axpy(rows, device, m.sum.Row(0))
 	m.rows += rows
 	m.taken++

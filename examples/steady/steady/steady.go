@@ -56,7 +56,7 @@ func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	l, w, next := &m.local[r.Worker], m.W.Row(r.Device), m.Next[r.Device]
 	copy(l.u, w)
 	copy(next, m.Duals.Alpha[r.Device])
-	l.order.Reset(m.Problem.Train.Tasks[r.Device].X.Rows, r.Stream)
+	l.order.Reset(m.Problem.Train.Clients[r.Device].X.Rows, r.Stream)
 	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
 	m.Problem.Subproblem(r.Device, curvature).SDCA(next, l.u, &l.order, steps)
 	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)

@@ -124,8 +124,8 @@ func problem(t testing.TB, n int) *mtl.Problem {
 	test := &data.Set{Name: "random", Features: features, Generated: true}
 	for k := range n {
 		s := rng.New(1, rng.Synthetic, k, 0)
-		one := func(rows int) data.Task {
-			task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(rows, features), Y: make([]float64, rows)}
+		one := func(rows int) data.Client {
+			task := data.Client{Name: fmt.Sprint(k), X: data.NewMatrix(rows, features), Y: make([]float64, rows)}
 			for i := range rows {
 				for j := range features {
 					task.X.Row(i)[j] = s.Normal()
@@ -134,8 +134,8 @@ func problem(t testing.TB, n int) *mtl.Problem {
 			}
 			return task
 		}
-		train.Tasks = append(train.Tasks, one(4+k%5))
-		test.Tasks = append(test.Tasks, one(2))
+		train.Clients = append(train.Clients, one(4+k%5))
+		test.Clients = append(test.Clients, one(2))
 	}
 	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: train, Test: test})
 	if err != nil {
