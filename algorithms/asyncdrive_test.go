@@ -28,7 +28,7 @@ type course struct {
 }
 
 func newCourse(a Algorithm, p *mtl.Problem, delay func(device, attempt int) float64) *course {
-	return &course{a: a.(Asynchronous), p: p, delay: delay, due: make([]float64, p.Devices()), attempts: make([]int, p.Devices())}
+	return &course{a: a.(Asynchronous), p: p, delay: delay, due: make([]float64, p.Clients()), attempts: make([]int, p.Clients())}
 }
 
 // random returns delays between 1 and spread that differ from device to device by

@@ -109,7 +109,7 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 		a := start(t, name, p, c, smaller).(Asynchronous)
 		twin := start(t, name, p, c, smaller).(Asynchronous)
 		for h := range 5 {
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if values, _ := a.Send(k); values != p.Features {
 					t.Fatalf("device %d is sent %d values", k, values)
 				}
@@ -123,7 +123,7 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 					t.Fatalf("device %d has solved: %v", k, err)
 				}
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Receive(k)
 				twin.Receive(k)
 			}
@@ -140,10 +140,10 @@ func TestRoundIsSendsThenResponses(t *testing.T) {
 		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller).(Asynchronous)
 		for h := range 20 {
 			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				b.Send(k)
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				b.Solve(request(k, h, NoLimit, 0))
 				if chance(k, h, 0.7) {
 					b.Receive(k)
@@ -164,7 +164,7 @@ func TestResponsesAllocateNothing(t *testing.T) {
 		a := start(t, name, p, c, smaller).(Asynchronous)
 		h := 0
 		allocs := testing.AllocsPerRun(20, func() {
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Send(k)
 				a.Solve(request(k, h, NoLimit, 0))
 				if k == 1 {

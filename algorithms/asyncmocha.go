@@ -86,7 +86,7 @@ func init() {
 			return d
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
-			n, d := s.Problem.Devices(), s.Problem.Values()
+			n, d := s.Problem.Clients(), s.Problem.Values()
 			a := &asyncMOCHA{
 				Dual: NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
 				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),

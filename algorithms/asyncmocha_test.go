@@ -186,7 +186,7 @@ func TestLineSearchIsExactForTheHinge(t *testing.T) {
 func blockAscent(p *mtl.Problem, c mtl.Coupling, passes, rounds int, gamma float64) [][]float64 {
 	duals := p.NewBlocks()
 	for h := range rounds {
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			v, w := imageOf(p, duals), p.NewWeights()
 			c.Primal(&w, &v)
 			u := append([]float64(nil), w.Row(p.TaskOf(k))...)
@@ -216,7 +216,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 			o.Epochs, o.Damping = float64(passes), damping
 		})).(Asynchronous)
 		for h := range rounds {
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Send(k)
 				a.Solve(request(k, h, NoLimit, 0))
 				a.Receive(k)
@@ -410,7 +410,7 @@ func TestAsyncMOCHATheta(t *testing.T) {
 		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Epochs = 0.3 })).(*asyncMOCHA)
 		course := newCourse(a, p, random(3, 2))
 		course.begin()
-		before := make([]float64, p.Devices())
+		before := make([]float64, p.Clients())
 		for k := range before {
 			before[k] = theta(a.Problem, a, k)
 			if !(before[k] > 0 && before[k] < 1) {

@@ -113,7 +113,7 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 				reached, short := 0, 0
 				for h := range 16 {
 					a.Begin()
-					for k := range p.Devices() {
+					for k := range p.Clients() {
 						work := a.Solve(request(k, h, NoLimit, k%2))
 						if h < 4 || h >= 12 { // also late, when the possible gain is small
 							least := exactly(t, a, k)
@@ -161,7 +161,7 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 				*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.05, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
 			}).(*cocoa)
 			a.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				work := a.Solve(request(k, 0, NoLimit, 0))
 				bound := theta(a.Problem, a, k)
 				if stop == StopCertificate {

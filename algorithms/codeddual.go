@@ -32,7 +32,7 @@ func newCodedDual(s Setup) *codedDual {
 	}
 	return &codedDual{
 		link: link, v: p.NewWeights(),
-		delta: data.NewMatrix(p.Devices(), p.Values()), starts: data.NewMatrix(p.Devices(), p.Values()),
+		delta: data.NewMatrix(p.Clients(), p.Values()), starts: data.NewMatrix(p.Clients(), p.Values()),
 	}
 }
 

@@ -55,7 +55,7 @@ func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float
 	d := float64(p.Features)
 	if oneModel(name) {
 		// An axpy for each vector of a response and one for each step; an adaptive step takes more.
-		return 0, (5*float64(p.Devices()*vectors(name)) + 13) * d
+		return 0, (5*float64(p.Clients()*vectors(name)) + 13) * d
 	}
 	if name == "gossip" || name == "local" {
 		return 0, 0 // there is no server
@@ -63,7 +63,7 @@ func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float
 	if name == "async-mocha" {
 		v := p.NewWeights()
 		task, add := c.Incremental(&v).FLOPs()
-		return 0, float64(p.Devices()) * (2*task + add + 5*d)
+		return 0, float64(p.Clients()) * (2*task + add + 5*d)
 	}
 	return c.FLOPs(p.Features), c.FLOPs(p.Features)
 }
@@ -90,7 +90,7 @@ func uploads(name string, p *mtl.Problem) int {
 	case "async-mocha", "fednova":
 		return p.Features + 1
 	case "gossip": // to both neighbors on the ring
-		return min(2, p.Devices()-1) * p.Features
+		return min(2, p.Clients()-1) * p.Features
 	}
 	return downloads(name, p)
 }
@@ -131,7 +131,7 @@ func TestDiscardLeavesNoTrace(t *testing.T) {
 		for h := range 25 {
 			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
 			never.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if chance(k, h, 0.5) {
 					never.Solve(request(k, h, NoLimit, 0))
 					never.Commit(k, 1)
@@ -163,13 +163,13 @@ func TestSolveIsTentative(t *testing.T) {
 		round(a, p, 0, NoLimit, nil)
 		before := snapshot(a)
 		a.Begin()
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			a.Solve(request(k, 1, NoLimit, 0))
 			if err := same(snapshot(a), before); err != nil {
 				t.Fatalf("device %d has solved: %v", k, err)
 			}
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			a.Commit(k, 1)
 		}
 		a.End()
@@ -188,13 +188,13 @@ func TestSolveOrderDoesNotMatter(t *testing.T) {
 		for h := range 10 {
 			round(a, p, h, NoLimit, nil)
 			b.Begin()
-			for k := p.Devices() - 1; k >= 0; k-- {
+			for k := p.Clients() - 1; k >= 0; k-- {
 				if k%2 == 0 {
 					b.Solve(request(k, h+1000, 3, 1)) // overwritten by the next
 				}
 				b.Solve(request(k, h, NoLimit, k%testPool.Size()))
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				b.Commit(k, 1)
 			}
 			b.End()
@@ -222,14 +222,14 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 		if load.StepFLOPs <= 0 {
 			t.Fatalf("a step takes %g FLOPs", load.StepFLOPs)
 		}
-		works := make([]Work, p.Devices())
+		works := make([]Work, p.Clients())
 		least, most := serverFLOPs(name, p, c)
 		dual := math.Inf(1)
 		for h := range 300 {
 			if sent, _ := a.Begin(); sent.Size != downloads(name, p) {
 				t.Fatalf("round %d: the server sends %d values, want %d", h, sent.Size, downloads(name, p))
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				s := rng.New(5, rng.Work, k, h)
 				steps := 1 + s.IntN(40)
 				works[k] = a.Solve(request(k, h, steps, k%testPool.Size()))
@@ -340,7 +340,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		h := 0
 		allocs := testing.AllocsPerRun(20, func() {
 			a.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Solve(request(k, h, NoLimit, 0))
 				if k == 1 {
 					a.Discard(k)
@@ -364,7 +364,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		a := start(t, name, p, c, smaller)
 		a.Begin()
 		allocs := testing.AllocsPerRun(20, func() {
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Solve(request(k, 0, NoLimit, 1))
 			}
 		})

@@ -83,7 +83,7 @@ func TestControlledTraces(t *testing.T) {
 			w := a.Model().W.Row(0)
 			if h < 5 {
 				loss := 0.0
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					loss += float64(p.Train.Clients[k].X.Rows) / 10 * p.LocalLoss(k, w)
 				}
 				for i, got := range []float64{w[0], w[1], loss} {
@@ -175,7 +175,7 @@ type scaffoldTwin struct {
 }
 
 func (t *scaffoldTwin) round(h, most int) {
-	d, n := len(t.w), t.p.Devices()
+	d, n := len(t.w), t.p.Clients()
 	dw, dc, sampled := make([]float64, d), make([]float64, d), 0.0
 	for k := range n {
 		if !t.respond(k, h) {
@@ -223,7 +223,7 @@ type fedDynTwin struct {
 }
 
 func (t *fedDynTwin) round(h, most int) {
-	d, n := len(t.w), t.p.Devices()
+	d, n := len(t.w), t.p.Clients()
 	mean, moved, sampled := make([]float64, d), make([]float64, d), 0.0
 	for k := range n {
 		if !t.respond(k, h) {
@@ -271,7 +271,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				a := start(t, "scaffold", p, c, func(o Options) {
 					*o.(*scaffoldOptions) = scaffoldOptions{AverageOptions{local, equally}, option, 0.7}
 				}).(*scaffold)
-				slow := scaffoldTwin{twin: everyone, option: option, server: 0.7, c: make([]float64, d), ck: zeros(p.Devices(), d)}
+				slow := scaffoldTwin{twin: everyone, option: option, server: 0.7, c: make([]float64, d), ck: zeros(p.Clients(), d)}
 				slow.p, slow.w = p, make([]float64, d)
 				for h := range 30 {
 					round(a, p, h, NoLimit, func(k int) bool { return slow.respond(k, h) })
@@ -279,7 +279,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				}
 				nearVector(t, "w", a.weights(), slow.w, 1e-12)
 				nearVector(t, "c", a.c, slow.c, 1e-12)
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					nearVector(t, "c_k", a.controls.of[k], slow.ck[k], 1e-12)
 				}
 			})
@@ -292,7 +292,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 			a := start(t, "scaffold", p, c, func(o Options) {
 				*o.(*scaffoldOptions) = scaffoldOptions{AverageOptions{heavy.local, equally}, optionII, 0.7}
 			}).(*scaffold)
-			slow := scaffoldTwin{twin: heavy, option: optionII, server: 0.7, c: make([]float64, d), ck: zeros(p.Devices(), d)}
+			slow := scaffoldTwin{twin: heavy, option: optionII, server: 0.7, c: make([]float64, d), ck: zeros(p.Clients(), d)}
 			slow.p, slow.w = p, make([]float64, d)
 			for h := range 30 {
 				round(a, p, h, 15+h%20, func(k int) bool { return slow.respond(k, h) })
@@ -307,7 +307,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 			a := start(t, "feddyn", p, c, func(o Options) {
 				*o.(*fedDynOptions) = fedDynOptions{AverageOptions{local, equally}, 0.3}
 			}).(*fedDyn)
-			slow := fedDynTwin{twin: everyone, alpha: 0.3, h: make([]float64, d), gk: zeros(p.Devices(), d)}
+			slow := fedDynTwin{twin: everyone, alpha: 0.3, h: make([]float64, d), gk: zeros(p.Clients(), d)}
 			slow.p, slow.w = p, make([]float64, d)
 			for h := range 30 {
 				round(a, p, h, 23, func(k int) bool { return slow.respond(k, h) })
@@ -318,7 +318,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				slow.h[j] /= -0.3
 			}
 			nearVector(t, "-h/alpha", a.drift, slow.h, 1e-12)
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				for j := range slow.gk[k] {
 					slow.gk[k][j] *= -1
 				}
@@ -353,7 +353,7 @@ func TestControlledMethodsWeightedByRows(t *testing.T) {
 		a = start(t, trace.name, p, c, byRow)
 		for h := range 40 {
 			a.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				a.Solve(request(k, h, 7+h%5, 0))
 				if chance(k, h, 0.6) {
 					a.Commit(k, 1/float64(1+h%3))

@@ -38,7 +38,7 @@ func startWith(t testing.TB, name string, s Setup, set func(Options)) Algorithm 
 	if o, ok := o.(localOptions); ok && o.local().Schedule == "" {
 		o.local().Schedule = constant
 	}
-	if o, ok := o.(personalOptions); ok && s.Problem.Devices() != s.Problem.Tasks() {
+	if o, ok := o.(personalOptions); ok && s.Problem.Clients() != s.Problem.Tasks() {
 		o.personal().Evaluate = globalModels
 	}
 	check := config.NewChecker()
@@ -58,10 +58,10 @@ func startWith(t testing.TB, name string, s Setup, set func(Options)) Algorithm 
 // means all.
 func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
-	testPool.For(p.Devices(), func(t, worker int) {
+	testPool.For(p.Clients(), func(t, worker int) {
 		a.Solve(Request{Device: t, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
 	})
-	for t := range p.Devices() {
+	for t := range p.Clients() {
 		if takesPart == nil || takesPart(t) {
 			a.Commit(t, 1)
 		} else {

@@ -44,7 +44,7 @@ func NewDual(s Setup) Dual {
 		Described: Described{s.Description},
 		Problem:   s.Problem, Coupling: s.Coupling, Duals: s.Problem.NewDuals(),
 		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(),
-		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Values()),
+		Delta:      data.NewMatrix(s.Problem.Clients(), s.Problem.Values()),
 		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
 		scratch:    make([]scratch, s.Workers),
 		pool:       s.Pool,

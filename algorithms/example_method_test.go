@@ -41,7 +41,7 @@ var descentFactory = algorithms.Factory{
 		p := s.Problem
 		return &descent{
 			Described: algorithms.Described{About: s.Description}, problem: p, step: o.(*descentOptions).Step,
-			w: data.NewMatrix(1, p.Values()), gradients: data.NewMatrix(p.Devices(), p.Values()),
+			w: data.NewMatrix(1, p.Values()), gradients: data.NewMatrix(p.Clients(), p.Values()),
 		}, nil
 	},
 }
@@ -92,7 +92,7 @@ func Example_method() {
 	}
 	for range 3 {
 		_, _ = run.Begin() // this method does not fail
-		for device := range problem.Devices() {
+		for device := range problem.Clients() {
 			run.Solve(algorithms.Request{Device: device, Steps: algorithms.NoLimit})
 			run.Commit(device, 1)
 		}

@@ -30,7 +30,7 @@ func Example() {
 	}
 	for range 50 {
 		_, _ = run.Begin() // it does not fail
-		for device := range problem.Devices() {
+		for device := range problem.Clients() {
 			run.Solve(algorithms.Request{Device: device, Steps: algorithms.NoLimit})
 			run.Commit(device, 1)
 		}

@@ -81,7 +81,7 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 				case *fedProxOptions:
 					o.AverageOptions, o.Mu = byRowsOf(full), 3 // no pull at the first step
 				case *FedBuffOptions:
-					o.AverageOptions, o.Buffer = byRowsOf(full), p.Devices()
+					o.AverageOptions, o.Buffer = byRowsOf(full), p.Clients()
 				}
 			})
 			w := make([]float64, p.Features)
@@ -141,15 +141,15 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) })
 		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), 0} })
 		buff := start(t, "fedbuff", p, c, func(o Options) {
-			*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(local), p.Devices(), 1, 1}
+			*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(local), p.Clients(), 1, 1}
 		}).(Asynchronous)
 		for h := range 20 {
 			round(avg, p, h, NoLimit, nil)
 			round(prox, p, h, NoLimit, nil)
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				buff.Send(k)
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				buff.Solve(request(k, h, NoLimit, 0))
 				if taken, _, _ := buff.Receive(k); !taken {
 					t.Fatalf("round %d: the response of device %d is refused", h, k)

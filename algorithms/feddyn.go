@@ -60,7 +60,7 @@ func init() {
 			f := &fedDyn{
 				globalModel: newGlobalModel(s, opts.AverageOptions, 0), alpha: opts.Alpha,
 				drift: make([]float64, p.Values()), sum: make([]float64, p.Values()),
-				slopes: newSlots(p.Devices(), p.Values()),
+				slopes: newSlots(p.Clients(), p.Values()),
 			}
 			f.total = f.weightOfAll()
 			return f, nil

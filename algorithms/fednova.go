@@ -60,7 +60,7 @@ func init() {
 			p, opts := s.Problem, *o.(*fedNovaOptions)
 			return &fedNova{
 				globalModel: newGlobalModel(s, opts.AverageOptions, opts.Mu), opts: opts,
-				steps: make([]float64, p.Devices()), norms: make([]float64, p.Devices()),
+				steps: make([]float64, p.Clients()), norms: make([]float64, p.Clients()),
 			}, nil
 		},
 	})

@@ -67,7 +67,7 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 	p := s.Problem
 	m := globalModel{
 		localSGD: newLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == equally, mu: mu, w: data.NewMatrix(1, p.Values()),
-		changes: newSlots(p.Devices(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
+		changes: newSlots(p.Clients(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
 		link: newLink(s, 1, p.Values(), false),
 	}
 	m.round = average{sum: make([]float64, p.Values()), guard: m.guard}
@@ -126,7 +126,7 @@ func (m *globalModel) weight(device int) float64 {
 // weightOfAll returns the sum of the weights of all devices.
 func (m *globalModel) weightOfAll() float64 {
 	if m.equal {
-		return float64(m.problem.Devices())
+		return float64(m.problem.Clients())
 	}
 	return float64(m.problem.Train.Rows())
 }

@@ -81,7 +81,7 @@ func init() {
 
 func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
 	p := s.Problem
-	n, d := p.Devices(), p.Values()
+	n, d := p.Clients(), p.Values()
 	m, err := newMail(o, n, d, s.Seed)
 	if err != nil {
 		return nil, err

@@ -220,13 +220,13 @@ func TestGossipMessages(t *testing.T) {
 	for h := range 4 {
 		for _, a := range []Algorithm{g, timed} {
 			sent, _ := a.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if got := sent.To(k); got != want[h][k]*d {
 					t.Errorf("round %d: device %d is sent %d values, want %d models of %d", h, k, got, want[h][k], d)
 				}
 			}
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			work, took := g.Solve(request(k, h, NoLimit, 0)), timed.Solve(request(k, h, NoLimit, 0))
 			if work != took || work.Values != 2*d {
 				t.Errorf("round %d: device %d: %+v, in timing mode %+v, want %d values", h, k, work, took, 2*d)

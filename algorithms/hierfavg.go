@@ -59,9 +59,9 @@ func init() {
 func newHierFAvg(s Setup, o *HierFAvgOptions) *hierFAvg {
 	h := &hierFAvg{
 		globalModel: newGlobalModel(s, o.AverageOptions, 0),
-		size:        s.HubSize, taken: make([]bool, s.Problem.Devices()),
+		size:        s.HubSize, taken: make([]bool, s.Problem.Clients()),
 	}
-	h.hubs = make([]hubModel, h.hub(s.Problem.Devices()-1)+1)
+	h.hubs = make([]hubModel, h.hub(s.Problem.Clients()-1)+1)
 	for g := range h.hubs {
 		h.hubs[g].w, h.hubs[g].round = make([]float64, h.w.Cols), newAverage(h.w.Cols)
 	}

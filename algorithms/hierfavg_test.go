@@ -23,7 +23,7 @@ func tiered(t testing.TB, p *mtl.Problem, c mtl.Coupling, size int) *hierFAvg {
 
 // hubRound does a round of the devices of a hub.
 func hubRound(h *hierFAvg, p *mtl.Problem, hub, number int, takesPart func(k int) bool) {
-	for k := range p.Devices() {
+	for k := range p.Clients() {
 		if h.hub(k) != hub {
 			continue
 		}
@@ -47,7 +47,7 @@ func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
 			in := func(k int) bool { return chance(k, round, 0.7) }
 			average.Begin()
 			h.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				for _, a := range []Algorithm{average, h} {
 					a.Solve(request(k, round, NoLimit, 0))
 					if in(k) {
@@ -61,7 +61,7 @@ func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
 			h.End()
 			for i, want := range average.Model().W.Row(0) {
 				got := h.Model().W.Row(0)[i]
-				if one := size == 0 || size >= p.Devices(); one && got != want || math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
+				if one := size == 0 || size >= p.Clients(); one && got != want || math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
 					t.Fatalf("hubs of %d, round %d: w[%d] = %.17g, fedavg has %.17g", size, round, i, got, want)
 				}
 			}
@@ -112,7 +112,7 @@ func TestHierarchicalAveragingBySlowTwin(t *testing.T) {
 			for i := range rounds {
 				number := server*rounds + i
 				twin.Begin()
-				for k := hub * size; k < min((hub+1)*size, p.Devices()); k++ {
+				for k := hub * size; k < min((hub+1)*size, p.Clients()); k++ {
 					twin.Solve(request(k, number, NoLimit, 0))
 					if in(k, i) {
 						twin.Commit(k, 1)
@@ -130,7 +130,7 @@ func TestHierarchicalAveragingBySlowTwin(t *testing.T) {
 				h.Withdraw(hub)
 				continue
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if took[k] {
 					weight := float64(p.RowCounts()[k])
 					total += weight

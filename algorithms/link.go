@@ -50,7 +50,7 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 	}
 	n := len(s.Rows)
 	if s.Problem != nil {
-		n = s.Problem.Devices()
+		n = s.Problem.Clients()
 	}
 	l := &link{
 		config: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,

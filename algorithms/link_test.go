@@ -67,7 +67,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 		for h := range 12 {
 			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
 			b.Begin()
-			for k := p.Devices() - 1; k >= 0; k-- {
+			for k := p.Clients() - 1; k >= 0; k-- {
 				if chance(k, h, 0.5) {
 					if k%2 == 0 {
 						b.Solve(request(k, h+1000, 3, 1)) // overwritten by the next
@@ -75,7 +75,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 					b.Solve(request(k, h, NoLimit, k%testPool.Size()))
 				}
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if chance(k, h, 0.5) {
 					b.Commit(k, 1)
 				}
@@ -86,7 +86,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 			}
 		}
 		if l := linkOf(a); l.ups[0].next != nil {
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if l.ups[0].next.of[k] != nil {
 					t.Errorf("device %d has a tentative residual after the round", k)
 				}
@@ -113,7 +113,7 @@ func TestCompressedMethodsResume(t *testing.T) {
 		if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
 			t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
@@ -125,7 +125,7 @@ func TestCompressedMethodsResume(t *testing.T) {
 		if err := same(snapshot(whole), snapshot(resumed)); err != nil {
 			t.Fatal(err)
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
@@ -330,7 +330,7 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 				}
 				if d := dualOf(a); name == "mocha" && d.lossy() && c.Down == compress.None {
 					a.Begin()
-					for k := range p.Devices() {
+					for k := range p.Clients() {
 						for j, e := range d.coded.link.ups[0].left.of[k] {
 							want := d.W.Row(p.TaskOf(k))[j] + p.Config.Gamma*coupling.Diag(p.TaskOf(k))*e
 							if got := d.Weights(k)[j]; !near(got, want, 1e-13) {

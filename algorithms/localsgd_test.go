@@ -138,7 +138,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 			return func(o Options) {
 				smaller(o)
 				if o, ok := o.(*FedBuffOptions); ok {
-					o.Buffer = p.Devices() // a server step is a round
+					o.Buffer = p.Clients() // a server step is a round
 				}
 				if o, ok := o.(*fedAsyncOptions); ok {
 					o.Staleness, o.A = constant, 0
@@ -154,7 +154,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 		a := start(t, name, p, c, set(0.2, ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0.5}))
 		asked := func(a Algorithm, h int) {
 			a.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if name == "fedasync" && k > 0 {
 					break
 				}

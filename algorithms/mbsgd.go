@@ -73,7 +73,7 @@ func init() {
 				Described: Described{s.Description},
 				problem:   p, opts: *o.(*MbSGDOptions),
 				w: p.NewWeights(), z: p.NewWeights(),
-				gradient: data.NewMatrix(p.Devices(), p.Values()), arrived: make([]bool, p.Devices()),
+				gradient: data.NewMatrix(p.Clients(), p.Values()), arrived: make([]bool, p.Clients()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
 				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), link: newLink(s, 1, p.Values(), false),
 			}

@@ -163,7 +163,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 			a := start(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o }).(*mbSDCA)
 			for h := range 5 {
 				a.Begin()
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					work := a.Solve(request(k, h, NoLimit, 0))
 					task := &p.Train.Clients[k]
 					n := task.X.Rows
@@ -207,7 +207,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 						}
 					}
 				}
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					a.Commit(k, 1)
 				}
 				a.End()

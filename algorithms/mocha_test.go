@@ -91,7 +91,7 @@ func TestGammaScalesUpdates(t *testing.T) {
 	for h := range 20 {
 		before := snapshot(a)
 		a.Begin()
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			// sigma' = gamma for a task on its own device.
 			if got, want := a.Curvature(k), 0.5*c.Diag(k); !near(got, want, 1e-14) {
 				t.Fatalf("curvature %g, want %g", got, want)

@@ -98,7 +98,7 @@ func TestSoftmaxTraces(t *testing.T) {
 				continue
 			}
 			w, loss, norm, rows, wrong := a.Model().W.Row(0), 0.0, 0.0, 0.0, 0.0
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				n := float64(p.Train.Clients[k].X.Rows)
 				loss += n * p.LocalLoss(k, w)
 				rows += n
@@ -174,8 +174,8 @@ func TestNetworksTrain(t *testing.T) {
 			play := func(a Algorithm, from, to, workers int) shown {
 				for h := from; h < to; h++ {
 					a.Begin()
-					parallel.NewPool(workers).For(p.Devices(), func(k, worker int) { a.Solve(request(k, h, NoLimit, worker)) })
-					for k := range p.Devices() {
+					parallel.NewPool(workers).For(p.Clients(), func(k, worker int) { a.Solve(request(k, h, NoLimit, worker)) })
+					for k := range p.Clients() {
 						if chance(k, h, 0.8) {
 							a.Commit(k, 1)
 						} else {

@@ -47,7 +47,7 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 				before := snapshot(a)
 				a.Begin()
 				v := append([]float64(nil), before.v...)
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					a.Solve(request(k, h, NoLimit, 0))
 					dv := make([]float64, p.Features)
 					for i, next := range d.Next[k] {
@@ -62,7 +62,7 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 						v[p.TaskOf(k)*d.Duals.V.Stride+j] += gamma * dv[j]
 					}
 				}
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					a.Commit(k, 1)
 				}
 				a.End()
@@ -123,7 +123,7 @@ func TestOnlyDNumbersAreCommunicated(t *testing.T) {
 				if down, _ := a.Begin(); down.Size != downloads(name, p) {
 					t.Errorf("%s: %d numbers to each device, d = %d", name, down.Size, d)
 				}
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					if up := a.Solve(request(k, 0, NoLimit, 0)).Values; up != uploads(name, p) {
 						t.Errorf("%s: device %d with %d rows of %d devices sends %d numbers, d = %d", name, k, sizes[k], len(sizes), up, d)
 					}
@@ -140,7 +140,7 @@ func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		round(a, p, 0, 3, nil)
 		a.Begin()
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			last := 1.0
 			copy(a.Next[k], a.Duals.Alpha[k]) // no work yet
 			if theta := theta(a.Problem, a, k); theta != 1 {
@@ -194,7 +194,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 		for h := range 60 {
 			a.Begin()
 			gain := 0.0
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if responses(k, h) {
 					r := request(k, h, 1+h%7, 0)
 					if alike {
@@ -293,7 +293,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 			for h := range 25 {
 				a.Begin()
 				promise, bar := 0.0, 0.0
-				for d := range p.Devices() {
+				for d := range p.Clients() {
 					accuracy, gap := 1.0, taskGap(p, a, d)
 					if chance(d, h, 2.0/3) {
 						a.Solve(request(d, h, 1+h%5, 0))
@@ -348,7 +348,7 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 		for h := range 6 {
 			cocoa.Begin()
 			mocha.Begin()
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				steps := cocoa.Solve(request(k, h, NoLimit, 0)).Steps
 				different = different || float64(steps) != math.Ceil(0.3*float64(len(cocoa.Next[k])))
 				mocha.Solve(request(k, h, steps, 0))
@@ -356,7 +356,7 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 					t.Errorf("round %d: device %d reaches theta = %v under CoCoA, %v under MOCHA, want 0.4", h, k, a, b)
 				}
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				cocoa.Commit(k, 1)
 				mocha.Commit(k, 1)
 			}
@@ -413,7 +413,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 	update := func(beta float64) [][]float64 {
 		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*mbSDCA)
 		a.Begin()
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			curvature = append(curvature, a.Curvature(k))
 			a.Solve(request(k, 0, NoLimit, 0))
 		}
@@ -473,7 +473,7 @@ func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
 	a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 	a.Begin()
-	for k := range p.Devices() {
+	for k := range p.Clients() {
 		a.Solve(request(k, 0, 1, 0))
 		moved := 0
 		for _, x := range a.Next[k] {
@@ -501,11 +501,11 @@ func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
 	fewest, most := math.MaxInt, 0
 	for h := range 20 {
 		a.Begin()
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			steps := a.Solve(request(k, h, NoLimit, 0)).Steps
 			fewest, most = min(fewest, steps), max(most, steps)
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			a.Commit(k, 1)
 		}
 		a.End()

@@ -75,10 +75,10 @@ func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (person
 	p := s.Problem
 	m := personalized{fedAvg: *newFedAvg(s, o.AverageOptions, 0), pool: s.Pool, global: o.Evaluate == globalModels, stale: true}
 	if size > 0 {
-		m.held, m.next = newSlots(p.Devices(), size), newSlots(p.Devices(), size)
+		m.held, m.next = newSlots(p.Clients(), size), newSlots(p.Clients(), size)
 	}
-	if !m.global && p.Devices() != p.Tasks() {
-		return m, config.Problem{Key: "data.clients_per_task", Value: float64(p.Devices()) / float64(p.Tasks()), Want: fmt.Sprintf(
+	if !m.global && p.Clients() != p.Tasks() {
+		return m, config.Problem{Key: "data.clients_per_task", Value: float64(p.Clients()) / float64(p.Tasks()), Want: fmt.Sprintf(
 			"must be 1, or options.evaluate %q: %s evaluates a model of each client, and clients that share a task have none", globalModels, name)}
 	}
 	return m, nil

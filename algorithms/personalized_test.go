@@ -21,7 +21,7 @@ type personalTwin struct {
 func newPersonalTwin(p *mtl.Problem, local LocalSGDOptions, respond func(k, h int) bool) personalTwin {
 	return personalTwin{
 		twin: twin{p: p, local: local, w: make([]float64, p.Features), respond: respond},
-		v:    make([][]float64, p.Devices()), alpha: make([]float64, p.Devices()),
+		v:    make([][]float64, p.Clients()), alpha: make([]float64, p.Clients()),
 	}
 }
 
@@ -58,7 +58,7 @@ func (t *personalTwin) descend(k int, from []float64, batches [][]int, step, lam
 
 // dittoRound is Algorithm 1 of Li et al.: all use the w of the start of the round.
 func (t *personalTwin) dittoRound(h int, lambda, step float64, personal LocalSGDOptions) {
-	models := make([][]float64, t.p.Devices())
+	models := make([][]float64, t.p.Clients())
 	for k := range models {
 		if !t.respond(k, h) {
 			continue
@@ -76,7 +76,7 @@ func (t *personalTwin) dittoRound(h int, lambda, step float64, personal LocalSGD
 
 // apflRound is Algorithm 1 of Deng et al., with their update of alpha.
 func (t *personalTwin) apflRound(h int, adaptive bool) {
-	models := make([][]float64, t.p.Devices())
+	models := make([][]float64, t.p.Clients())
 	for k := range models {
 		if !t.respond(k, h) {
 			continue
@@ -110,7 +110,7 @@ func (t *personalTwin) apflRound(h int, adaptive bool) {
 // perFedAvgRound is Algorithm 1 of Fallah et al., with the first-order approximation or that of
 // their equation for Hessian-vector products.
 func (t *personalTwin) perFedAvgRound(h int, alpha, delta float64, hessianFree bool) {
-	models := make([][]float64, t.p.Devices())
+	models := make([][]float64, t.p.Clients())
 	for k := range models {
 		if !t.respond(k, h) {
 			continue
@@ -171,10 +171,10 @@ func TestPersonalizedMethodsEqualTheirTwins(t *testing.T) {
 				}
 				nearVector(t, "w", a.Model().W.Row(0), slow.w, 1e-12)
 				models := evaluated(a)
-				if models.Rows != p.Devices() {
-					t.Fatalf("%d models of %d devices", models.Rows, p.Devices())
+				if models.Rows != p.Clients() {
+					t.Fatalf("%d models of %d devices", models.Rows, p.Clients())
 				}
-				for k := range p.Devices() {
+				for k := range p.Clients() {
 					nearVector(t, fmt.Sprintf("the model of client %d", k), models.Row(k), own(&slow, k), 1e-11)
 				}
 			})
@@ -239,7 +239,7 @@ func TestPersonalizedMethodsReduce(t *testing.T) {
 		for _, a := range []Algorithm{ditto, mixed} {
 			nearlySame(t, "w", a.Model().W.Row(0), w)
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			nearlySame(t, "the mixed model", evaluated(mixed).Row(k), w)
 		}
 	}
@@ -255,7 +255,7 @@ func TestPersonalizedMethodsReduce(t *testing.T) {
 		w := slices.Clone(a.Model().W.Row(0))
 		round(a, p, 60, NoLimit, nil)
 		slow := twin{p: p, local: local}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			v := evaluated(a).Row(k)
 			for j, g := range slow.gradient(k, slow.everyRow(k), v) {
 				if g += lambda * (v[j] - w[j]); math.Abs(g) > 1e-9 {
@@ -315,7 +315,7 @@ func TestStatesOfClientsThatTookPart(t *testing.T) {
 		case *scaffold:
 			held, next = a.controls, a.changes
 		}
-		for k := range p.Devices() {
+		for k := range p.Clients() {
 			if took := k == 1 || k == 3; took != (held.of[k] != nil) || next.of[k] != nil || took && len(held.of[k]) != size {
 				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.of[k]), len(next.of[k]))
 			}

@@ -57,7 +57,7 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 			}
 			return snapshot(a)
 		}
-		n := p.Devices()
+		n := p.Clients()
 		plain := model(n, nil)
 		if err := same(model(n, func(*privacy.Config) {}), plain); err != nil {
 			t.Errorf("%s: without limits: %v", name, err)

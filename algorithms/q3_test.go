@@ -32,10 +32,10 @@ func q3Reference(t testing.TB) map[string]map[string]float64 {
 // q3Round runs a round in which each device takes so many steps on all of its rows.
 func q3Round(a Algorithm, p *mtl.Problem, h int, steps []int) {
 	a.Begin()
-	for k := range p.Devices() {
+	for k := range p.Clients() {
 		a.Solve(request(k, h, steps[k]*p.Train.Clients[k].X.Rows, 0))
 	}
-	for k := range p.Devices() {
+	for k := range p.Clients() {
 		a.Commit(k, 1)
 	}
 	a.End()

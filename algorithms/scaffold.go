@@ -92,11 +92,11 @@ func init() {
 			f := &scaffold{
 				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts,
 				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
-				controls: newSlots(p.Devices(), p.Values()),
+				controls: newSlots(p.Clients(), p.Values()),
 			}
 			f.total, f.link = f.weightOfAll(), newLink(s, 2, p.Values(), false)
 			f.link.describe(&f.About)
-			f.changes = newSlots(p.Devices(), 2*p.Values())
+			f.changes = newSlots(p.Clients(), 2*p.Values())
 			return f, nil
 		},
 	})

@@ -38,8 +38,8 @@ func TestSharedTasksReachTheSameOptimum(t *testing.T) {
 	for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaLemma9, mtl.SigmaPerTask} {
 		for _, gamma := range []float64{1, 0.5} {
 			q, _ := prepare(3, rule, gamma)
-			if q.Tasks() != 6 || q.Devices() != 18 {
-				t.Fatalf("%d tasks on %d devices, want 6 on 18", q.Tasks(), q.Devices())
+			if q.Tasks() != 6 || q.Clients() != 18 {
+				t.Fatalf("%d tasks on %d devices, want 6 on 18", q.Tasks(), q.Clients())
 			}
 			if central := q.Solver(testPool, 1e-9, 20000).Optimize(t.Context(), c, nil); math.Abs(central.Primal-optimum.Primal) > 1e-8*optimum.Primal {
 				t.Errorf("P* = %.12g with shared tasks, %.12g without", central.Primal, optimum.Primal)

@@ -58,7 +58,7 @@ func TestMethodsResumeFromTheirState(t *testing.T) {
 					a.Solve(request(2, 5, NoLimit, 0))
 					a.Receive(0)
 					a.Receive(2)
-					for k := range p.Devices() { // perhaps until the first is stale
+					for k := range p.Clients() { // perhaps until the first is stale
 						if k != 1 {
 							a.Send(k)
 							a.Solve(request(k, 6, NoLimit, 0))
@@ -107,7 +107,7 @@ func TestLateWorkIsInTheState(t *testing.T) {
 			if h < 2 {
 				a.Solve(request(0, h, steps, 0))
 			}
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				if k > 0 || h != 1 {
 					a.Commit(k, 1)
 				}

@@ -17,7 +17,7 @@ type versionedModel struct {
 }
 
 func newVersionedModel(s Setup, o AverageOptions, mu float64, oldest int) versionedModel {
-	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Devices()), oldest: oldest}
+	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Clients()), oldest: oldest}
 }
 
 // Send fixes the present w as the device's start.

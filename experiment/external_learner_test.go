@@ -237,7 +237,7 @@ func (r *run) answer(q *request) any {
 		o := r.problem.Evaluate(nil, r.coupled, m.W, m.V, m.Duals)
 		var devices []int
 		var losses []float64
-		for t := range r.problem.Devices() {
+		for t := range r.problem.Clients() {
 			devices, losses = append(devices, t), append(losses, r.loss(t))
 		}
 		return object{

@@ -20,7 +20,7 @@ func (p *Problem) NewDuals() *Duals {
 // NewBlocks returns a zero vector for each device with a value for each output of each of
 // its rows, row by row, in one arena.
 func (p *Problem) NewBlocks() [][]float64 {
-	blocks := make([][]float64, p.Devices())
+	blocks := make([][]float64, p.Clients())
 	arena := make([]float64, p.Train.Rows()*p.Outputs)
 	for k := range blocks {
 		n := p.Train.Clients[k].X.Rows * p.Outputs

@@ -55,7 +55,7 @@ func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 		alpha: p.NewBlocks(), first: make([]int, p.Tasks()+1), spaces: make([][]float64, pool.Size()),
 	}
 	devices := make([][]int, p.Tasks())
-	for k := range p.Devices() {
+	for k := range p.Clients() {
 		t := p.TaskOf(k)
 		devices[t] = append(devices[t], k)
 	}

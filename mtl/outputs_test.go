@@ -102,7 +102,7 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 				duals, other := p.NewDuals(), wide.NewDuals()
 				w := p.NewWeights()
 				for round := range 3 {
-					for k := range p.Devices() {
+					for k := range p.Clients() {
 						curvature := p.SigmaPrime(c)[k] * c.Diag(k)
 						u, twin := append([]float64(nil), w.Row(k)...), append([]float64(nil), w.Row(k)...)
 						var order Order

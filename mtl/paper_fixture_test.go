@@ -267,7 +267,7 @@ func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next
 	w := weightsOf(c, &d.V)
 	dv := data.NewMatrix(1, p.Features)
 	change := make([]float64, len(next))
-	value := conjugateOf(c, &d.V) / float64(p.Devices())
+	value := conjugateOf(c, &d.V) / float64(p.Clients())
 	for i := range next {
 		change[i] = next[i] - d.Alpha[k][i]
 		value += p.Scale[k] * p.Loss.Conjugate(next[i], p.Train.Clients[k].Y[i])

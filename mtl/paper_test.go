@@ -330,7 +330,7 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 			d := feasibleDuals(p, 6)
 			sigma := p.SigmaPrime(f.c)
 			w := weightsOf(f.c, &d.V)
-			constant := conjugateOf(f.c, &d.V) / float64(p.Devices())
+			constant := conjugateOf(f.c, &d.V) / float64(p.Clients())
 			for k := range d.Alpha {
 				curvature := sigma[k] * f.c.Diag(k)
 				a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), w.Row(k)...), make([]float64, paperFeatures)

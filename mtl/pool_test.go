@@ -33,8 +33,8 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 			cfg.Regularizer, cfg.LossScaling, cfg.Lambda = reg, scaling, 0.05
 			p := mustProblem(t, cfg, pooledSplit(split))
 			whole := mustProblem(t, cfg, data.Split{Train: merged(split.Train), Test: merged(split.Test)})
-			if p.Tasks() != 1 || p.Devices() != 4 {
-				t.Fatalf("%d tasks on %d devices, want 1 on 4", p.Tasks(), p.Devices())
+			if p.Tasks() != 1 || p.Clients() != 4 {
+				t.Fatalf("%d tasks on %d devices, want 1 on 4", p.Tasks(), p.Clients())
 			}
 			got := p.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 			want := whole.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, whole), nil)

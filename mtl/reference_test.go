@@ -154,7 +154,7 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, o := softmaxOptimum(t, set, strength/30) // R = lambda m/2 |W|^2
-			for k := range p.Devices() {
+			for k := range p.Clients() {
 				task, w := &p.Train.Clients[k], o.W.Row(k)
 				own := p.fit(task, w, nil).loss*p.Scale[k] + strength/2*kernel.Dot(w, w)
 				f, known := want[fmt.Sprintf("F_k* person %d (%d rows)", k+1, task.X.Rows)]

@@ -106,8 +106,8 @@ func (r *Rows) measure() {
 	})
 }
 
-// Devices returns the number of devices.
-func (r *Rows) Devices() int { return len(r.Train.Clients) }
+// Clients returns the number of devices.
+func (r *Rows) Clients() int { return len(r.Train.Clients) }
 
 // Tasks returns m.
 func (r *Rows) Tasks() int { return r.tasks }
@@ -117,7 +117,7 @@ func (r *Rows) TaskOf(device int) int { return r.Train.TaskOf(device) }
 
 // RowCounts returns n_t, the number of training rows of each device.
 func (r *Rows) RowCounts() []int32 {
-	rows := make([]int32, r.Devices())
+	rows := make([]int32, r.Clients())
 	for k := range rows {
 		rows[k] = int32(r.Train.Clients[k].X.Rows)
 	}

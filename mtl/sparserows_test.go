@@ -65,7 +65,7 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				}
 				c := mustStart(t, p)
 				w, v := p.NewWeights(), p.NewWeights()
-				duals := make([][]float64, p.Devices())
+				duals := make([][]float64, p.Clients())
 				var order Order
 				for device := range duals {
 					n := p.Train.Clients[device].X.Rows

@@ -52,7 +52,7 @@ func (f *Federation) checkProblem(c *config.Checker) {
 	}
 	ValidateProblem(c, loss, model, about)
 	if p := s.Problem; p != nil {
-		ValidateTasks(c, &p.Config, p.Tasks() < p.Devices(), about)
+		ValidateTasks(c, &p.Config, p.Tasks() < p.Clients(), about)
 		c.Require(!about.Needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), about.Name))
 	} else if !f.learns() {

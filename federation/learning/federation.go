@@ -53,7 +53,7 @@ type workCount struct {
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
 	if p := s.Problem; p != nil {
-		s.Clients, s.Rows, s.Shape, s.PerTask = p.Devices(), p.RowCounts(), p.Shape, 0
+		s.Clients, s.Rows, s.Shape, s.PerTask = p.Clients(), p.RowCounts(), p.Shape, 0
 	}
 	if err := s.CheckSizes(); err != nil {
 		return nil, err

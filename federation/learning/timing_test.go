@@ -18,7 +18,7 @@ import (
 // timed makes a setup learn nothing.
 func timed(t testing.TB, s Setup) Setup {
 	t.Helper()
-	rows := make([]int32, s.Problem.Devices())
+	rows := make([]int32, s.Problem.Clients())
 	for k := range rows {
 		rows[k] = int32(s.Problem.Train.Clients[k].X.Rows)
 	}

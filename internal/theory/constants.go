@@ -36,7 +36,7 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 	traits := p.Loss.Traits()
 	k := &Constants{
 		Gamma: p.Config.Gamma, Mu: traits.Smoothness, L: traits.Lipschitz,
-		Sigma: make([]float64, p.Devices()), SigmaPrime: make([]float64, p.Devices()),
+		Sigma: make([]float64, p.Clients()), SigmaPrime: make([]float64, p.Clients()),
 	}
 	sigmaPrime := p.SigmaPrime(c)
 	steepest := 0.0 // max_t sigma'_t sigma_t

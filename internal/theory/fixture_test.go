@@ -110,7 +110,7 @@ func newUpdate(t testing.TB, p *mtl.Problem, seed uint64, epochs float64, drop f
 
 // next runs a round and returns its thetas.
 func (u *update) next() []float64 {
-	thetas := make([]float64, u.p.Devices())
+	thetas := make([]float64, u.p.Clients())
 	u.method.Begin()
 	for k := range thetas {
 		u.method.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(u.seed, rng.Solve, k, u.round)})

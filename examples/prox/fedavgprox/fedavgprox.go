@@ -96,7 +96,7 @@ func newMethod(s algorithms.Setup, o Options) *method {
 	d := s.Problem.Values()
 	m := &method{
 		Described: algorithms.Described{About: s.Description}, opts: o, problem: s.Problem, w: make([]float64, d), model: s.Problem.NewWeights(),
-		change: data.NewMatrix(s.Problem.Devices(), d), sum: data.NewMatrix(1, d), local: make([]local, s.Workers),
+		change: data.NewMatrix(s.Problem.Clients(), d), sum: data.NewMatrix(1, d), local: make([]local, s.Workers),
 	}
 	for i := range m.local {
 		m.local[i] = local{gradient: s.Problem.NewGradient(), u: make([]float64, d), g: make([]float64, d)}

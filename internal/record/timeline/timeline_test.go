@@ -178,7 +178,7 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup
 // run runs a setup with a recorder.
 func run(t testing.TB, s learning.Setup, selection Selection) (*Timeline, *learning.Outcome) {
 	t.Helper()
-	r := NewRecorder(selection, s.Problem.Devices())
+	r := NewRecorder(selection, s.Problem.Clients())
 	s.Journal = r
 	events := 0
 	s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
