@@ -24,9 +24,9 @@ type Set struct {
 	Name         string
 	Features     int
 	FeatureNames []string // empty if the source has none
-	Clients      []Client // one per device, see Open; several may belong to one task, see Owner
-	// Owner is the task of each element of Clients if several devices share tasks (paper,
-	// remark 4), numbered from 0 without gaps. It is nil if every device has its own
+	Clients      []Client // see Open; several may belong to one task, see Owner
+	// Owner is the task of each element of Clients if several clients share tasks (paper,
+	// remark 4), numbered from 0 without gaps. It is nil if every client has its own
 	// task.
 	Owner []int
 	Real  bool // targets are real numbers, not classes

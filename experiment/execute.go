@@ -21,7 +21,7 @@ import (
 	"fedsim/results"
 )
 
-// planOf returns the rounds and the limits of a run.
+// scheduleOf returns the rounds and the limits of a run.
 func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
@@ -32,8 +32,8 @@ func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 }
 
 // execute executes a run with its record, or a trial of tuning without one. An error ends all runs.
-func (r *runner) execute(run *scenario.RunSpec, plan learning.Schedule, rec *record) (*learning.Outcome, error) {
-	out, err := r.run(run, plan, rec)
+func (r *runner) execute(run *scenario.RunSpec, schedule learning.Schedule, rec *record) (*learning.Outcome, error) {
+	out, err := r.run(run, schedule, rec)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
 		r.cancel(err)
@@ -53,7 +53,7 @@ type execution struct {
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenario.RunSpec, plan learning.Schedule, rec *record) (out *learning.Outcome, err error) {
+func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -72,7 +72,7 @@ func (r *runner) run(run *scenario.RunSpec, plan learning.Schedule, rec *record)
 		setup.Factory.New, end = r.external(run, p, name, o)
 		defer func() { err = cmp.Or(err, end()) }()
 	}
-	setup.Schedule = plan
+	setup.Schedule = schedule
 	setup.Schedule.Optimum, setup.Schedule.Constant = p.optimum, p.constant
 	about := run.Describe(setup.Shape)
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
@@ -152,7 +152,7 @@ func (x *execution) interrupted(f *learning.Federation, out *learning.Outcome) (
 	return err
 }
 
-// setup returns the setup of a run, without its plan, journal and checkpoints, and the
+// setup returns the setup of a run, without its schedule, journal and checkpoints, and the
 // recording that the run shares with others, or nil.
 func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learning.Setup, *recording, error) {
 	s := &run.Settings

@@ -106,7 +106,7 @@ func (r *Rows) measure() {
 	})
 }
 
-// Clients returns the number of devices.
+// Clients returns the number of clients.
 func (r *Rows) Clients() int { return len(r.Train.Clients) }
 
 // Tasks returns m.

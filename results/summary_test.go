@@ -46,7 +46,7 @@ func exampleRuns() []Run {
 	return runs
 }
 
-func ExampleTable_Text() {
+func ExampleSummary_Text() {
 	fmt.Print(Summarize(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).Text(80))
 	// Output:
 	// methods: how the runs ended, and virtual time, bytes and energy to each target,

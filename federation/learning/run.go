@@ -39,7 +39,7 @@ type course struct {
 	target  results.Metric      // of Schedule.StopAt
 }
 
-// Run goes through the rounds of the plan and calls observe, which may be nil,
+// Run goes through the rounds of the schedule and calls observe, which may be nil,
 // after each; round 0 is the state before the first. When ctx ends it stops after
 // the round under way, or within it when that does not end soon.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
@@ -50,10 +50,10 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	plan := &f.setup.Schedule
+	schedule := &f.setup.Schedule
 loop:
-	for f.outer = range plan.Outer {
-		for h := range plan.Rounds {
+	for f.outer = range schedule.Outer {
+		for h := range schedule.Rounds {
 			if ctx.Err() != nil {
 				c.out.Status = results.Interrupted
 				break loop
@@ -63,7 +63,7 @@ loop:
 					return nil, err
 				}
 			}
-			if over, err := c.round(h == plan.Rounds-1); err != nil {
+			if over, err := c.round(h == schedule.Rounds-1); err != nil {
 				return nil, err
 			} else if over {
 				break loop
@@ -117,14 +117,14 @@ func (c *course) round(last bool) (over bool, err error) {
 		c.out.Status, c.out.MidRound = results.Interrupted, true
 		return true, nil
 	}
-	plan, e := &c.setup.Schedule, &c.evaluation
-	lastOuter := c.outer == plan.Outer-1
+	schedule, e := &c.setup.Schedule, &c.evaluation
+	lastOuter := c.outer == schedule.Outer-1
 	last = last && lastOuter
-	overtime := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime
+	overtime := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime
 	stops := func(r *results.Round) bool {
-		return overtime || c.target.Reached(c.target.Of(r), plan.StopAt.Value) && (lastOuter || !c.target.Couples)
+		return overtime || c.target.Reached(c.target.Of(r), schedule.StopAt.Value) && (lastOuter || !c.target.Couples)
 	}
-	evaluated := c.server.Rounds()%plan.EvalEvery == 0 || last || overtime
+	evaluated := c.server.Rounds()%schedule.EvalEvery == 0 || last || overtime
 	err = c.answer(&r, func() (err error) {
 		if !evaluated {
 			return nil

@@ -37,12 +37,12 @@ type Setup struct {
 	AnyDeadline bool // deadlines that no device can meet are accepted, to see that none does
 }
 
-// Schedule is the length of a run.
+// Schedule says how long a run is, what is evaluated and when it ends.
 type Schedule struct {
 	Outer         int            // W updates, with an Omega update between two of them
 	Rounds        int            // rounds of a W update
 	EvalEvery     int            // rounds from one evaluation to the next
-	EvalClients   int            // tasks that a model is evaluated on; 0: all
+	EvalClients   int            // clients whose data a model is evaluated on; 0: all
 	ClientMetrics []string       // results.ClientMetricNames to record by client, of a linear method
 	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
 	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
