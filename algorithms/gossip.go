@@ -11,7 +11,7 @@ import (
 
 // What a run of gossip evaluates.
 const (
-	evaluateDevices = "devices"
+	evaluateClients = "clients"
 	evaluateMean    = "mean"
 )
 
@@ -21,7 +21,7 @@ type GossipOptions struct {
 	Graph    string `toml:"graph" doc:"which devices average with each other: \"ring\"; \"torus\" (a*b devices with a and b at least 3, as near to each other as possible); \"random-regular\"; \"complete\"; \"file\""`
 	Degree   int    `toml:"degree" doc:"neighbors of a device on the graph \"random-regular\", which is drawn from the seed of the run"`
 	File     string `toml:"graph_file" doc:"file of the graph \"file\": an edge a line, two numbers of devices from 0 on; every edge once, or every edge in both directions; \"#\" begins a comment"`
-	Evaluate string `toml:"evaluate" doc:"model that a run evaluates: \"devices\": for each task that of its device (the mean of its devices); \"mean\": the mean of all devices, for all tasks, which no device has"`
+	Evaluate string `toml:"evaluate" doc:"model that a run evaluates: \"clients\": for each task that of its client (the mean of its clients); \"mean\": the mean of all clients, for all tasks, which no client has"`
 }
 
 // Validate reports everything wrong with the options.
@@ -30,10 +30,14 @@ func (o *GossipOptions) Validate(c *config.Checker) {
 	c.OneOf("graph", o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphFile)
 	c.Require(o.Degree >= 1, "degree", o.Degree, "must be at least 1")
 	c.Require((o.Graph == graphFile) == (o.File != ""), "graph_file", o.File, "must be set with graph = \"file\", and only then")
-	c.OneOf("evaluate", o.Evaluate, evaluateDevices, evaluateMean)
+	if o.Evaluate == "devices" {
+		c.Require(false, "evaluate", o.Evaluate, "must be \"clients\", which has replaced \"devices\"")
+		return
+	}
+	c.OneOf("evaluate", o.Evaluate, evaluateClients, evaluateMean)
 }
 
-// gossip is decentralized SGD without a server. Every device has a model of its own. In a
+// gossip is decentralized SGD without a server. Every client has a model. In a
 // round it makes local steps from it, sends the result y_k to its neighbors on a graph, and
 // takes the mean x_k = sum_j W_kj y_j over its neighbors and itself. The weights W are those of
 // Metropolis and Hastings; on a graph of one degree they are all 1/(degree + 1). On the complete
@@ -64,7 +68,7 @@ func init() {
 		Summary:   "decentralized SGD: no server; every device has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
 		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
 		Options: func() Options {
-			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateDevices}
+			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateClients}
 		},
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*GossipOptions)

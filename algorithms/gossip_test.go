@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/config"
 	"fedsim/internal/rng"
 )
 
@@ -175,7 +176,7 @@ func TestGossipWithDropsIsDoublyStochastic(t *testing.T) {
 func TestGossipOnTheCompleteGraphIsFedAvg(t *testing.T) {
 	t.Parallel()
 	p, c := randomProblem(t, tiedToMean, nil, 7, 9, 14, 5, 30, 8, 21)
-	for _, evaluate := range []string{evaluateDevices, evaluateMean} {
+	for _, evaluate := range []string{evaluateClients, evaluateMean} {
 		g := start(t, "gossip", p, c, func(o Options) {
 			smaller(o)
 			o.(*GossipOptions).Graph, o.(*GossipOptions).Evaluate = graphComplete, evaluate
@@ -351,4 +352,14 @@ func (g *gossip) pending(device int) []float64 {
 		change[i] -= x
 	}
 	return change
+}
+
+func TestGossipNamesTheNewValueOfEvaluate(t *testing.T) {
+	o := &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: "devices"}
+	c := config.NewChecker()
+	o.Validate(c)
+	found := c.Problems()
+	if len(found) != 1 || found[0].Key != "evaluate" || !strings.Contains(found[0].Want, `"clients"`) {
+		t.Errorf("evaluate = \"devices\": %v, want one problem that names \"clients\"", found)
+	}
 }
