@@ -1,7 +1,6 @@
-// Package utility is a selector. It prefers the clients whose responses are worth most
-// for the time they take: those with the highest loss per second of response time. A
-// share of each round's clients is drawn at random, so that every client is asked now
-// and then.
+// Package utility is a selector. It prefers the clients with the highest loss
+// per second of response time. A share of each round's clients is drawn at random, so that
+// every client is asked now and then.
 //
 // The rule is a simple form of Oort's, whose utility of a client is its loss times a
 // penalty for slow responses, and which explores clients that have not responded yet
@@ -61,7 +60,7 @@ func (u *selector) Select(s *federation.Selection) []int32 {
 		}
 	}
 	random := int(math.Ceil(u.explore * float64(s.Size)))
-	best := s.Lowest(s.Size-random, u.known, func(client int32) float64 { return -worth(s.History(client)) })
+	best := s.Lowest(s.Size-random, u.known, func(client int32) float64 { return -lossPerSecond(s.History(client)) })
 	u.chosen = append(u.chosen[:0], best...)
 
 	u.others = u.others[:0]
@@ -74,7 +73,7 @@ func (u *selector) Select(s *federation.Selection) []int32 {
 	return u.chosen
 }
 
-// worth is the loss that a client has reported last, per second of its response time.
-func worth(h federation.History) float64 {
+// lossPerSecond is the loss that a client has reported last, per second of its response time.
+func lossPerSecond(h federation.History) float64 {
 	return h.Loss / max(h.Time, engine.Time(1)).Seconds()
 }

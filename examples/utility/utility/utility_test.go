@@ -57,7 +57,7 @@ func run(t *testing.T, args ...string) results.Run {
 type watched struct {
 	selector
 	t      *testing.T
-	rounds int // in which a client was chosen for its worth
+	rounds int // in which a client was chosen for its loss per second
 }
 
 var watch *watched
@@ -70,7 +70,7 @@ func init() {
 }
 
 // Of the clients that have responded before, all but a fifth of a round's clients are
-// chosen by worth: at most one of five is worth less than one that is not chosen.
+// chosen by loss per second: at most one of five has a lower loss per second than one that is not chosen.
 func (w *watched) Select(s *federation.Selection) []int32 {
 	chosen := w.selector.Select(s)
 	known, most := 0, 0.0
@@ -78,18 +78,18 @@ func (w *watched) Select(s *federation.Selection) []int32 {
 		if h := s.History(client); h.Responses > 0 {
 			known++
 			if !slices.Contains(chosen, client) {
-				most = max(most, worth(h))
+				most = max(most, lossPerSecond(h))
 			}
 		}
 	}
 	best := 0
 	for _, client := range chosen {
-		if h := s.History(client); h.Responses > 0 && worth(h) >= most {
+		if h := s.History(client); h.Responses > 0 && lossPerSecond(h) >= most {
 			best++
 		}
 	}
 	if len(chosen) != s.Size || best < min(known, s.Size-1) {
-		w.t.Errorf("round %d: %v are chosen, of which %d are worth most; %d clients are known", s.Round, chosen, best, known)
+		w.t.Errorf("round %d: %v are chosen, of which %d have the highest; %d clients are known", s.Round, chosen, best, known)
 	}
 	if best > 0 && best < known {
 		w.rounds++
@@ -101,7 +101,7 @@ func TestTheBestAndAShareAtRandom(t *testing.T) {
 	watch = &watched{selector: selector{explore: 0.2}, t: t}
 	run(t, "--set", "federation.selection=watched")
 	if watch.rounds < 10 {
-		t.Errorf("clients are chosen for their worth in %d rounds: the test shows little", watch.rounds)
+		t.Errorf("clients are chosen for their loss per second in %d rounds: the test shows little", watch.rounds)
 	}
 }
 
