@@ -76,7 +76,7 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 	flags.StringVar(&f.engine, "engine", "", "engine: "+strings.Join(engines(), ", "))
 	completeFlag(cmd, "engine", oneOf(engines()))
 	flags.StringVar(&f.template, "template", "", "file with the template of an engine of your own")
-	flags.IntVar(&f.tasks, "tasks", 0, "number of parts, each a task; of local: workers; 0: see above, of local one for each core")
+	flags.IntVar(&f.tasks, "tasks", 0, "number of tasks of the scheduler, each a worker (not learning tasks); 0: see above, of local one for each core")
 	flags.IntVar(&f.cores, "cores", 1, "cores of a task")
 	flags.BoolVar(&f.print, "print", false, "print what would be submitted, and do nothing")
 	flags.BoolVar(&f.json, "json", false, "print what was sent as JSON (docs/json.md)")
