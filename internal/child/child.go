@@ -2,7 +2,7 @@
 // input, and the program answers with one line on its standard output. Its standard error
 // is for people, and is passed on.
 //
-// The program is the leader of its own process group, so that Ctrl-C on the terminal does
+// The program is the leader of a separate process group, so that Ctrl-C on the terminal does
 // not reach it: fedsim decides when it ends. On Linux the kernel kills it when fedsim dies
 // of whatever cause; elsewhere it ends at the end of its input.
 //
@@ -117,7 +117,7 @@ func Start(c Config) (*Process, error) {
 }
 
 // run starts the program and waits for its end. The kernel kills the program when the
-// thread that started it ends, so the thread is kept until then.
+// thread that started it ends, so the thread must live until then.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

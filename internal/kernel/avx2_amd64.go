@@ -34,7 +34,7 @@ func ascentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int3
 //go:noescape
 func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
-// scores1xAVX2 adds the products of rows x and y with 1 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores1xAVX2 adds the products of rows x and y with 1 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -44,7 +44,7 @@ func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2xAVX2 adds the products of rows x and y with 2 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores2xAVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -54,7 +54,7 @@ func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3xAVX2 adds the products of rows x and y with 3 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores3xAVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -64,7 +64,7 @@ func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4xAVX2 adds the products of rows x and y with 4 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores4xAVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -74,7 +74,7 @@ func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5xAVX2 adds the products of rows x and y with 5 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores5xAVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -84,7 +84,7 @@ func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6xAVX2 adds the products of rows x and y with 6 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores6xAVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -124,7 +124,7 @@ func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *in
 //go:noescape
 func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
-// scores1x32AVX2 adds the products of rows x and y with 1 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores1x32AVX2 adds the products of rows x and y with 1 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -134,7 +134,7 @@ func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2x32AVX2 adds the products of rows x and y with 2 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores2x32AVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -144,7 +144,7 @@ func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3x32AVX2 adds the products of rows x and y with 3 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores3x32AVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -154,7 +154,7 @@ func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4x32AVX2 adds the products of rows x and y with 4 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores4x32AVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -164,7 +164,7 @@ func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5x32AVX2 adds the products of rows x and y with 5 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores5x32AVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -174,7 +174,7 @@ func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6x32AVX2 adds the products of rows x and y with 6 rows of w, in so many blocks of four columns, to the four lanes of each.
+// scores6x32AVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
 func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)

@@ -59,7 +59,7 @@ type Decoder struct {
 	json jsontext.Decoder
 }
 
-// errMore is the error of a line that goes on after its object.
+// errMore is the error of a line that continues after its object.
 var errMore = errors.New("must be one JSON object in a line")
 
 // reset starts to read a line.

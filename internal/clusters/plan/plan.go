@@ -203,7 +203,7 @@ func (p *Plan) text() ([]byte, error) {
 }
 
 // Write writes a plan and its scenario to a directory, which it makes if necessary. Another
-// plan in the directory is an error; the same one is left as it is.
+// plan in the directory is an error; the same one is not written again.
 func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 	text, err := p.text()
 	if err != nil {

@@ -2,7 +2,7 @@
 // tasks, each a worker with a part of the groups, or processes on this machine.
 //
 // The engine of a scheduler is one template (engines/), which gives the script or manifest
-// and the command that submits it. A site can write one of its own.
+// and the command that submits it. A site can write another.
 //
 // It must not know how groups are computed, nor the options of a scheduler.
 package submit

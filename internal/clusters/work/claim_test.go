@@ -24,7 +24,7 @@ func newDir(t *testing.T) *Dir {
 	return d
 }
 
-// another is a worker on another machine: only its heartbeat tells whether it lives.
+// another is a worker on another machine: only its heartbeat shows whether it lives.
 func another(name string) Claim { return Claim{Worker: name, Host: "elsewhere"} }
 
 // requireClaim claims and requires success or not.

@@ -2,7 +2,7 @@
 
 package work
 
-// machine is not known: only the heartbeat tells whether a worker lives.
+// machine is not known: only the heartbeat shows whether a worker lives.
 func machine() string { return "" }
 
 func startOf(int) (start string, lives bool) { return "", true }

@@ -33,7 +33,7 @@ func eachPair(sums [][2]VecVirtual, visit func(v VecVirtual, c, side int)) {
 // scores is the tile of two rows and some outputs of the scores of a batch.
 func scores(e element, outputs int) {
 	begin("scores"+strconv.Itoa(outputs)+"x", e, "func(blocks int, x, y *"+e.name+", w *float64, ldw int, lanes *float64)",
-		"adds the products of rows x and y with "+strconv.Itoa(outputs)+" rows of w, in so many blocks of four columns, to the four lanes of each.")
+		"adds the products of rows x and y with "+strconv.Itoa(outputs)+" rows of w, in blocks of four columns, to the four lanes of each.")
 	blocks := argument("blocks")
 	index := zeroIndex()
 	rows := [2]row{rowAt("x", e, index), rowAt("y", e, index)}
