@@ -16,7 +16,7 @@ const Inherit = -2
 // Config is the table [fleet] of a scenario.
 type Config struct {
 	Name       string   `toml:"name" doc:"a built-in fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none"`
-	File       string   `toml:"file" doc:"a fleet file, TOML or csv, instead of name"`
+	File       string   `toml:"file" doc:"a fleet file, TOML or csv, instead of name. Searched beside the scenario (not for a path from --set), then in the working directory"`
 	LinkSpeed  float64  `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 	DataSpeed  float64  `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 	Assignment []string `toml:"assignment" doc:"names of classes that the devices take in turn: device t has class t mod the length of the list (docs/fleets.md); empty: by their shares, in random order"`

@@ -7,8 +7,8 @@ import (
 	"fedsim/config"
 )
 
-// besideScenario replaces each data.path and data.client_file that exists relative to the
-// scenario by a path relative to the working directory: in [data], in experiments and in the
+// besideScenario replaces each data.path, data.client_file and fleet.file that exists relative to
+// the scenario by a path relative to the working directory: in [data], in experiments and in the
 // sets of tables. It does the same to files in the command of a method, and to the graph of a
 // method.
 // So the recorded scenario of a run finds the files, too. It runs before overrides, whose
@@ -29,7 +29,8 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
 			}
 		}
-	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "client_file"), at[len(at)-1] == "graph_file":
+	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "client_file"),
+		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "file", at[len(at)-1] == "graph_file":
 		path, ok := node.Value().(string)
 		if !ok || path == "" || filepath.IsAbs(path) {
 			return

@@ -20,6 +20,10 @@ import (
 // for a program, a browser or a scheduler.
 var flagCases = map[string]map[string]string{
 	"": {"": "", "version": "--version"},
+	"calibrate": {
+		"": "calibrate log.csv --out c", "force": "--out one | --out one --force", "hold-out": "--hold-out rounds", "out": "--out d",
+		"seed": "--seed=x",
+	},
 	"compare": {
 		"": "compare one two", "json": "--json", "out": "--out c", "target": "--target 0.5",
 	},
@@ -126,6 +130,14 @@ const flagLines = `{"op":"hello","v":[1],"driver":"flags","method":"none","seed"
 const flagStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:30:00\t80%\n` +
 	`2020-01-02 02:00:00\tbattery_charged_on\n2020-01-02 04:00:00\tscreen_unlock\n2020-01-03 00:00:00\t60%\n"}}`
 
+// flagLog is a log of a real federation.
+const flagLog = `round,client,bytes_down,bytes_up,flops,sent_s,seen_s,receive_s,compute_s
+0,a,800,800,1e9,0,3,0.5,2
+0,b,800,800,1e9,0,3,0.5,2.1
+1,a,800,800,1e9,4,7,0.5,2.2
+1,b,800,800,1e9,4,7,0.5,2
+`
+
 const flagScenario = `[data.synthetic]
 clients = 2
 features = 2
@@ -153,7 +165,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	tuned := flagScenario + "[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = 1e-2\n"
-	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "lines.jsonl": flagLines, "states.json": flagStates} {
+	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "log.csv": flagLog, "lines.jsonl": flagLines, "states.json": flagStates} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

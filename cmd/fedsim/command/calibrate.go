@@ -1,0 +1,87 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/config"
+	"fedsim/internal/attemptlog"
+	"fedsim/internal/calibration"
+)
+
+func newCalibrate() *cobra.Command {
+	var out, hold string
+	var force bool
+	var o calibration.Options
+	cmd := &cobra.Command{
+		Use:   "calibrate LOG...",
+		Short: "Fit the times of clients and links to logs of real runs",
+		Long: `Fit the times of clients and links to logs of real runs, with confidence intervals.
+A log has one row for each attempt of a client; docs/observe.md lists its columns. What
+a log cannot tell apart is named and keeps its default.
+
+DIR gets calibration.json (all estimates), fleet.toml (a class for each client),
+nominal.toml (the same clients by their nominal values, if the log has them),
+scenario.toml (the setting of the run with most attempts, in timing mode) and
+report.txt, which is printed. An existing DIR is never replaced without --force.`,
+		Example: `  fedsim calibrate run1.csv run2.csv run3.csv -o cal --hold-out rounds
+  fedsim run cal/scenario.toml`,
+		Args: takes(1, math.MaxInt, "one or more logs"),
+		RunE: func(cmd *cobra.Command, logs []string) error {
+			if out == "" {
+				return usagef("--out is required: the directory for the results")
+			}
+			if err := checked(func(c *config.Checker) { c.OneOfOrEmpty("hold-out", hold, calibration.ByRounds, calibration.ByRuns) }); err != nil {
+				return err
+			}
+			return calibrate(cmd.OutOrStdout(), logs, out, hold, force, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&out, "out", "o", "", "directory for the results")
+	flags.StringVar(&hold, "hold-out", "", "also predict parts of the log by fits to the rest: rounds or runs")
+	flags.BoolVar(&force, "force", false, "replace an existing calibration")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the resamples of the confidence intervals")
+	completeFlag(cmd, "hold-out", oneOf([]string{calibration.ByRounds, calibration.ByRuns}))
+	return cmd
+}
+
+// calibrate fits logs and writes a directory.
+func calibrate(w io.Writer, paths []string, dir, hold string, force bool, o calibration.Options) error {
+	if err := calibration.CheckFree(dir, force); err != nil {
+		return calibrationError(err)
+	}
+	log, err := attemptlog.Read(paths...)
+	if err != nil {
+		return calibrationError(err)
+	}
+	c, err := calibration.Fit(log, o)
+	if err != nil {
+		return calibrationError(err)
+	}
+	var held *calibration.HeldOut
+	if hold != "" {
+		if held, err = c.HoldOut(log, hold); err != nil {
+			return calibrationError(err)
+		}
+	}
+	report := c.Report(c.InSample(log), held)
+	if err := c.Write(dir, log, report, force); err != nil {
+		return calibrationError(err)
+	}
+	_, err = fmt.Fprintf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", report, dir, filepath.Join(dir, calibration.ScenarioFile))
+	return err
+}
+
+// calibrationError makes errors of the user usage errors.
+func calibrationError(err error) error {
+	if errors.Is(err, calibration.ErrTooShort) || errors.Is(err, calibration.ErrExists) {
+		return usagef("%w", err)
+	}
+	return err
+}

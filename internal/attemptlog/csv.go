@@ -1,0 +1,300 @@
+package attemptlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/internal/input"
+	"fedsim/internal/quote"
+)
+
+const (
+	maxFile = 1 << 36 // bytes of a file
+	maxRow  = 1 << 20 // bytes of a row or a comment
+)
+
+// settingMark begins a line of csv with a setting of the run.
+const settingMark = "#!"
+
+// readCSV reads a csv file.
+func (b *builder) readCSV(path string) error {
+	file, err := input.Open(path, maxFile)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	lines := &comments{from: bufio.NewReaderSize(file, maxRow)}
+	r := input.NewCSV(lines, maxRow)
+	r.TrimLeadingSpace = true
+	var t *table
+	for {
+		record, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return unreadable(path, err)
+		}
+		if t == nil {
+			if t, err = b.header(path, record, lines.found); err != nil {
+				return err
+			}
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		t.add(line, record)
+		if b.full() {
+			break
+		}
+	}
+	if t == nil {
+		b.problems.Add(config.Place{File: path}, "is empty: must have a header with the names of columns")
+		return nil
+	}
+	t.finish()
+	return b.assign(path, lines.found)
+}
+
+// unreadable adds the place to an error of the csv package.
+func unreadable(path string, err error) error {
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+		return config.Errors{{Place: place(path, parse.Line), Text: parse.Err.Error()}}
+	}
+	return config.Errors{{Place: config.Place{File: path}, Text: err.Error()}}
+}
+
+// comment is a line that begins with #.
+type comment struct {
+	line int
+	text string
+}
+
+// comments is a reader that replaces lines that begin with # by empty ones, which the csv package
+// skips, and records them.
+type comments struct {
+	from  *bufio.Reader
+	rest  []byte
+	line  int
+	found []comment
+	size  int
+}
+
+func (c *comments) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		line, err := c.from.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return 0, fmt.Errorf("line %d is longer than %d bytes", c.line+1, maxRow)
+		}
+		if len(line) == 0 {
+			return 0, err
+		}
+		c.line++
+		if bytes.HasPrefix(line, []byte("#")) {
+			if c.size += len(line); c.size > maxRow {
+				return 0, fmt.Errorf("line %d: has more than %d bytes of comments", c.line, maxRow)
+			}
+			c.found = append(c.found, comment{c.line, strings.TrimRight(string(line), "\r\n")})
+			line = []byte("\n")
+		}
+		c.rest = line
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// assign takes the settings from the comments of a file.
+func (b *builder) assign(path string, lines []comment) error {
+	for _, c := range lines {
+		text, ok := strings.CutPrefix(c.text, settingMark)
+		if !ok {
+			continue
+		}
+		if err := b.set(place(path, c.line).File, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set takes settings from TOML text.
+func (b *builder) set(name, text string) error {
+	root, err := config.Parse(name, []byte(text))
+	if err != nil {
+		return err
+	}
+	assignments, problems := root.Assignments()
+	b.problems.Merge(problems)
+	b.settings = append(b.settings, assignments...)
+	return nil
+}
+
+// table reads the rows of a file.
+type table struct {
+	*builder
+	path    string
+	names   []string
+	columns []*Column // by column of the file; nil: the importer reads it
+	foreign *layout   // nil: the layout of Columns
+	cells   []string
+	line    int
+	run     *Run
+	runName string
+	state   any // of the layout
+}
+
+// header returns the reader of the rows below a header.
+func (b *builder) header(path string, header []string, found []comment) (*table, error) {
+	t := &table{builder: b, path: path, columns: make([]*Column, len(header))}
+	b.grown = false
+	for _, name := range header {
+		t.names = append(t.names, strings.TrimSpace(name))
+	}
+	for i := range layouts {
+		if layouts[i].matches(t.names) {
+			t.foreign = &layouts[i]
+			return t, t.foreign.start(t, found)
+		}
+	}
+	var problems config.Errors
+	at := config.Place{File: path}
+	seen := map[string]bool{}
+	for i, name := range t.names {
+		k := slices.IndexFunc(Columns, func(c Column) bool { return c.Name == name })
+		switch {
+		case k < 0:
+			problems.Add(at, unknownColumn(name, t.names))
+		case seen[name]:
+			problems.Add(at, "two columns are named "+name)
+		default:
+			t.columns[i] = &Columns[k]
+		}
+		seen[name] = true
+	}
+	for _, c := range Columns {
+		if c.Required && !seen[c.Name] {
+			problems.Add(at, fmt.Sprintf("has no column %s (%s)", c.Name, c.Doc))
+		}
+	}
+	return t, problems.Err()
+}
+
+// unknownColumn returns the text for an unknown column. It suggests only columns that the file
+// does not have.
+func unknownColumn(name string, header []string) string {
+	free := slices.DeleteFunc(columnNames(), func(n string) bool { return slices.Contains(header, n) })
+	text := config.UnknownName("column", name, name, free)
+	if !strings.Contains(text, "did you mean") {
+		text += " (docs/observe.md lists the columns; put other values into another file)"
+	}
+	return text
+}
+
+// add adds a row.
+func (t *table) add(line int, record []string) {
+	t.line, t.cells = line, record
+	a := absent
+	a.File, a.Line = t.path, line
+	name := ""
+	if t.foreign != nil {
+		var keep bool
+		if name, keep = t.foreign.row(t, &a); !keep {
+			return
+		}
+	} else {
+		for i, c := range t.columns {
+			cell := strings.TrimSpace(record[i])
+			if c.Name == runColumn {
+				name = cell
+				continue
+			}
+			t.parse(c, c.Field(&a), cell)
+		}
+	}
+	a.complete()
+	if t.run == nil || name != t.runName {
+		t.run, t.runName = t.builder.run(name, t.path), strings.Clone(name)
+	}
+	t.run.Attempts = append(t.run.Attempts, a)
+}
+
+// parse sets a field to the value of a cell.
+func (t *table) parse(c *Column, field any, cell string) {
+	wrong := func(want string) { t.wrong(t.path, t.line, c.Name, quote.Cut(cell), want) }
+	if cell == "" {
+		if c.Required {
+			wrong("must not be empty")
+		}
+		return
+	}
+	switch field := field.(type) {
+	case *string:
+		*field = t.text(cell)
+	case *Outcome:
+		if !slices.Contains(outcomes, cell) {
+			wrong("must be one of " + strings.Join(outcomes, ", "))
+		}
+		*field = Outcome(t.text(cell))
+	case *int:
+		n, err := strconv.ParseInt(cell, 10, 64)
+		if err != nil || n < 0 || n > 1<<53 {
+			wrong("must be a whole number from 0")
+		}
+		*field = int(n)
+	case *float64:
+		x, err := strconv.ParseFloat(cell, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			wrong("must be a finite number, or empty")
+			return
+		}
+		if x < 0 && !c.Signed {
+			wrong("must not be negative")
+		}
+		*field = x
+	}
+}
+
+// number returns the number in a cell of another layout, NaN if it is empty.
+func (t *table) number(name string) float64 {
+	x := math.NaN()
+	i := slices.Index(t.names, name)
+	if i >= 0 {
+		t.parse(&Column{Name: name, Signed: true}, &x, strings.TrimSpace(t.cells[i]))
+	}
+	return x
+}
+
+// whole returns the whole number in a cell of another layout.
+func (t *table) whole(name string) int {
+	n := 0
+	i := slices.Index(t.names, name)
+	if i >= 0 {
+		t.parse(&Column{Name: name, Required: true}, &n, strings.TrimSpace(t.cells[i]))
+	}
+	return n
+}
+
+// cell returns the text in a cell of another layout.
+func (t *table) cell(name string) string {
+	i := slices.Index(t.names, name)
+	if i < 0 {
+		return ""
+	}
+	return t.text(strings.TrimSpace(t.cells[i]))
+}
+
+// finish ends the reading of a file.
+func (t *table) finish() {
+	if t.foreign != nil && t.foreign.finish != nil && t.run != nil && len(t.problems) == 0 {
+		t.foreign.finish(t)
+	}
+}

@@ -1,0 +1,123 @@
+package attemptlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/config"
+	"fedsim/internal/input"
+)
+
+// settingsKey is the metadata key of the settings of a parquet file, TOML text.
+const settingsKey = "fedsim.settings"
+
+// readParquet reads a parquet file. Every row becomes the cells of a csv file, so that both
+// formats have the same rules.
+func (b *builder) readParquet(path string) (err error) {
+	file, err := input.Open(path, maxFile)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = file.Close()              // it was only read
+		if p := recover(); p != nil { // the library panics on some corrupt files
+			err = fmt.Errorf("is corrupt: %v", p)
+		}
+		if _, placed := errors.AsType[config.Errors](err); err != nil && !placed {
+			err = config.Errors{{Place: config.Place{File: path}, Text: err.Error()}}
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return err
+	}
+	var header []string
+	for _, c := range f.Root().Columns() {
+		if !c.Leaf() || c.MaxRepetitionLevel() > 0 {
+			return fmt.Errorf("column %s is nested: must have one value a row", c.Name())
+		}
+		header = append(header, c.Name())
+	}
+	t, err := b.header(path, header, nil)
+	if err != nil {
+		return err
+	}
+	line := 0
+	cells := make([]string, len(header))
+	for _, group := range f.RowGroups() {
+		if err := eachRow(group, func(row []parquet.Value) {
+			for i := range cells {
+				cells[i] = text(&row[i])
+			}
+			line++
+			t.add(line, cells)
+		}); err != nil {
+			return err
+		}
+		if b.full() {
+			break
+		}
+	}
+	t.finish()
+	if settings, ok := f.Lookup(settingsKey); ok {
+		return b.set(path+": "+settingsKey, settings)
+	}
+	return nil
+}
+
+// eachRow calls each with the values of each row of a group. The length of a group is checked:
+// corrupt pages may have rows without end.
+func eachRow(group parquet.RowGroup, each func([]parquet.Value)) (err error) {
+	rows, columns, left := group.Rows(), len(group.ColumnChunks()), group.NumRows()
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	batch := make([]parquet.Row, 256)
+	for {
+		n, err := rows.ReadRows(batch)
+		if left -= int64(n); left < 0 || n == 0 && err == nil || err == io.EOF && left > 0 {
+			return fmt.Errorf("is corrupt: a group of %d rows has others", group.NumRows())
+		}
+		for _, row := range batch[:n] {
+			if len(row) != columns {
+				return fmt.Errorf("is corrupt: a row has %d values, must have %d", len(row), columns)
+			}
+			each(row)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// text returns a value as the cell of a csv file; null is empty.
+func text(v *parquet.Value) string {
+	switch v.Kind() {
+	case parquet.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case parquet.Int32:
+		return strconv.FormatInt(int64(v.Int32()), 10)
+	case parquet.Int64:
+		return strconv.FormatInt(v.Int64(), 10)
+	case parquet.Float:
+		return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
+	case parquet.Double:
+		if x := v.Double(); x == x { // NaN is a missing value
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		return ""
+	case parquet.ByteArray:
+		return string(v.ByteArray())
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,80 @@
+package attemptlog
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"fedsim/config"
+)
+
+// WriteCSV writes runs with equal settings in the layout of Columns, without columns that have no
+// value in any row.
+func WriteCSV(w io.Writer, runs ...*Run) error {
+	if len(runs) > 0 {
+		for _, s := range runs[0].Settings {
+			if _, err := fmt.Fprintf(w, "%s %s = %s\n", settingMark, s.Path, config.Literal(s.Value.Value())); err != nil {
+				return err
+			}
+		}
+	}
+	var used []*Column
+	var header []string
+	for i := range Columns {
+		c := &Columns[i]
+		if c.Required || c.Name == runColumn || hasValues(runs, c) {
+			used = append(used, c)
+			header = append(header, c.Name)
+		}
+	}
+	out := csv.NewWriter(w)
+	if err := out.Write(header); err != nil {
+		return err
+	}
+	row := make([]string, len(used))
+	for _, r := range runs {
+		for i := range r.Attempts {
+			for k, c := range used {
+				row[k] = cell(c, r, &r.Attempts[i])
+			}
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// hasValues reports whether a column has a value in any row.
+func hasValues(runs []*Run, c *Column) bool {
+	for _, r := range runs {
+		for i := range r.Attempts {
+			if cell(c, r, &r.Attempts[i]) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cell returns the text of a column of an attempt. Numbers have all their digits.
+func cell(c *Column, r *Run, a *Attempt) string {
+	switch field := c.Field(a).(type) {
+	case *string:
+		return *field
+	case *Outcome:
+		return string(*field)
+	case *int:
+		return strconv.Itoa(*field)
+	case *float64:
+		if math.IsNaN(*field) {
+			return ""
+		}
+		return strconv.FormatFloat(*field, 'g', -1, 64)
+	default:
+		return r.Name
+	}
+}

@@ -1,0 +1,84 @@
+package calibration
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+)
+
+// The number of resamples: mostResamples, and for logs with more than manyRows/mostResamples rows as
+// many as make manyRows rows, at least leastResamples.
+const (
+	mostResamples  = 200
+	leastResamples = 20
+	manyRows       = 4_000_000
+)
+
+// bootstrap sets the intervals of all estimates: percentiles over resamples of whole rounds, drawn
+// within each run (Efron 1979). A run of n rounds has resamples whose variance is (n-1)/n times
+// that of the estimate, and n-1 degrees of freedom; so the distances from the estimate are
+// multiplied by sqrt(N/(N-R)) t(N-R)/z for N rounds of R runs, with the 97.5 % quantiles of
+// Student's t and of the normal distribution.
+func (p *plan) bootstrap(c *Calibration, o Options) {
+	n := o.Resamples
+	if n == 0 {
+		n = max(leastResamples, min(mostResamples, manyRows/len(p.rows)))
+	}
+	free := len(p.rounds) - len(p.runs)
+	if n < 0 || free < 1 {
+		return
+	}
+	wider := math.Sqrt(float64(len(p.rounds))/float64(free)) *
+		distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(free)}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
+	all := make([][]float64, n)
+	parallel.NewPool(0).For(n, func(i, _ int) {
+		p.calibrate(p.resample(o.Seed, i)).values(func(v *Value) { all[i] = append(all[i], v.Value) })
+	})
+	k := 0
+	c.values(func(v *Value) {
+		var values []float64
+		for i := range all {
+			if x := all[i][k]; !math.IsNaN(x) {
+				values = append(values, x)
+			}
+		}
+		k++
+		if v.Known() && len(values) > n/2 {
+			slices.Sort(values)
+			v.Low = max(0, v.Value+wider*(quantile(values, 0.025)-v.Value))
+			v.High = v.Value + wider*(quantile(values, 0.975)-v.Value)
+		}
+	})
+	c.Jitter.Round.High = min(1, c.Jitter.Round.High) // NaN stays
+}
+
+// resample returns how often resample i has each round.
+func (p *plan) resample(seed uint64, i int) []float64 {
+	count := make([]float64, len(p.rounds))
+	for from := 0; from < len(p.rounds); {
+		to := from
+		for to < len(p.rounds) && p.rounds[to].run == p.rounds[from].run {
+			to++
+		}
+		s := rng.New(seed, rng.Resample, p.rounds[from].run, i)
+		for range to - from {
+			count[from+s.IntN(to-from)]++
+		}
+		from = to
+	}
+	return count
+}
+
+// quantile returns a quantile of sorted values, interpolated linearly.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+}

@@ -1,0 +1,184 @@
+package calibration
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/devices/fleets"
+	"fedsim/experiment/scenario"
+	"fedsim/internal/atomicfile"
+	"fedsim/internal/attemptlog"
+	"fedsim/internal/plainjson"
+)
+
+// The files of a calibration.
+const (
+	CalibrationFile = "calibration.json"
+	FleetFile       = "fleet.toml"
+	NominalFile     = "nominal.toml"
+	ScenarioFile    = "scenario.toml"
+	ReportFile      = "report.txt"
+)
+
+// ErrExists reports a directory that exists already.
+var ErrExists = errors.New("already exists")
+
+// Write writes the files of a calibration of a log to a new directory: the calibration, the fleet
+// of all clients, that of their nominal values if the log has them, a scenario of the run with most
+// attempts, and the report. The directory is whole or absent. With force it replaces a directory
+// that holds a calibration; an error of another one wraps ErrExists.
+func (c *Calibration) Write(dir string, log *attemptlog.Log, report string, force bool) (err error) {
+	dir = filepath.Clean(dir)
+	if err := CheckFree(dir, force); err != nil {
+		return err
+	}
+	files, err := c.files(filepath.Base(dir), log, report)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return err
+	}
+	made := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".unfinished")
+	if err := os.RemoveAll(made); err != nil { // of a killed process
+		return err
+	}
+	if err := os.Mkdir(made, 0o777); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
+	for _, f := range files {
+		if err := atomicfile.WriteIn(made, f.name, func(w io.Writer) error { _, err := io.WriteString(w, f.text); return err }); err != nil {
+			return err
+		}
+	}
+	if err := checkScenario(filepath.Join(made, ScenarioFile), largestRun(log)); err != nil {
+		return err
+	}
+	if force {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(made, dir); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(dir))
+}
+
+// checkScenario reports what is wrong with a scenario, which can only be the settings of its run.
+func checkScenario(path string, run *attemptlog.Run) error {
+	_, err := scenario.Load(path, nil)
+	problems, ok := errors.AsType[config.Errors](err)
+	if !ok {
+		return err
+	}
+	var out config.Errors
+	for _, p := range problems {
+		out.Add(config.Place{File: run.File}, "settings of run "+run.Name+": "+p.Text)
+	}
+	return out
+}
+
+// CheckFree reports a directory that Write refuses.
+func CheckFree(dir string, force bool) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !force:
+		return fmt.Errorf("%s: %w: use --force to replace a calibration", dir, ErrExists)
+	}
+	known := map[string]bool{CalibrationFile: true, FleetFile: true, NominalFile: true, ScenarioFile: true, ReportFile: true}
+	for _, e := range entries {
+		if !known[e.Name()] {
+			return fmt.Errorf("%s: %w and holds %s, which is no file of a calibration: choose another directory", dir, ErrExists, e.Name())
+		}
+	}
+	return nil
+}
+
+// file is a file of a calibration.
+type file struct{ name, text string }
+
+// files returns the files of a calibration.
+func (c *Calibration) files(name string, log *attemptlog.Log, report string) ([]file, error) {
+	if !config.IsName(name) {
+		name = "calibrated"
+	}
+	var text strings.Builder
+	if err := plainjson.Print(&text, c); err != nil {
+		return nil, err
+	}
+	files := []file{{CalibrationFile, text.String()}, {ReportFile, report}}
+	all := allClients(log)
+	fleet, notes, err := c.Fleet(all)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := fleetText(fleet, notes)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, file{FleetFile, encoded}, file{ScenarioFile, c.Scenario(name, largestRun(log))})
+	if hasNominal(all) {
+		fleet, notes, err := Nominal(all)
+		if err != nil {
+			return nil, err
+		}
+		if encoded, err = fleetText(fleet, notes); err != nil {
+			return nil, err
+		}
+		files = append(files, file{NominalFile, encoded})
+	}
+	return files, nil
+}
+
+// allClients returns a run with an attempt of every client of a log: that of the run with most
+// attempts, which the scenario replays, or else of the first run that has the client.
+func allClients(log *attemptlog.Log) *attemptlog.Run {
+	run := &attemptlog.Run{Name: "all"}
+	seen := map[string]bool{}
+	for _, r := range append([]*attemptlog.Run{largestRun(log)}, log.Runs...) {
+		for _, a := range Clients(r) {
+			if !seen[a.Client] {
+				seen[a.Client] = true
+				run.Attempts = append(run.Attempts, *a)
+			}
+		}
+	}
+	return run
+}
+
+// hasNominal reports whether all clients have nominal values.
+func hasNominal(run *attemptlog.Run) bool {
+	for i := range run.Attempts {
+		if a := &run.Attempts[i]; !(a.GFLOPS > 0 && a.DownMbps > 0 && a.UpMbps > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// fleetText returns a fleet as TOML, with notes as comments.
+func fleetText(f *fleets.Fleet, notes []string) (string, error) {
+	encoded, err := config.Encode(f)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Powers are those of %s: logs have none.\n", power)
+	for _, n := range notes {
+		fmt.Fprintf(&b, "# %s\n", n)
+	}
+	b.Write(encoded)
+	return b.String(), nil
+}

@@ -1,0 +1,120 @@
+package calibration
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fedsim/internal/attemptlog"
+)
+
+// table has the attempts of a log that can be fitted, with clients, classes and rounds as numbers.
+type table struct {
+	runs    []*attemptlog.Run
+	rows    []row
+	clients []clientKey // in the order of their names
+	classes []string    // in the order of their names
+	rounds  []roundKey  // in the order of runs and rounds
+	counted bool        // FLOPs are rows of epochs
+}
+
+type clientKey struct {
+	name  string
+	class int
+}
+
+type roundKey struct {
+	run, round int
+}
+
+// row is an attempt.
+type row struct {
+	*attemptlog.Attempt
+	run, round, client int
+	flops              float64
+	first              bool // attempt of the client in the run
+}
+
+// newTable returns the attempts of training.
+func newTable(log *attemptlog.Log) *table {
+	t := &table{runs: log.Runs}
+	t.nameClients()
+	index := map[string]int{}
+	for i, c := range t.clients {
+		index[c.name] = i
+	}
+	for r, run := range log.Runs {
+		seen := map[int]bool{}
+		for _, round := range run.Rounds() {
+			t.rounds = append(t.rounds, roundKey{r, round[0].Round})
+			for _, a := range round {
+				if a.Kind != attemptlog.Train {
+					continue
+				}
+				c := index[a.Client]
+				t.rows = append(t.rows, row{Attempt: a, run: r, round: len(t.rounds) - 1, client: c, flops: a.FLOPs, first: !seen[c]})
+				seen[c] = true
+			}
+		}
+	}
+	t.countRows()
+	return t
+}
+
+// nameClients lists clients and classes. A client has the class of its last row that has one.
+func (t *table) nameClients() {
+	of := map[string]string{}
+	for _, run := range t.runs {
+		for i := range run.Attempts {
+			a := &run.Attempts[i]
+			if class, ok := of[a.Client]; !ok || a.Class != "" && a.Class != class {
+				of[a.Client] = a.Class
+			}
+		}
+	}
+	classes := map[string]bool{}
+	for _, class := range of {
+		classes[class] = true
+	}
+	for class := range classes {
+		t.classes = append(t.classes, class)
+	}
+	slices.Sort(t.classes)
+	for name, class := range of {
+		at, _ := slices.BinarySearch(t.classes, class)
+		t.clients = append(t.clients, clientKey{name, at})
+	}
+	slices.SortFunc(t.clients, func(a, b clientKey) int { return compareNames(a.name, b.name) })
+}
+
+// compareNames orders names so that client 2 comes before client 10: shorter runs of digits first.
+func compareNames(a, b string) int {
+	digits := func(s string) bool {
+		return s != "" && !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
+	}
+	if digits(a) && digits(b) {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	}
+	return cmp.Compare(a, b)
+}
+
+// countRows makes each row of an epoch count as one FLOP if no attempt has FLOPs.
+func (t *table) countRows() {
+	for i := range t.rows {
+		if t.rows[i].flops > 0 {
+			return
+		}
+	}
+	for i := range t.rows {
+		t.rows[i].flops = t.rows[i].Examples * t.rows[i].Epochs
+		t.counted = t.counted || t.rows[i].flops > 0
+	}
+}
+
+// orZero returns x, or 0 for NaN.
+func orZero(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
