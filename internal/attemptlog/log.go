@@ -37,6 +37,41 @@ func (r *Run) Setting(key string) any {
 	return value
 }
 
+// Overrides returns the settings as overrides of a scenario, such as federation.protocol="first".
+func (r *Run) Overrides() []string {
+	var all []string
+	for _, s := range r.Settings {
+		all = append(all, s.Path.String()+"="+config.Literal(s.Value.Value()))
+	}
+	return all
+}
+
+// Clients returns the names of the clients, in the order of CompareNames.
+func (r *Run) Clients() []string {
+	seen := map[string]bool{}
+	var names []string
+	for i := range r.Attempts {
+		if name := r.Attempts[i].Client; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, CompareNames)
+	return names
+}
+
+// CompareNames orders names of clients: whole numbers by value, so that 2 comes before 10, and other
+// names by their bytes.
+func CompareNames(a, b string) int {
+	digits := func(s string) bool {
+		return s != "" && !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
+	}
+	if digits(a) && digits(b) {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	}
+	return cmp.Compare(a, b)
+}
+
 // Rounds returns the attempts by round, in ascending order of rounds. Within a round they are in
 // the order of sending.
 func (r *Run) Rounds() [][]*Attempt {

@@ -148,7 +148,7 @@ func allClients(log *attemptlog.Log) *attemptlog.Run {
 	run := &attemptlog.Run{Name: "all"}
 	seen := map[string]bool{}
 	for _, r := range append([]*attemptlog.Run{largestRun(log)}, log.Runs...) {
-		for _, a := range Clients(r) {
+		for _, a := range lastAttempts(r) {
 			if !seen[a.Client] {
 				seen[a.Client] = true
 				run.Attempts = append(run.Attempts, *a)

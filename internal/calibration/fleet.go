@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 
 	"fedsim/devices"
 	"fedsim/devices/fleets"
@@ -20,23 +19,21 @@ const power = "raspberry-pi-4"
 // fastest is the rate in GFLOP/s of a client whose FLOPs take no time.
 const fastest = 1e6
 
-// Clients returns the clients of a run, with their last attempts, in the order in which the
-// devices of [Calibration.Fleet] have them.
-func Clients(run *attemptlog.Run) []*attemptlog.Attempt {
+// lastAttempts returns the last attempt of each client of a run, in the order of run.Clients.
+func lastAttempts(run *attemptlog.Run) []*attemptlog.Attempt {
 	last := map[string]*attemptlog.Attempt{}
 	for i := range run.Attempts {
 		last[run.Attempts[i].Client] = &run.Attempts[i]
 	}
 	var all []*attemptlog.Attempt
-	for _, a := range last {
-		all = append(all, a)
+	for _, name := range run.Clients() {
+		all = append(all, last[name])
 	}
-	slices.SortFunc(all, func(a, b *attemptlog.Attempt) int { return compareNames(a.Client, b.Client) })
 	return all
 }
 
 // Fleet returns the fleet of a run under the calibration: a class for each client, which the
-// devices take in turn, and sentences about what was assumed. A client has the constants of
+// devices take in turn, in the order of run.Clients, and sentences about what was assumed. A client has the constants of
 // [Calibration.Device].
 func (c *Calibration) Fleet(run *attemptlog.Run) (*fleets.Fleet, []string, error) {
 	return newFleet(run, "Calibrated on logs of real runs", c.Device, func(k *fleets.Class) {
@@ -54,7 +51,7 @@ func Nominal(run *attemptlog.Run) (*fleets.Fleet, []string, error) {
 
 // newFleet returns a fleet with a class for each client of a run.
 func newFleet(run *attemptlog.Run, about string, device func(*attemptlog.Attempt) Device, links func(*fleets.Class)) (*fleets.Fleet, []string, error) {
-	clients := Clients(run)
+	clients := lastAttempts(run)
 	if len(clients) > mostClasses {
 		return nil, nil, fmt.Errorf("run %s has %d clients: a fleet has at most %d classes", run.Name, len(clients), mostClasses)
 	}
@@ -92,22 +89,25 @@ func newFleet(run *attemptlog.Run, about string, device func(*attemptlog.Attempt
 	return f, notes, nil
 }
 
-// set sets the field of a struct with a key of TOML; it reports whether there is one.
+// set sets the field of a struct, or of one that it embeds, with a key of TOML; it reports whether
+// there is one.
 func set(structPtr any, key string, value float64) bool {
 	v := reflect.ValueOf(structPtr).Elem()
 	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("toml") != key {
-			continue
-		}
-		switch field := v.Field(i); field.Kind() {
-		case reflect.Float64:
+		field, about := v.Field(i), v.Type().Field(i)
+		switch {
+		case about.Anonymous && field.Kind() == reflect.Struct:
+			if set(field.Addr().Interface(), key, value) {
+				return true
+			}
+		case about.Tag.Get("toml") != key:
+		case field.Kind() == reflect.Float64:
 			field.SetFloat(value)
-		case reflect.Int, reflect.Int64:
+			return true
+		case field.Kind() == reflect.Int || field.Kind() == reflect.Int64:
 			field.SetInt(int64(value))
-		default:
-			return false
+			return true
 		}
-		return true
 	}
 	return false
 }

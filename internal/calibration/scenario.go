@@ -3,6 +3,7 @@ package calibration
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ const (
 
 // Scenario returns a scenario in timing mode that replays the setting of a run with its fleet, in
 // the file fleet.toml beside it: clients, rows, sizes, work, protocol and failures. Sizes and work
-// are medians over the run.
+// are medians over the run. The method is fedavg, or that of the settings of the run.
 func (c *Calibration) Scenario(name string, run *attemptlog.Run) string {
 	w := newWorkload(run, c.RowsAsFLOPs)
 	var b strings.Builder
@@ -33,46 +34,33 @@ func (c *Calibration) Scenario(name string, run *attemptlog.Run) string {
 	line("name = %s\n", config.Literal(name))
 	line("[data]\nsource = \"external\"\n\n[data.external]\nclients = %d\nrows = %s\nfeatures = %d\n", len(w.rows), config.Literal(w.rows), w.features)
 	line("[fleet]\nfile = \"fleet.toml\"\nassignment = %s\n", config.Literal(w.clients))
-	tables := map[string][]string{"devices": {"flops_scale = " + config.Literal(w.flopsScale)}}
-	tables["network"] = append(tables["network"], fmt.Sprintf("header_bytes = %d", w.header))
+	tables := map[string][]string{
+		"devices":    {"flops_scale = " + config.Literal(w.flopsScale)},
+		"network":    append([]string{fmt.Sprintf("header_bytes = %d", w.header)}, c.networkKeys()...),
+		"federation": {`protocol = "wait-for-all"`},
+		"run":        {`mode = "timing"`, fmt.Sprintf("rounds = %d", len(run.Rounds()))},
+	}
 	if w.bytesScale != 1 {
 		tables["network"] = append(tables["network"], "bytes_scale = "+config.Literal(w.bytesScale))
 	}
-	tables["network"] = append(tables["network"], c.networkKeys()...)
 	if drops := c.drops(run); drops != "" {
 		tables["faults"] = []string{drops}
 	}
+	method, options := "fedavg", []string{"epochs = " + config.Literal(w.epochs), fmt.Sprintf("batch = %d", w.batch)}
 	for _, s := range run.Settings {
-		if len(s.Path) == 2 {
-			tables[s.Path[0]] = append(tables[s.Path[0]], fmt.Sprintf("%s = %s", s.Path[1], config.Literal(s.Value.Value())))
+		value := config.Literal(s.Value.Value())
+		switch {
+		case len(s.Path) == 4 && s.Path[0] == "methods" && s.Path[2] == "options":
+			method, options = s.Path[1], append(options, s.Path[3]+" = "+value)
+		case len(s.Path) > 1:
+			tables[s.Path[0]] = append(tables[s.Path[0]], s.Path[1:].String()+" = "+value)
 		}
 	}
-	if len(tables["federation"]) == 0 {
-		tables["federation"] = []string{`protocol = "wait-for-all"`}
-	}
-	tables["run"] = append(tables["run"], `mode = "timing"`, fmt.Sprintf("rounds = %d", len(run.Rounds())))
-	for _, table := range []string{"devices", "network", "faults", "federation", "run"} {
-		if lines := lastOfKey(tables[table]); len(lines) > 0 {
-			line("[%s]\n%s\n", table, strings.Join(lines, "\n"))
-		}
-		delete(tables, table)
-	}
-	for _, table := range slices.Sorted(mapsKeys(tables)) {
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		line("[%s]\n%s\n", table, strings.Join(lastOfKey(tables[table]), "\n"))
 	}
-	line("[methods.fedavg]\noptions = { epochs = %s, batch = %d }", config.Literal(w.epochs), w.batch)
+	line("[methods.%s]\noptions = { %s }", method, strings.Join(lastOfKey(options), ", "))
 	return b.String()
-}
-
-// mapsKeys returns the keys of a map.
-func mapsKeys(tables map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range tables {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // lastOfKey returns the lines without those whose key a later line has.
@@ -112,7 +100,7 @@ func (c *Calibration) networkKeys() (lines []string) {
 func (c *Calibration) drops(run *attemptlog.Run) string {
 	var all []float64
 	dropped := false
-	for _, a := range Clients(run) {
+	for _, a := range lastAttempts(run) {
 		p := 0.0
 		for i := range c.Clients {
 			if c.Clients[i].Name == a.Client {
@@ -163,7 +151,7 @@ func newWorkload(run *attemptlog.Run, counted bool) workload {
 	}
 	perRow := float64(w.features) * (rowFLOPs + stepFLOPs/float64(w.batch))
 	largest := of(func(a *attemptlog.Attempt) float64 { return a.FLOPs })
-	for _, a := range Clients(run) {
+	for _, a := range lastAttempts(run) {
 		w.clients = append(w.clients, a.Client)
 		rows := a.Examples
 		if !(rows > 0) { // rows in proportion to the work

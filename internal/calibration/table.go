@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -84,18 +83,7 @@ func (t *table) nameClients() {
 		at, _ := slices.BinarySearch(t.classes, class)
 		t.clients = append(t.clients, clientKey{name, at})
 	}
-	slices.SortFunc(t.clients, func(a, b clientKey) int { return compareNames(a.name, b.name) })
-}
-
-// compareNames orders names so that client 2 comes before client 10: shorter runs of digits first.
-func compareNames(a, b string) int {
-	digits := func(s string) bool {
-		return s != "" && !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
-	}
-	if digits(a) && digits(b) {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	}
-	return cmp.Compare(a, b)
+	slices.SortFunc(t.clients, func(a, b clientKey) int { return attemptlog.CompareNames(a.name, b.name) })
 }
 
 // countRows makes each row of an epoch count as one FLOP if no attempt has FLOPs.
