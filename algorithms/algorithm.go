@@ -40,8 +40,12 @@ type Work struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
 	Values int     // numbers the device must upload; bytes with Messages.Bytes
-	Capped bool    // it stopped at the limit of Workload.Limit before it reached its accuracy
-	Err    error   // why a method in another process could not do the work: the run fails; nil otherwise
+	// Batches is how many mini-batches the steps make, and Traffic the bytes of memory that they
+	// read and write; 0: what Workload.Overheads says.
+	Batches int
+	Traffic float64
+	Capped  bool  // it stopped at the limit of Workload.Limit before it reached its accuracy
+	Err     error // why a method in another process could not do the work: the run fails; nil otherwise
 
 	vectors int // of the message so far, when it is compressed
 }

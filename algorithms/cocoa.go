@@ -51,7 +51,7 @@ func init() {
 		Describe: func(_ Options, shape mtl.Shape) Description {
 			return OfDual(Description{
 				Needs: Needs{AllClients: true}, Messages: Messages{Coded: true},
-				Work: Workload{StepFLOPs: shape.StepFLOPs(), Limit: "max_epochs", AuthorUnits: 8},
+				Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Limit: "max_epochs", AuthorUnits: 8},
 			})
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {

@@ -85,6 +85,24 @@ func (o *LocalSGDOptions) updateFLOPs(shape mtl.Shape, slope bool) float64 {
 	return float64(update * float64(shape.Values()))
 }
 
+// batchTraffic is how many values of memory a mini-batch reads and writes beside those of its
+// rows: those of its gradient, and those of the update. This reads the gradient, the model and the
+// center of the proximal term and writes the model. A linear term is read, the velocity of momentum
+// is read and written, and clipping reads the gradient once more.
+func (o *LocalSGDOptions) batchTraffic(shape mtl.Shape, slope bool) float64 {
+	update := 4.0
+	if slope {
+		update++
+	}
+	if o.Momentum > 0 {
+		update += 2
+	}
+	if o.Clip > 0 {
+		update++
+	}
+	return shape.BatchTraffic() + float64(update*float64(shape.Values()))
+}
+
 // updates returns how many updates the first steps of a device make.
 func (o *LocalSGDOptions) updates(rows, steps int) int {
 	if steps == 0 {
@@ -124,16 +142,21 @@ func registerLocal(f Factory) {
 
 // workload is the work of a method whose devices make the local steps alone.
 func (o *LocalSGDOptions) workload(shape mtl.Shape, slope bool) Workload {
-	return Workload{StepFLOPs: o.stepFLOPs(shape, slope), Steps: o.steps, FLOPs: func(rows, steps int) float64 {
-		return o.flops(shape, slope, rows, steps)
-	}}
+	return Workload{
+		StepFLOPs: o.stepFLOPs(shape, slope), Steps: o.steps,
+		FLOPs:   func(rows, steps int) float64 { return o.flops(shape, slope, rows, steps) },
+		Batches: o.updates, StepValues: shape.RowTraffic(), BatchValues: o.batchTraffic(shape, slope),
+	}
 }
 
 // times is the work of a method with so many gradients and updates in the place of each.
-func (o *LocalSGDOptions) times(factor float64, shape mtl.Shape) Workload {
-	return Workload{StepFLOPs: float64(factor * o.stepFLOPs(shape, false)), Steps: o.steps, FLOPs: func(rows, steps int) float64 {
-		return float64(factor * o.flops(shape, false, rows, steps))
-	}}
+func (o *LocalSGDOptions) times(factor int, shape mtl.Shape) Workload {
+	w := o.workload(shape, false)
+	w.StepFLOPs *= float64(factor)
+	w.FLOPs = func(rows, steps int) float64 { return float64(float64(factor) * o.flops(shape, false, rows, steps)) }
+	w.Batches = func(rows, steps int) int { return factor * o.updates(rows, steps) }
+	w.StepValues *= float64(factor)
+	return w
 }
 
 // pull adds mu/2 |u - center|^2 + <slope, u> to the objective of a device's local steps.

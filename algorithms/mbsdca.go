@@ -37,7 +37,7 @@ func init() {
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*MbSDCAOptions)
 			return OfDual(Description{Needs: Needs{Budget: opts.Batch == 0}, Messages: Messages{Coded: true}, Work: Workload{
-				StepFLOPs: shape.StepFLOPs(), AuthorUnits: 6,
+				StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Batches: oneBatch, AuthorUnits: 6,
 				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}})
 		},
@@ -74,6 +74,9 @@ func (m *mbSDCA) Solve(r Request) Work {
 	}
 	return m.leave(r, Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
 }
+
+// oneBatch is the number of mini-batches of a method with one in a round.
+func oneBatch(_, steps int) int { return min(1, steps) }
 
 // batchSize is the configured size (0: unlimited), at most the steps allowed and the
 // number of rows.

@@ -63,6 +63,7 @@ func init() {
 				State: Yes, Inspected: true,
 				Work: Workload{
 					StepFLOPs: shape.RowFLOPs(), AuthorUnits: 4,
+					StepValues: shape.RowTraffic(), BatchValues: shape.BatchTraffic(), Batches: oneBatch,
 					Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 				},
 			}

@@ -20,7 +20,7 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 func (o *MOCHAOptions) describe(shape mtl.Shape) Description {
 	return OfDual(Description{
 		Needs: Needs{Budget: o.Epochs == 0}, Messages: Messages{Coded: true},
-		Work: Workload{StepFLOPs: shape.StepFLOPs(), Steps: o.steps, Epochs: o.Epochs, AuthorUnits: 8},
+		Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Steps: o.steps, Epochs: o.Epochs, AuthorUnits: 8},
 	})
 }
 

@@ -31,7 +31,7 @@ func (o *perFedAvgOptions) Validate(c *config.Checker) {
 }
 
 // gradients returns how many gradients of a row a step takes.
-func (o *perFedAvgOptions) gradients() float64 {
+func (o *perFedAvgOptions) gradients() int {
 	if o.Variant == hessianFree {
 		return 4
 	}

@@ -45,6 +45,12 @@ func (o *scaffoldOptions) flops(shape mtl.Shape, rows, steps int) float64 {
 	return flops
 }
 
+// batches returns the mini-batches of so many steps of a device.
+func (o *scaffoldOptions) batches(rows, steps int) int {
+	pass, local := o.steps(rows, steps)
+	return min(1, pass) + o.updates(rows, local)
+}
+
 // scaffold is stochastic controlled averaging. Device k has a control variate c_k, the
 // server has c, the mean of all; both start at 0. The server sends w and c. The device takes
 // K local steps u -= eta_l (g_k(u) - c_k + c) from w, and responds with the changes of its
@@ -80,6 +86,7 @@ func init() {
 			opts := o.(*scaffoldOptions)
 			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: Workload{
 				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2,
+				StepValues: shape.RowTraffic(), BatchValues: opts.batchTraffic(shape, true), Batches: opts.batches,
 				Steps: func(rows, allowed int) int {
 					pass, local := opts.steps(rows, allowed)
 					return pass + local

@@ -16,7 +16,14 @@ type Workload struct {
 	Steps func(rows, allowed int) int
 	// FLOPs returns those of so many steps on a device with so many rows, which grow with the
 	// steps and are not less than StepFLOPs for each; nil: StepFLOPs for each.
-	FLOPs   func(rows, steps int) float64
+	FLOPs func(rows, steps int) float64
+	// Batches returns how many mini-batches so many steps on a device with so many rows make; nil:
+	// a step is one.
+	Batches func(rows, steps int) int
+	// StepValues and BatchValues are how many values of memory a step reads and writes, and beside
+	// its steps a mini-batch (docs/models.md).
+	StepValues, BatchValues float64
+
 	Extra   int // numbers that a device sends beyond the values of a model
 	Vectors int // vectors as large as a model in a message, either way; 0: one
 
@@ -41,6 +48,20 @@ func (w *Workload) Of(rows, steps int) float64 {
 		return float64(float64(steps) * w.StepFLOPs)
 	}
 	return w.FLOPs(rows, steps)
+}
+
+// valueBytes is the size of a value in memory.
+const valueBytes = 8
+
+// Overheads returns how many mini-batches so many steps on a device with so many rows make, and
+// the bytes of memory that they read and write.
+func (w *Workload) Overheads(rows, steps int) (batches int, traffic float64) {
+	batches = steps
+	if w.Batches != nil {
+		batches = w.Batches(rows, steps)
+	}
+	values := float64(w.StepValues*float64(steps)) + float64(w.BatchValues*float64(batches))
+	return batches, valueBytes * values
 }
 
 // Within returns how many steps a device with so many rows can do with so many FLOPs, at

@@ -16,8 +16,8 @@ type Attempt struct {
 	// often the client was asked before in one.
 	Number, Try int
 	BytesDown   float64
-	FLOPs       float64
-	BytesUp     float64
+	devices.Work
+	BytesUp float64
 }
 
 // Start starts an attempt of a client that is available and not at work. It returns
@@ -27,7 +27,7 @@ type Attempt struct {
 func (c *Clients) Start(t int, a Attempt) (due engine.Time) {
 	c.SetBytesDown(a.BytesDown)
 	c.PrepareDownlink(t, a.Number, a.Try)
-	c.SetWork(t, a.FLOPs, a.BytesUp)
+	c.SetWork(t, a.Work, a.BytesUp)
 	c.PrepareUplink(t)
 	return c.Send(t)
 }
@@ -45,6 +45,7 @@ func (c *Clients) drawDownlink(t, number, try int) {
 	d := c.at(t)
 	d.number, d.try = int32(number), int32(try)
 	d.step = uint8(c.step(t))
+	c.drawJitter(t, number, try)
 	down := c.cost.Send(network.Down, t, number, try, c.sizes.of(t))
 	d.down = down.Duration
 	d.set(downlinkLost, down.Lost)

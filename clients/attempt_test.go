@@ -19,7 +19,7 @@ func TestResponseTime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := Attempt{
 			BytesDown: float64(rapid.IntRange(0, 1e6).Draw(rt, "down")),
-			FLOPs:     float64(rapid.IntRange(0, 1e6).Draw(rt, "FLOPs")),
+			Work:      devices.Work{FLOPs: float64(rapid.IntRange(0, 1e6).Draw(rt, "FLOPs"))},
 			BytesUp:   float64(rapid.IntRange(0, 1e6).Draw(rt, "up")),
 		}
 		arrived := engine.Never
@@ -43,7 +43,7 @@ func TestCancel(t *testing.T) {
 	heard := 0
 	c := start(t, setup(1, nil), Listener{Responded: func(int) { heard++ }, Failed: func(int, Reason) { heard++ }})
 	// 5 ms of latency and 8 ms of bytes each way, one second of work.
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000})
+	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1000}, BytesUp: 1000})
 	c.RunUntil(engine.FromSeconds(0.013 + 0.25))
 	c.Cancel(0)
 	if got := c.Take(); got.BytesDown != 1000 || math.Abs(got.FLOPs-250) > 1e-3 || got.BytesUp != 0 || heard != 0 {
@@ -52,7 +52,7 @@ func TestCancel(t *testing.T) {
 	if !c.Idle(0) {
 		t.Fatal("not idle")
 	}
-	c.Start(0, Attempt{Number: 1, BytesDown: 1000, FLOPs: 10, BytesUp: 1000})
+	c.Start(0, Attempt{Number: 1, BytesDown: 1000, Work: devices.Work{FLOPs: 10}, BytesUp: 1000})
 	c.Run()
 	if got := c.Take(); got != (Traffic{10, 1000, 1000}) || heard != 1 {
 		t.Errorf("the second attempt: %+v, heard %d times", got, heard)
@@ -90,7 +90,7 @@ func TestListener(t *testing.T) {
 			Responded: hear("responded"), Available: hear("available"), Unavailable: hear("unavailable"),
 			Failed: func(k int, why Reason) { hear("failed: " + why.String())(k) },
 		})
-		c.Start(0, Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000})
+		c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1000}, BytesUp: 1000})
 		c.Run()
 		want := []string{"0.500 unavailable false unavailable", "2.000 available true compute", "2.526 responded true idle"}
 		if onReturn == devices.Discard {
@@ -111,8 +111,8 @@ func TestTimers(t *testing.T) {
 	}), Listener{})
 	c.listener.Failed = func(k int, _ Reason) { c.SetTimer(k, c.Due(k)) }
 	c.listener.Timer = func(k int) { heard = append(heard, k) }
-	c.Start(0, Attempt{FLOPs: 2000})
-	c.Start(1, Attempt{FLOPs: 1000})
+	c.Start(0, Attempt{Work: devices.Work{FLOPs: 2000}})
+	c.Start(1, Attempt{Work: devices.Work{FLOPs: 1000}})
 	c.SetServerTimer(engine.FromSeconds(1.5))
 	if !c.Failed(0) || !c.Failed(1) {
 		t.Fatal("the clients have not failed")
@@ -140,7 +140,7 @@ func TestGroupBehindAHub(t *testing.T) {
 	c.OpenGroup(0, all, false)
 	for _, t := range all {
 		c.PrepareDownlink(int(t), 0, 0)
-		c.SetWork(int(t), float64(1000*(t+1)), c.MessageBytes(10))
+		c.SetWork(int(t), devices.Work{FLOPs: float64(1000 * (t + 1))}, c.MessageBytes(10))
 		c.PrepareUplink(int(t))
 	}
 	expected := c.SendGroup(all)
@@ -179,7 +179,7 @@ func TestSetup(t *testing.T) {
 			s.Network.Jitter, s.Network.LossProbability = 0.3, 0.1
 		}), Listener{})
 		for k := range c.Len() {
-			c.Start(k, Attempt{BytesDown: 1000, FLOPs: 100, BytesUp: 1000})
+			c.Start(k, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 100}, BytesUp: 1000})
 		}
 		c.Run()
 		digests = append(digests, c.Clock().Digest())
@@ -218,7 +218,7 @@ var ended = []struct {
 	{uplink, 0.75, 1.02275, Traffic{1000, 1000, 593}},
 }
 
-var whole = Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000}
+var whole = Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1000}, BytesUp: 1000}
 
 // A client that drops at a share of a phase fails there, has done that share of the phase, and
 // may be started again when it is released.
@@ -234,7 +234,7 @@ func TestDropInEachPhase(t *testing.T) {
 		c.SetBytesDown(whole.BytesDown)
 		c.PrepareDownlink(0, 0, 0)
 		c.at(0).drops, c.at(0).cut = e.phase, e.share
-		c.SetWork(0, whole.FLOPs, whole.BytesUp)
+		c.SetWork(0, whole.Work, whole.BytesUp)
 		c.PrepareUplink(0)
 		c.Send(0)
 		c.Run()
@@ -320,14 +320,14 @@ func TestWorkThatComesWithTheMessage(t *testing.T) {
 	if !c.AtWork(0) || c.at(0).working() {
 		t.Errorf("%+v", c.State(0))
 	}
-	c.SetWork(0, 500, 2000)
+	c.SetWork(0, devices.Work{FLOPs: 500}, 2000)
 	c.PrepareUplink(0)
 	c.Proceed(0)
 	want := engine.FromSeconds(0.013 + 0.5 + 0.021)
 	if c.Due(0) != want {
 		t.Errorf("due at %v, want %v", c.Due(0), want)
 	}
-	c.Start(1, Attempt{BytesDown: 1000, FLOPs: 1})
+	c.Start(1, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1}})
 	if c.Run(); responded != want || c.Take() != (Traffic{500, 2000, 2000}) {
 		t.Errorf("responded at %v, want %v", responded, want)
 	}

@@ -70,7 +70,7 @@ func TestInterruptedTwice(t *testing.T) {
 	c = start(t, setup(1, func(s *Setup) {
 		s.Availability, s.Faults.OnReturn, s.Network.RTTms = pulses{}, devices.Resume, 2000
 	}), Listener{Responded: hear})
-	c.Start(0, Attempt{BytesDown: 125_000, FLOPs: 1500})
+	c.Start(0, Attempt{BytesDown: 125_000, Work: devices.Work{FLOPs: 1500}})
 	c.RunUntil(3 * second / 2)
 	if got := c.Take().BytesDown; got != 0 {
 		t.Errorf("%g bytes during the latency", got)
@@ -84,7 +84,7 @@ func TestInterruptedTwice(t *testing.T) {
 	c = start(t, setup(1, func(s *Setup) {
 		s.Availability, s.Faults.OnReturn, s.Network.RTTms = pulses{}, devices.Resume, 0
 	}), Listener{Responded: hear})
-	c.Start(0, Attempt{FLOPs: 2500})
+	c.Start(0, Attempt{Work: devices.Work{FLOPs: 2500}})
 	if c.Run(); !near(responded, 9*second/2, 9) || !near(c.Take().FLOPs, 2500, 1e-6) {
 		t.Errorf("responded at %v", responded)
 	}

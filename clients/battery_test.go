@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -29,7 +30,7 @@ func TestDepletedWhileComputing(t *testing.T) {
 			}
 		},
 	})
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 5000, BytesUp: 1000})
+	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 5000}, BytesUp: 1000})
 	c.Run()
 	computed := (4 - downlinkJ) / 2 // s
 	if !near(at, engine.FromSeconds(0.013+computed), 2) {
@@ -53,7 +54,7 @@ func TestRefusalDuringAnAttempt(t *testing.T) {
 	c = start(t, setup(1, func(s *Setup) {
 		s.Devices.BatteryWh, s.Devices.LowBattery, s.Devices.ReturnLevel = 10./3600, 0.4, 0.5
 	}), Listener{Unavailable: hear("unavailable"), Responded: hear("responded")})
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 4000, BytesUp: 1000})
+	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 4000}, BytesUp: 1000})
 	c.RunUntil(5 * second)
 	low := 0.013 + (6-downlinkJ)/2
 	if want := []string{fmt.Sprintf("%.3f unavailable", low), "4.026 responded"}; !slices.Equal(heard, want) {
@@ -72,7 +73,7 @@ func TestCannotComplete(t *testing.T) {
 			s.Devices.BatteryWh = share * (downlinkJ + 2 + uplinkJ) / 3600
 		}), Listener{})
 		c.SetBytesDown(1000)
-		c.SetWork(0, 1000, 1000)
+		c.SetWork(0, devices.Work{FLOPs: 1000}, 1000)
 		if got := c.CannotComplete(0); got != (share < 1) {
 			t.Errorf("%g of the energy of an attempt: %t", share, got)
 		}
@@ -103,7 +104,7 @@ func TestDepletion(t *testing.T) {
 		Depleted:  func(_ int, pending bool) { hear(fmt.Sprintf("depleted %t", pending))(0) },
 		Recharged: hear("recharged"), Available: hear("available"), Responded: hear("responded"),
 	})
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 5000, BytesUp: 1000})
+	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 5000}, BytesUp: 1000})
 	c.RunUntil(engine.FromSeconds(2.5))
 	if want := []string{"failed: " + BatteryDepleted.String(), "depleted true", "recharged", "available"}; !slices.Equal(heard, want) {
 		t.Errorf("%q, want %q", heard, want)

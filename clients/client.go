@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -193,5 +194,6 @@ type State struct {
 	// Of the present attempt, or the last one.
 	Number, Try               int         // for random draws
 	Downlink, Compute, Uplink engine.Time // lengths without interruption
-	FLOPs, BytesUp            float64
+	devices.Work                          // without overheads its FLOPs alone
+	BytesUp                   float64
 }

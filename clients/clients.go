@@ -81,7 +81,7 @@ func (c *Clients) assemble() {
 	c.processors = newProcessors(s, &c.population, &c.hardware, c.engine)
 	c.energy = newEnergy(s, batteries, &c.population, &c.hardware, c.engine)
 	c.flows = newSharedLinks(s, c.links, c.engine)
-	c.recorder = newRecorder(s, batteries, c.engine)
+	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
 	c.hubs = newHubs(s, c)
 }
 
@@ -144,10 +144,16 @@ func (c *Clients) Take() Traffic {
 	return sum
 }
 
-// FLOPsWithin returns how much work a client does in some seconds between downlink and
-// uplink, at its present speed.
+// FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
+// uplink, at its present speed, if its work has no overheads.
 func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
 	return c.radios.awake(t, seconds) / c.slowdown(t) * c.fleet.Rate(t)
+}
+
+// Within reports whether a client does some work in so many seconds between downlink and
+// uplink, at its present speed and without jitter.
+func (c *Clients) Within(t int, w devices.Work, seconds float64) bool {
+	return c.fleet.Seconds(t, w) <= c.radios.awake(t, seconds)/c.slowdown(t)
 }
 
 // Transfers returns how long the downlink of a prepared attempt takes when it begins

@@ -16,8 +16,8 @@ type cost interface {
 	// LatencyShare returns the share of a transfer that passes before its first byte moves.
 	// Models that give transfers their lengths know no latency.
 	LatencyShare(way network.Direction, client int, bytes float64) float64
-	// compute returns the time that a client's work takes at its fastest step.
-	compute(client int, flops float64) engine.Time
+	// compute returns the time that a client's work takes at its fastest step, with a factor.
+	compute(client int, w devices.Work, factor float64) engine.Time
 }
 
 func newCost(s *Setup, fleet *devices.Processors, links *network.Links) cost {
@@ -45,7 +45,9 @@ type physical struct {
 	fleet *devices.Processors
 }
 
-func (c *physical) compute(t int, flops float64) engine.Time { return c.fleet.ComputeTime(t, flops) }
+func (c *physical) compute(t int, w devices.Work, factor float64) engine.Time {
+	return engine.FromSeconds(c.fleet.Seconds(t, w) * factor)
+}
 
 // scaled gives every transfer the same length, whatever its bytes: half of one
 // round's communication, which is a multiple of a pass over the smallest task
@@ -82,4 +84,4 @@ type authors struct {
 	length engine.Time
 }
 
-func (c *authors) compute(int, float64) engine.Time { return c.length }
+func (c *authors) compute(int, devices.Work, float64) engine.Time { return c.length }

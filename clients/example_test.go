@@ -32,7 +32,7 @@ func Example() {
 	}
 	c.Begin()
 	for t := range c.Len() {
-		c.Start(t, clients.Attempt{BytesDown: 250e3, FLOPs: 1e9, BytesUp: 250e3})
+		c.Start(t, clients.Attempt{BytesDown: 250e3, Work: devices.Work{FLOPs: 1e9}, BytesUp: 250e3})
 	}
 	c.Run()
 	fmt.Printf("%.0f bytes up\n", c.Take().BytesUp)

@@ -34,7 +34,7 @@ func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
 	n := s.Clients
 	if s.Fleet != nil {
 		machines, mix := s.Fleet.Assemble(n, s.Rows, s.Seed)
-		h.fleet = devices.NewMixedProcessors(s.Devices, machines)
+		h.fleet = devices.NewMixedProcessors(s.Devices, machines, s.Seed)
 		h.links = network.NewMixedLinks(s.Network, mix, s.Seed)
 		batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
 	} else {
@@ -121,8 +121,8 @@ func (h *hardware) SetComputeTime(seconds float64) {
 
 // UsualCompute returns how long work takes a client at its usual speed: that of its frequency
 // step, or of the fastest one where the step depends on the battery, without traces.
-func (h *hardware) UsualCompute(t int, flops float64) engine.Time {
-	seconds := flops / h.fleet.Rate(t)
+func (h *hardware) UsualCompute(t int, w devices.Work) engine.Time {
+	seconds := h.fleet.Seconds(t, w)
 	if step, fixed := h.fleet.FixedStep(t); fixed {
 		seconds *= h.fleet.Slowdown(t, step)
 	}
@@ -141,11 +141,11 @@ func (h *hardware) ExpectedUplink(t int, bytes float64) engine.Time {
 
 // ExpectedResponse returns how long a response of a client usually takes, without
 // jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it.
-func (h *hardware) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) engine.Time {
+func (h *hardware) ExpectedResponse(t int, bytesDown float64, w devices.Work, bytesUp float64) engine.Time {
 	if h.noMessages {
-		return h.fleet.ComputeTime(t, flops)
+		return h.fleet.ComputeTime(t, w)
 	}
-	length := h.links.Expected(network.Down, t, bytesDown).Add(h.fleet.ComputeTime(t, flops))
+	length := h.links.Expected(network.Down, t, bytesDown).Add(h.fleet.ComputeTime(t, w))
 	return length.Add(h.ExpectedUplink(t, bytesUp)).Times(h.behind.rounds).Add(h.toHub(t, network.Down, bytesDown)).Add(h.toHub(t, network.Up, bytesUp))
 }
 

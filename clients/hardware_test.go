@@ -35,8 +35,8 @@ func TestUsualTimes(t *testing.T) {
 			want float64
 		}{
 			"downlink": {h.UsualDownlink(1, 125), c.down}, "uplink": {h.UsualUplink(1, 250), c.up},
-			"compute": {h.UsualCompute(1, 250), c.compute}, "transfers": {h.UsualTransfers(1, 125, 250), c.transfers},
-			"response": {h.ExpectedResponse(1, 125, 250, 250), c.response},
+			"compute": {h.UsualCompute(1, devices.Work{FLOPs: 250}), c.compute}, "transfers": {h.UsualTransfers(1, 125, 250), c.transfers},
+			"response": {h.ExpectedResponse(1, 125, devices.Work{FLOPs: 250}, 250), c.response},
 		} {
 			if !near(x.got, engine.FromSeconds(x.want/1e3), 3) {
 				t.Errorf("%s: %s takes %v, want %g ms", c.name, what, x.got, x.want)

@@ -3,6 +3,7 @@ package clients
 import (
 	"slices"
 
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -49,7 +50,7 @@ type hubClients interface {
 	// Send starts the attempt of a client, which is prepared.
 	Send(t int) (due engine.Time)
 	// Work returns the size of the response of a client.
-	Work(t int) (flops, bytesUp float64)
+	Work(t int) (w devices.Work, bytesUp float64)
 	// attemptTime returns how long the prepared attempt of a client takes that begins at an
 	// instant.
 	attemptTime(t int, at engine.Time) engine.Time

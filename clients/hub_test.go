@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -14,9 +15,11 @@ type members struct {
 	started []int32 // in order
 }
 
-func (m *members) Available(t int) bool                         { return !slices.Contains(m.away, t) }
-func (m *members) WhyUnavailable(int) Reason                    { return BecameUnavailable }
-func (m *members) Work(t int) (flops, bytesUp float64)          { return 0, header + float64(100*(t+1)) }
+func (m *members) Available(t int) bool      { return !slices.Contains(m.away, t) }
+func (m *members) WhyUnavailable(int) Reason { return BecameUnavailable }
+func (m *members) Work(t int) (devices.Work, float64) {
+	return devices.Work{}, header + float64(100*(t+1))
+}
 func (m *members) attemptTime(t int, _ engine.Time) engine.Time { return engine.Time(t+1) * second }
 func (m *members) Send(t int) engine.Time                       { m.started = append(m.started, int32(t)); return 0 }
 

@@ -17,6 +17,9 @@ type Entry struct {
 	Why      Reason      // of a Failure
 	Began    engine.Time // of a Span: when the activity did; of transfers that are over, when the radio was awake
 	From, To engine.Time // the same instant for all but a Span
+	// Overhead is, of a Span of computing, the share of its time that is not that of FLOPs at the
+	// device's rate, in [0, 1].
+	Overhead float64
 	// Amount is, of a Span that is not cut, the bytes on the client's own link or the FLOPs; of a
 	// Level, a share in [0, 1].
 	Amount float64
@@ -42,7 +45,9 @@ type recorder struct {
 	journal Journal
 	clock   *engine.Engine
 	levels  *devices.Batteries
-	spans   []span // by client; nil: there is no journal
+	// overhead returns which share of a client's computation is not that of its FLOPs.
+	overhead func(t int) float64
+	spans    []span // by client; nil: there is no journal
 }
 
 // span is the present activity of a client, its start, and the start of its next entry.
@@ -52,8 +57,8 @@ type span struct {
 	began, from engine.Time
 }
 
-func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine) recorder {
-	r := recorder{journal: s.Journal, levels: batteries, clock: clock}
+func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine, overhead func(t int) float64) recorder {
+	r := recorder{journal: s.Journal, levels: batteries, clock: clock, overhead: overhead}
 	if s.Journal != nil {
 		r.spans = make([]span, s.Clients)
 	}
@@ -100,6 +105,9 @@ func (r *recorder) end(t int, amount float64) {
 
 func (r *recorder) noteSpan(t int, e Entry) {
 	s := &r.spans[t]
+	if s.activity == Compute {
+		e.Overhead = r.overhead(t)
+	}
 	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(t), s.activity, s.began, s.from, r.clock.Now()
 	r.journal.Note(e)
 }

@@ -19,7 +19,7 @@ func TestSpans(t *testing.T) {
 	var p page
 	s := setup(1, func(s *Setup) { s.Journal = &p })
 	clock := engine.New(1, engine.Options{})
-	r := newRecorder(&s, devices.NewBatteries(s.Devices, 1, 1, nil), clock)
+	r := newRecorder(&s, devices.NewBatteries(s.Devices, 1, 1, nil), clock, func(int) float64 { return 0.25 })
 	at := func(seconds engine.Time, do func()) {
 		clock.Schedule(seconds*second, EventTimer, 0)
 		clock.Run(func(engine.Event) { do() })
@@ -33,8 +33,8 @@ func TestSpans(t *testing.T) {
 	want := []Entry{
 		{Kind: Span, Activity: Idle, To: 1 * second},
 		{Kind: Start, Began: 1 * second, From: 1 * second, To: 1 * second},
-		{Kind: Span, Activity: Compute, Cut: true, Began: 1 * second, From: 1 * second, To: 2 * second},
-		{Kind: Span, Activity: Compute, Began: 1 * second, From: 2 * second, To: 4 * second, Amount: 500},
+		{Kind: Span, Activity: Compute, Cut: true, Began: 1 * second, From: 1 * second, To: 2 * second, Overhead: 0.25},
+		{Kind: Span, Activity: Compute, Began: 1 * second, From: 2 * second, To: 4 * second, Overhead: 0.25, Amount: 500},
 		{Kind: Failure, Why: DroppedOut, Began: 4 * second, From: 4 * second, To: 4 * second},
 	}
 	if !slices.Equal(p, want) {
@@ -47,7 +47,7 @@ func TestSpans(t *testing.T) {
 func TestEntriesOfAnAttempt(t *testing.T) {
 	var p page
 	c := start(t, setup(1, func(s *Setup) { s.Journal, s.Devices.BatteryWh = &p, 10./3600 }), Listener{})
-	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 500, BytesUp: 1000})
+	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 500}, BytesUp: 1000})
 	c.RunUntil(second)
 	c.CutSpans()
 	type entry struct {

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -14,6 +15,14 @@ type population struct {
 	// done is, by client, the share of its phase that was over when it last began to work on it;
 	// nil: always 0, since clients are always available.
 	done []float64
+	// overheads is, by client, what the overheads of its work depend on; nil: there are none.
+	overheads []overheads
+}
+
+// overheads are what the overheads of a client's work depend on.
+type overheads struct {
+	steps, traffic float64
+	jitter         float64 // the factor on the duration of the computation
 }
 
 func newPopulation(s *Setup) population {
@@ -62,7 +71,12 @@ func (p *population) message(t int, way network.Direction) message {
 // work returns the computation of the present attempt of a client.
 func (p *population) work(t int) work {
 	d := p.at(t)
-	return work{client: t, flops: d.flops, step: int(d.step)}
+	w := work{client: t, step: int(d.step), jitter: 1}
+	w.Work, _ = p.Work(t)
+	if p.overheads != nil {
+		w.jitter = p.overheads[t].jitter
+	}
+	return w
 }
 
 // State returns the present state of a client.
@@ -73,7 +87,7 @@ func (p *population) State(t int) State {
 		Failed: d.phase == failed, Paused: d.is(paused), Refuses: d.is(refuses),
 		DownlinkLost: d.is(downlinkLost), UplinkLost: d.is(uplinkLost),
 		Number: int(d.number), Try: int(d.try),
-		Downlink: d.down, Compute: d.compute, Uplink: d.up, FLOPs: d.flops, BytesUp: d.bytesUp,
+		Downlink: d.down, Compute: d.compute, Uplink: d.up, Work: p.work(t).Work, BytesUp: d.bytesUp,
 	}
 }
 
@@ -128,15 +142,22 @@ func (p *population) Due(t int) engine.Time { return p.due[t] }
 // SetWork sets the work of an attempt, and the size of its response, until the client
 // begins to compute. PrepareUplink must follow. It may be called for several clients at
 // once.
-func (p *population) SetWork(t int, flops, bytesUp float64) {
+func (p *population) SetWork(t int, w devices.Work, bytesUp float64) {
 	d := p.at(t)
-	d.flops, d.bytesUp = flops, bytesUp
+	d.flops, d.bytesUp = w.FLOPs, bytesUp
+	if p.overheads != nil {
+		p.overheads[t].steps, p.overheads[t].traffic = w.Steps, w.Traffic
+	}
 }
 
-// Work returns what SetWork has set.
-func (p *population) Work(t int) (flops, bytesUp float64) {
+// Work returns what SetWork has set. Without overheads it is the FLOPs alone.
+func (p *population) Work(t int) (w devices.Work, bytesUp float64) {
 	d := p.at(t)
-	return d.flops, d.bytesUp
+	w.FLOPs = d.flops
+	if p.overheads != nil {
+		w.Steps, w.Traffic = p.overheads[t].steps, p.overheads[t].traffic
+	}
+	return w, d.bytesUp
 }
 
 // DropsAnywhere reports whether the prepared attempt drops at a share of all its work,

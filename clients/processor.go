@@ -15,21 +15,25 @@ type processors struct {
 	hardware   *hardware
 	clock      *engine.Engine
 	speed      devices.Speed // nil: always the usual one
-	leastFLOPs float64       // a computation takes at least the time of so many FLOPs
+	least      devices.Work  // a computation takes at least the time of so much work
 	slower     []float64     // by client, how many times slower than usual it is; nil: none is
 	giveUp     func() bool   // asked in loops over a speed that may not end; nil: never
 }
 
 // work is a computation of a client.
 type work struct {
+	devices.Work
 	client int
-	flops  float64
-	step   int // the frequency step of the processor
+	step   int     // the frequency step of the processor
+	jitter float64 // the factor on the duration
 }
 
 func newProcessors(s *Setup, p *population, h *hardware, clock *engine.Engine) processors {
+	if h.fleet.AnyOverheads() {
+		p.overheads = slices.Repeat([]overheads{{jitter: 1}}, p.Len())
+	}
 	return processors{
-		population: p, hardware: h, clock: clock, speed: s.Speed, leastFLOPs: s.LeastFLOPs, giveUp: s.GiveUp,
+		population: p, hardware: h, clock: clock, speed: s.Speed, least: s.Least, giveUp: s.GiveUp,
 	}
 }
 
@@ -45,9 +49,35 @@ func (p *processors) SetSlower(t int, times float64) {
 	p.slower[t] = times
 }
 
-// PresentCompute returns how long work takes a client at the speed that it has now.
-func (p *processors) PresentCompute(t int, flops float64) engine.Time {
-	return engine.FromSeconds(flops / p.hardware.fleet.Rate(t) * p.slowdown(t))
+// drawJitter draws the factor on the duration of the computation of an attempt.
+func (p *processors) drawJitter(t, number, try int) {
+	if all := p.population.overheads; all != nil {
+		all[t].jitter = p.hardware.fleet.Jitter(t, number, try)
+	}
+}
+
+// overheadShare returns which share of the time of a client's computation is not that of its
+// FLOPs.
+func (p *processors) overheadShare(t int) float64 {
+	if p.population.overheads == nil {
+		return 0
+	}
+	return p.hardware.fleet.OverheadShare(t, p.slowed(p.population.work(t)))
+}
+
+// slowed returns the work of a client, as many times as the client is slower than usual: partial
+// work takes the time of all.
+func (p *processors) slowed(w work) devices.Work {
+	if p.slower == nil {
+		return w.Work
+	}
+	return w.Times(p.slower[w.client])
+}
+
+// PresentCompute returns how long work takes a client at the speed that it has now, without
+// jitter.
+func (p *processors) PresentCompute(t int, w devices.Work) engine.Time {
+	return engine.FromSeconds(p.hardware.fleet.Seconds(t, w) * p.slowdown(t))
 }
 
 // slowdown returns how many times as long a client computes now as at its fastest step and
@@ -88,11 +118,10 @@ func (p *processors) computeLength(w work, at engine.Time, share float64) engine
 
 // whole returns how long all of some work takes at one speed.
 func (p *processors) whole(w work, factor float64) engine.Time {
-	flops := w.flops
-	if p.slower != nil {
-		flops *= p.slower[w.client]
+	fastest := p.hardware.cost.compute(w.client, p.slowed(w), w.jitter)
+	if p.least != (devices.Work{}) {
+		fastest = max(fastest, p.hardware.cost.compute(w.client, p.least, 1))
 	}
-	fastest := p.hardware.cost.compute(w.client, max(flops, p.leastFLOPs))
 	slower := p.hardware.fleet.Slowdown(w.client, w.step) / factor
 	if slower == 1 || fastest == 0 || fastest == engine.Never {
 		return fastest

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -38,7 +39,7 @@ func processorsOf(n int, change func(*Setup)) *processors {
 
 // workOf returns some work of a client at its fastest frequency step.
 func workOf(p *processors, t int, flops float64) work {
-	p.population.SetWork(t, flops, 0)
+	p.population.SetWork(t, devices.Work{FLOPs: flops}, 0)
 	return p.population.work(t)
 }
 
@@ -83,7 +84,7 @@ func TestComputeAgainstSlowTwin(t *testing.T) {
 		w := workOf(p, 0, float64(rapid.IntRange(1, 5000).Draw(rt, "FLOPs")))
 		from := engine.Time(rapid.IntRange(0, 3000).Draw(rt, "ms")) * second / 1000
 		done, at := 0.0, from
-		for ; done < w.flops; at += second / 1000 {
+		for ; done < w.FLOPs; at += second / 1000 {
 			factor, _ := speed.Speed(0, at)
 			done += factor // FLOPs in a millisecond
 		}
@@ -96,7 +97,7 @@ func TestComputeAgainstSlowTwin(t *testing.T) {
 // A client that is slower takes so many times as long, and a computation takes at least the
 // time of the least work.
 func TestSlowerClients(t *testing.T) {
-	p := processorsOf(2, func(s *Setup) { s.LeastFLOPs = 100 })
+	p := processorsOf(2, func(s *Setup) { s.Least.FLOPs = 100 })
 	p.SetSlower(1, 3)
 	for _, c := range []struct {
 		client int
@@ -107,10 +108,10 @@ func TestSlowerClients(t *testing.T) {
 			t.Errorf("client %d takes %v for %g FLOPs, want %v", c.client, got, c.flops, c.want)
 		}
 	}
-	if got := p.computeLength(work{flops: 1000}, 0, 1); got != 2*second { // at half the clock rate
+	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, jitter: 1}, 0, 1); got != 2*second { // at half the clock rate
 		t.Errorf("the slowest step takes %v", got)
 	}
-	if got := p.PresentCompute(0, 500); got != second/2 {
+	if got := p.PresentCompute(0, devices.Work{FLOPs: 500}); got != second/2 {
 		t.Errorf("500 FLOPs take %v now", got)
 	}
 }

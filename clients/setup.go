@@ -65,9 +65,9 @@ const (
 type Setup struct {
 	System
 
-	Cost       string  // Physical, Relative or Authors; empty: Physical
-	PassFLOPs  float64 // the work that Relative measures transfers by
-	LeastFLOPs float64 // a computation takes at least the time of so many FLOPs
+	Cost      string       // Physical, Relative or Authors; empty: Physical
+	PassFLOPs float64      // the work that Relative measures transfers by
+	Least     devices.Work // a computation takes at least the time of so much work, without jitter
 	// Model returns the model, from 0 on, that messages to and from a client carry; nil: one
 	// for all.
 	Model func(t int) int

@@ -49,6 +49,9 @@ type Config struct {
 	Spread      string  `toml:"spread" doc:"spread of speeds between devices: \"fixed\" (none), \"uniform\" (a factor in [1-w, 1+w]) or \"log-normal\" (a factor of mean 1 and sigma/mu w)"`
 	SpreadWidth float64 `toml:"spread_width" doc:"the w of spread; not used by \"fixed\""`
 
+	Overheads
+	LaunchesPerStep float64 `toml:"launches_per_step" doc:"how many times each step takes step_overhead_s: 1, or the sequence length of a recurrent layer"`
+
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
 
@@ -71,7 +74,7 @@ type Config struct {
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", FLOPsScale: 1, Governor: Performance, Spread: Fixed, InitialCharge: 1, Charging: WhenDepleted, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
+	return Config{Profile: "phone-2017", FLOPsScale: 1, Governor: Performance, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: WhenDepleted, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
 // Validate reports all errors in the table.
@@ -98,6 +101,9 @@ func (d *Config) Validate(c *config.Checker) {
 	} else {
 		c.Require(d.SpreadWidth >= 0 && d.SpreadWidth <= 100, "spread_width", d.SpreadWidth, "must be in [0, 100]")
 	}
+
+	d.Overheads.Validate(c)
+	c.Require(d.LaunchesPerStep >= 1 && d.LaunchesPerStep <= 1e6, "launches_per_step", d.LaunchesPerStep, "must be in [1, 1e6]")
 
 	share := d.InitialCharge >= 0 && d.InitialCharge <= 1
 	c.Require(share, "initial_charge", d.InitialCharge, "must be in [0, 1]")

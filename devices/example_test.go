@@ -13,7 +13,7 @@ func Example() {
 	cfg.Profile, cfg.ChargeW, cfg.ReturnLevel = "phone-2017", 10, 0.2
 	phones := devices.NewProcessors(cfg, 1, 1)
 	batteries := devices.NewBatteries(cfg, 1, 1, nil)
-	fmt.Println("1e12 FLOPs take", phones.ComputeTime(0, 1e12))
+	fmt.Println("1e12 FLOPs take", phones.ComputeTime(0, devices.Work{FLOPs: 1e12}))
 
 	step, _ := phones.FixedStep(0)
 	batteries.SetPower(0, 0, phones.ComputePower(0, step))

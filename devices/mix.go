@@ -5,6 +5,8 @@ type Mix struct {
 	Profiles []Profile // by class
 	Class    []uint8   // by device: index into Profiles
 	Speed    []float64 // by device: factor of its speed; nil: all 1
+
+	Overheads []Overheads // by class; nil: none
 }
 
 // classes is the class of each device; nil if there is one class.

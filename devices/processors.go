@@ -17,18 +17,24 @@ type Processors struct {
 	rates   []float64 // FLOP/s of each device at its fastest step; nil if all have their profile's
 	scale   float64   // FLOPs that each FLOP stands for
 	slow    bool      // a device with a low battery uses its slowest step
+
+	launches float64 // step overheads of a step
+	seed     uint64  // of the jitter
 }
 
 // kind describes the devices of a class.
 type kind struct {
 	profile Profile
 	fixed   int // frequency step; negative: depends on the charge of the battery
+
+	overheads Overheads
 }
 
 // NewProcessors returns the processors of n devices of a valid configuration. Their
 // speeds depend only on the seed and the device, not on n.
 func NewProcessors(cfg Config, n int, seed uint64) *Processors {
-	f := newFleet(&cfg, []Profile{cfg.Device()}, n)
+	f := newFleet(&cfg, []Profile{cfg.Device()}, n, seed)
+	f.kinds[0].overheads = cfg.Overheads
 	if cfg.Spread != Uniform && cfg.Spread != LogNormal {
 		return f
 	}
@@ -40,9 +46,12 @@ func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 }
 
 // NewMixedProcessors returns the processors of the devices of a mix. The configuration
-// only gives the frequency steps.
-func NewMixedProcessors(cfg Config, mix Mix) *Processors {
-	f := newFleet(&cfg, mix.Profiles, len(mix.Class))
+// gives the frequency steps and the launches of a step. The seed is that of the jitter.
+func NewMixedProcessors(cfg Config, mix Mix, seed uint64) *Processors {
+	f := newFleet(&cfg, mix.Profiles, len(mix.Class), seed)
+	for i, o := range mix.Overheads {
+		f.kinds[i].overheads = o
+	}
 	f.classes = mix.Class
 	if mix.Speed == nil {
 		return f
@@ -54,8 +63,11 @@ func NewMixedProcessors(cfg Config, mix Mix) *Processors {
 	return f
 }
 
-func newFleet(cfg *Config, profiles []Profile, n int) *Processors {
-	f := &Processors{size: n, scale: cmp.Or(cfg.FLOPsScale, 1), slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow}
+func newFleet(cfg *Config, profiles []Profile, n int, seed uint64) *Processors {
+	f := &Processors{
+		size: n, scale: cmp.Or(cfg.FLOPsScale, 1), slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow,
+		launches: cmp.Or(cfg.LaunchesPerStep, 1), seed: seed,
+	}
 	for _, p := range profiles {
 		k := kind{profile: p, fixed: p.steps() - 1}
 		switch {
@@ -103,11 +115,11 @@ func (f *Processors) Rate(t int) float64 {
 	return f.rates[t] / f.scale
 }
 
-// ComputeTime returns the duration of a number of FLOPs on device t at its fastest
-// frequency step: the first term of Time(h, t) in the paper's appendix, "Estimated
-// Time".
-func (f *Processors) ComputeTime(t int, flops float64) engine.Time {
-	return engine.FromSeconds(flops / f.Rate(t))
+// ComputeTime returns the duration of some work on device t at its fastest frequency step,
+// without jitter. Without overheads it is the first term of Time(h, t) in the paper's
+// appendix, "Estimated Time".
+func (f *Processors) ComputeTime(t int, w Work) engine.Time {
+	return engine.FromSeconds(f.Seconds(t, w))
 }
 
 // IdlePower returns the power in watts of device t while it neither computes nor sends.

@@ -11,14 +11,14 @@ import (
 func TestComputeTime(t *testing.T) {
 	f := NewProcessors(Defaults(), 3, 1)
 	for device := range f.Len() {
-		if f.Rate(device) != 6e9 || f.ComputeTime(device, 3e9) != 500_000_000 || f.ComputeTime(device, 0) != 0 {
-			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, 3e9))
+		if f.Rate(device) != 6e9 || f.ComputeTime(device, Work{FLOPs: 3e9}) != 500_000_000 || f.ComputeTime(device, Work{FLOPs: 0}) != 0 {
+			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, Work{FLOPs: 3e9}))
 		}
 		if f.IdlePower(device) != 0.3 || f.ComputePower(device, 2) != 1.95 {
 			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, 2))
 		}
 	}
-	if got := f.ComputeTime(0, math.Inf(1)); got != engine.Never {
+	if got := f.ComputeTime(0, Work{FLOPs: math.Inf(1)}); got != engine.Never {
 		t.Errorf("infinite work takes %v", got)
 	}
 }
@@ -30,7 +30,7 @@ func TestTimeScalesWithRate(t *testing.T) {
 	cfg.ClockGHz = cfg.Device().ClockGHz / 2
 	slow := NewProcessors(cfg, 20, 9)
 	for d := range fast.Len() {
-		a, b := fast.ComputeTime(d, 1e12), slow.ComputeTime(d, 1e12)
+		a, b := fast.ComputeTime(d, Work{FLOPs: 1e12}), slow.ComputeTime(d, Work{FLOPs: 1e12})
 		if diff := b - 2*a; diff < -1 || diff > 1 {
 			t.Errorf("device %d takes %d ns, %d ns at half the clock", d, a, b)
 		}

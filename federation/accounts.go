@@ -159,8 +159,8 @@ func (a *Accounts) spend(r *results.Round) {
 func (a *Accounts) Facts(t int, down, up float64) results.ClientFacts {
 	c := a.server.clients
 	facts := results.ClientFacts{Class: c.Class(t), Updates: int(a.updates[t]), ComputeS: math.NaN(), TransferS: math.NaN()}
-	if flops := a.server.estimates.pass(t); flops > 0 {
-		facts.ComputeS = c.UsualCompute(t, flops).Seconds()
+	if pass := a.server.estimates.pass(t); pass.FLOPs > 0 {
+		facts.ComputeS = c.UsualCompute(t, pass).Seconds()
 	}
 	if down > 0 || up > 0 {
 		facts.TransferS = c.UsualTransfers(t, down, up).Seconds()

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/clients"
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -55,11 +56,11 @@ func (f *Server) Budget(client int) (steps int, limited bool) {
 	return int(budget), budget < unlimited
 }
 
-// SetWork sets the local work of a client, and the size of its response. It may be called for
-// several clients at once.
-func (f *Server) SetWork(client, steps int, flops, bytesUp float64) {
+// SetWork sets the local work of a client, the number of its steps as protocols and results count
+// them, and the size of its response. It may be called for several clients at once.
+func (f *Server) SetWork(client, steps int, work devices.Work, bytesUp float64) {
 	f.attempts.devices[client].steps = int32(min(steps, math.MaxInt32))
-	f.clients.SetWork(client, flops, bytesUp)
+	f.clients.SetWork(client, work, bytesUp)
 }
 
 // budget returns how many steps device t may take for the response that it was asked for.
@@ -75,12 +76,12 @@ func (a *attempts) budget(t int) int32 {
 func (a *attempts) prepareUplink(t int) {
 	f := a.server
 	if !a.devices[t].solved {
-		flops := 0.0
+		var work devices.Work
 		if f.continuous != nil { // the last one of the device
-			flops, _ = f.clients.Work(t)
+			work, _ = f.clients.Work(t)
 		}
 		_, bytesUp := f.work.Bytes(t)
-		f.clients.SetWork(t, flops, bytesUp)
+		f.clients.SetWork(t, work, bytesUp)
 	}
 	f.clients.PrepareUplink(t)
 }

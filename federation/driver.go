@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fedsim/clients"
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -89,11 +90,17 @@ type Workload struct {
 	StepFLOPs float64 // the FLOPs of a step, the most where steps differ
 	// FLOPs returns the FLOPs of so many steps of a client; nil: StepFLOPs for each.
 	FLOPs func(client, steps int) float64
+	// Overheads returns, for so many steps of a client, the steps and the traffic by which devices
+	// have overheads (devices.Work); nil: as many steps, and no traffic.
+	Overheads func(client, steps int) (batches int, traffic float64)
 	// Within returns how many steps a client can do with so many FLOPs; nil: as StepFLOPs says.
 	Within func(client int, flops float64) float64
-	// Usual returns the FLOPs of a client in a round that does not limit them, with all that it
-	// does for its messages; nil: those of a step for each of its rows.
-	Usual func(client int) float64
+	// MessageFLOPs is the FLOPs of a client for its messages, which Within takes off and FLOPs
+	// does not have.
+	MessageFLOPs float64
+	// Usual returns the work of a client in a round that does not limit it, with all that it
+	// does for its messages; nil: that of a step for each of its rows.
+	Usual func(client int) devices.Work
 	// Bytes returns the usual sizes of the messages to and from a client.
 	Bytes func(client int) (down, up float64)
 	// Model returns which of the models that the server sends is for a client; nil: there is one.

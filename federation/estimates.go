@@ -3,14 +3,16 @@ package federation
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"fedsim/config"
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/results"
 )
 
-// estimates are what a server expects of its clients: the FLOPs of their work, and how long
-// their responses take.
+// estimates are what a server expects of its clients: their work, and how long their responses
+// take in the mean.
 type estimates struct {
 	server *Server
 	work   *Workload
@@ -24,28 +26,42 @@ func (e *estimates) flops(t, steps int) float64 {
 	return e.work.FLOPs(t, steps)
 }
 
-// pass returns the FLOPs of one pass of client t over its rows.
-func (e *estimates) pass(t int) float64 { return e.flops(t, int(e.server.setup.Rows[t])) }
+// of returns the work of so many steps of client t.
+func (e *estimates) of(t, steps int) devices.Work {
+	w := devices.Work{FLOPs: e.flops(t, steps), Steps: float64(steps)}
+	if e.work.Overheads != nil {
+		batches, traffic := e.work.Overheads(t, steps)
+		w.Steps, w.Traffic = float64(batches), traffic
+	}
+	return w
+}
 
-// usual returns the FLOPs of client t in a round where nothing limits it.
-func (e *estimates) usual(t int) float64 {
+// pass returns the work of one pass of client t over its rows.
+func (e *estimates) pass(t int) devices.Work { return e.of(t, int(e.server.setup.Rows[t])) }
+
+// usual returns the work of client t in a round where nothing limits it.
+func (e *estimates) usual(t int) devices.Work {
 	if e.work.Usual == nil {
 		return e.pass(t)
 	}
 	return e.work.Usual(t)
 }
 
-// leastFLOPs returns the work whose time the protocol charges to every client: that of the
-// steps that it charges, on the client where they take the most.
-func (e *estimates) leastFLOPs() float64 {
+// least returns the work whose time the protocol charges to every client: that of the steps that
+// it charges, on the client where they take the most FLOPs.
+func (e *estimates) least() (most devices.Work) {
 	f := e.server
 	steps := f.traits.ChargedPasses * float64(f.minRows)
-	if steps == 0 || e.work.FLOPs == nil {
-		return steps * e.work.StepFLOPs
+	if steps == 0 {
+		return devices.Work{}
 	}
-	most := 0.0
 	for t := range f.setup.Rows {
-		most = max(most, e.flops(t, max(1, int(steps))))
+		if w := e.of(t, max(1, int(steps))); t == 0 || w.FLOPs > most.FLOPs {
+			most = w
+		}
+	}
+	if e.work.FLOPs == nil {
+		most.FLOPs = steps * e.work.StepFLOPs
 	}
 	return most
 }
@@ -69,11 +85,20 @@ func (e *estimates) stepsWithin(t int, length engine.Time, margin float64) float
 		short := c.State(t).Downlink.Seconds() + float64(c.ExpectedUplink(t, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
 	}
-	flops := c.FLOPsWithin(t, left)
+	flops, most := c.FLOPsWithin(t, left), 0.0
 	if e.work.Within == nil {
-		return flops / e.work.StepFLOPs
+		most = flops / e.work.StepFLOPs
+	} else {
+		most = e.work.Within(t, flops)
 	}
-	return e.work.Within(t, flops)
+	if !c.Fleet().HasOverheads(t) || !(most >= 1) {
+		return most
+	}
+	return float64(sort.Search(int(min(most, unlimited)), func(n int) bool {
+		w := e.of(t, n+1)
+		w.FLOPs += e.work.MessageFLOPs
+		return !c.Within(t, w, left)
+	}))
 }
 
 // chargeAuthors charges every device of the round as the authors' drivers do: 8, 6 or 4
@@ -157,7 +182,7 @@ func (e *estimates) shortest(t int, leastBytes float64) engine.Time {
 		up := f.clients.ExpectedUplink(t, bytesUp).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Speed == nil {
-			least = least.Add(f.clients.Fleet().ComputeTime(t, e.flops(t, 1)))
+			least = least.Add(f.clients.Fleet().ComputeTime(t, e.of(t, 1)))
 		}
 		least -= rounding
 	case steady:

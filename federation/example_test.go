@@ -15,7 +15,7 @@ type echo struct{ server *federation.Server }
 func (e *echo) Solve(clients []int32) bool {
 	for _, t := range clients {
 		if e.server.Solves(int(t)) {
-			e.server.SetWork(int(t), 1, 1e9, 250e3)
+			e.server.SetWork(int(t), 1, devices.Work{FLOPs: 1e9}, 250e3)
 		}
 	}
 	return true

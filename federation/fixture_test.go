@@ -43,7 +43,7 @@ func (d *toy) Solve(listed []int32) bool {
 			if budget, limited := d.server.Budget(int(t)); limited {
 				steps = min(steps, budget)
 			}
-			d.server.SetWork(int(t), steps, float64(steps*stepFLOPs), message)
+			d.server.SetWork(int(t), steps, devices.Work{FLOPs: float64(steps * stepFLOPs)}, message)
 		}
 	}
 	return true

@@ -20,6 +20,7 @@ type Entry struct {
 	Began    engine.Time      // of an ActivitySpan: when the activity did
 	From, To engine.Time      // the same instant for all but an ActivitySpan
 	Amount   float64          // see the kinds
+	Overhead float64          // of an ActivitySpan of computing: see clients.Entry
 }
 
 // EntryKind is the kind of an entry.
@@ -78,7 +79,7 @@ func (j *journal) Note(e clients.Entry) {
 	}[e.Kind]
 	j.server.setup.Journal.Note(Entry{
 		Kind: kind, Device: e.Client, Round: int32(j.server.round + 1),
-		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
+		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount, Overhead: e.Overhead,
 	})
 }
 

@@ -128,7 +128,7 @@ func (f *Server) clientsSetup() clients.Setup {
 	s := &f.setup
 	c := clients.Setup{
 		System: s.System,
-		Cost:   s.Config.Cost, PassFLOPs: f.work.PassFLOPs, LeastFLOPs: f.estimates.leastFLOPs(),
+		Cost:   s.Config.Cost, PassFLOPs: f.work.PassFLOPs, Least: f.estimates.least(),
 		Model: f.work.Model, Due: f.attempts.asksAgain(0), Ahead: f.fetch, GiveUp: f.supervisor.interrupted,
 		HubRounds: f.work.HubRounds, NoMessages: f.work.NoMessages, RoundTrips: f.work.RoundTrips,
 	}

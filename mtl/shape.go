@@ -58,6 +58,41 @@ func (s Shape) RowFLOPs() float64 {
 	return flops
 }
 
+// RowTraffic returns how many values of memory the gradient of the loss of one row reads and
+// writes beside the model and its gradient. A layer reads its inputs twice, for the scores and
+// for the gradient, writes its outputs, and reads their derivatives. One above the first writes
+// the derivatives of its inputs, too.
+func (s Shape) RowTraffic() float64 {
+	if s.Hidden == (Widths{}) {
+		return 2 * float64(s.Features+s.Outputs)
+	}
+	values := 0
+	for i, l := range s.layers() {
+		if values += 2 * (l.in + l.out); i > 0 {
+			values += l.in
+		}
+	}
+	return float64(values)
+}
+
+// BatchTraffic returns how many values of memory the gradient of a mini-batch reads and writes
+// beside those of its rows: it reads the model, writes the gradient, and reads the weights above
+// the first layer again.
+func (s Shape) BatchTraffic() float64 {
+	values := 2 * s.Values()
+	for i, l := range s.layers() {
+		if i > 0 {
+			values += l.in * l.out
+		}
+	}
+	return float64(values)
+}
+
+// StepTraffic returns how many values of memory a visit of a row by SDCA reads and writes: for
+// each output the row and the weights for the dot product, both and the new weights for the axpy,
+// and the dual variable twice. Every coordinate counts as one that changes.
+func (s Shape) StepTraffic() float64 { return float64(s.Outputs * (5*s.Features + 2)) }
+
 // StepFLOPs returns the most that a step costs, a visit of a row: of a linear model a step of
 // SDCA, which has a coordinate step for each output, otherwise the gradient of the row.
 func (s Shape) StepFLOPs() float64 {

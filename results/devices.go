@@ -22,6 +22,7 @@ type DeviceRow struct {
 	ResponseS    float64 // arrival of its last response; 0: while the server computed the previous round; NaN: none
 	DownlinkS    float64 // including radio wake-up
 	ComputeS     float64
+	OverheadS    float64 // the part of ComputeS that is not FLOPs at the device's rate
 	UplinkS      float64 // including radio wake-up
 	WaitS        float64 // idle: not selected, done, or failed
 	UnavailableS float64 // not available
@@ -71,6 +72,7 @@ var DeviceColumns = []Column[DeviceRow]{
 	{Kind: StateColumn, Name: "response_s", Unit: "s", Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
 	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the six durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
 	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing", Field: func(r *DeviceRow) any { return &r.ComputeS }},
+	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
 	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up", Field: func(r *DeviceRow) any { return &r.UplinkS }},
 	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again", Field: func(r *DeviceRow) any { return &r.WaitS }},
 	{Kind: CostColumn, Name: "unavailable_s", Unit: "s", Doc: "not available, including interrupted work", Field: func(r *DeviceRow) any { return &r.UnavailableS }},

@@ -34,7 +34,7 @@ func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network
 	var speeds, rates []lognormal.Multiplier
 	for i := range f.Classes {
 		k := &f.Classes[i]
-		machines.Profiles = append(machines.Profiles, k.machine())
+		machines.Profiles, machines.Overheads = append(machines.Profiles, k.machine()), append(machines.Overheads, k.Overheads)
 		links.Profiles = append(links.Profiles, k.link())
 		speeds, rates = append(speeds, lognormal.Of(k.SpeedSpread)), append(rates, lognormal.Of(k.RateSpread))
 	}

@@ -125,7 +125,7 @@ func TestOneClassEqualsTheTables(t *testing.T) {
 		machines, links := f.Assemble(n, nil, seed)
 		d, l := devices.Defaults(), network.Defaults()
 		d.Spread, d.SpreadWidth, l.RateSpread = devices.LogNormal, c.speed, c.rate
-		mixed, plain := devices.NewMixedProcessors(d, machines), devices.NewProcessors(d, n, seed)
+		mixed, plain := devices.NewMixedProcessors(d, machines, 1), devices.NewProcessors(d, n, seed)
 		mixedLinks, plainLinks := network.NewMixedLinks(l, links, seed), network.NewLinks(l, n, seed)
 		for t_ := range n {
 			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, 2) != plain.ComputePower(t_, 2) || mixed.IdlePower(t_) != plain.IdlePower(t_) {
@@ -189,7 +189,7 @@ func TestClassesHaveTheirFigures(t *testing.T) {
 		t.Fatal(c.Problems())
 	}
 	machines, links := f.Assemble(40, nil, 1)
-	fleet, l := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), links, 1)
+	fleet, l := devices.NewMixedProcessors(devices.Defaults(), machines, 1), network.NewMixedLinks(network.Defaults(), links, 1)
 	batteries := devices.NewMixedBatteries(devices.Defaults(), machines, 1, nil)
 	if machines.Speed != nil || links.Rate != nil {
 		t.Error("factors that are all 1 must be nil")

@@ -45,6 +45,8 @@ type Class struct {
 	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate to the server, in 10^6 bit/s; 0: the profile's"`
 	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds; 0: the profile's"`
 
+	devices.Overheads
+
 	SpeedSpread float64 `toml:"speed_spread" doc:"sigma/mu of a log-normal factor of mean 1 on a device's speed"`
 	RateSpread  float64 `toml:"rate_spread" doc:"sigma/mu of a log-normal factor of mean 1 on both rates of a device"`
 }
@@ -100,6 +102,7 @@ func (k *Class) validate(c *config.Checker) {
 	if k.BatteryWh != devices.Mains {
 		figure("battery_wh", k.BatteryWh, 1e9)
 	}
+	k.Overheads.Validate(c)
 	c.OneOf("link", k.Link, network.ProfileNames()...)
 	link := func(key string, x float64) {
 		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09, or 0 for the profile's")

@@ -24,7 +24,8 @@ type measured struct {
 // measure returns the speed and rates of n devices of a valid fleet, and their classes.
 func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	machines, mix := f.Assemble(n, nil, seed)
-	fleet, links := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
+	fleet := devices.NewMixedProcessors(devices.Defaults(), machines, seed)
+	links := network.NewMixedLinks(network.Defaults(), mix, seed)
 	return []measured{
 		{"speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }},
 		{"downlink, Mbit/s", func(t int) float64 { return links.Mbps(network.Down, t) }},

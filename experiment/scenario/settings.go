@@ -177,6 +177,16 @@ func (s *Settings) checkScales(c *config.Checker) {
 	}
 	check("devices.flops_scale", s.Devices.FLOPsScale)
 	check("network.bytes_scale", s.Network.BytesScale)
+	o := &s.Devices.Overheads
+	for _, term := range []struct {
+		key   string
+		value float64
+	}{
+		{"task_overhead_s", o.TaskS}, {"step_overhead_s", o.StepS}, {"traffic_s_per_gb", o.TrafficSPerGB}, {"compute_jitter", o.Jitter},
+	} {
+		c.Require(term.value == 0 || !s.Federation.Relative(), "devices."+term.key, term.value,
+			"must be 0 with federation.cost = \"relative\" or \"authors\", whose times are those of steps of the paper and not of a processor")
+	}
 }
 
 // checkExternal reports methods that need rows, and costs that need their size, of data

@@ -139,7 +139,7 @@ func TestUsualWorkHasCodesAndMasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.work.usualFLOPs(0)
+		return f.work.usualWork(0).FLOPs
 	}
 	plain := work(nil)
 	if got := work(func(s *Setup) { s.Compression = coded(compress.Float16, compress.None) }); got != plain+features {

@@ -72,7 +72,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 // setWork notes the local work of device t.
 func (f *Federation) setWork(t int, work algorithms.Work) {
 	f.examine(t, work.Err)
-	f.server.SetWork(t, work.Steps, work.FLOPs+f.work.exchangeFLOPs(work.Values), f.work.responseBytes(work.Values))
+	f.server.SetWork(t, work.Steps, f.work.done(t, &work), f.work.responseBytes(work.Values))
 	if f.count.capped != nil {
 		f.count.capped[t] = work.Capped
 	}

@@ -360,9 +360,9 @@ func (f *Federation) budget(t int) int32 {
 
 // workOf returns the local work of a device in the open round.
 func (f *Federation) workOf(t int) algorithms.Work {
-	flops, bytes := f.clients.Work(t)
+	work, bytes := f.clients.Work(t)
 	header := f.clients.MessageBytes(0)
-	return algorithms.Work{Steps: int(f.server.Attempt(int(t)).Steps), FLOPs: flops, Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
+	return algorithms.Work{Steps: int(f.server.Attempt(int(t)).Steps), FLOPs: work.FLOPs, Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
 }
 
 // connected returns what device 0 draws while its radio is awake and moves nothing.
@@ -402,7 +402,7 @@ func unevaluated(r results.Round) results.Round {
 // expectedResponse returns how long selectors expect the response of device t to take.
 func expectedResponse(f *Federation, t int) engine.Time {
 	down, up := f.work.usualBytes(t)
-	return f.clients.ExpectedResponse(t, down, f.work.flops(t, int(f.setup.Rows[t])), up)
+	return f.clients.ExpectedResponse(t, down, devices.Work{FLOPs: f.work.flops(t, int(f.setup.Rows[t]))}, up)
 }
 
 // papersSelectors returns the selectors of papers.

@@ -164,7 +164,7 @@ func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 				to := min(from+s.Network.HubSize, len(sizes))
 				bytes, work := float64(64+8*features*(to-from)), 0.0
 				for k := from; k < to; k++ {
-					work = max(work, f.clients.Fleet().ComputeTime(k, f.workOf(k).FLOPs).Seconds())
+					work = max(work, f.clients.Fleet().ComputeTime(k, devices.Work{FLOPs: f.workOf(k).FLOPs}).Seconds())
 				}
 				slowest = max(slowest, between.Send(network.Down, g, h, 0, bytes).Duration.Seconds()+2*short+work+between.Send(network.Up, g, h, 0, bytes).Duration.Seconds())
 			}

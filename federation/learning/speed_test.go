@@ -105,7 +105,7 @@ func TestFixedSpeeds(t *testing.T) {
 func TestStandingStill(t *testing.T) {
 	f := start(t, alone(t, func(s *Setup) { s.Speed = level(0) }))
 	computing := func(flops float64) engine.Time {
-		f.clients.SetWork(0, flops, message)
+		f.clients.SetWork(0, devices.Work{FLOPs: flops}, message)
 		f.clients.PrepareUplink(0)
 		return f.clients.State(0).Compute
 	}

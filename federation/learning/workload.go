@@ -1,10 +1,12 @@
 package learning
 
 import (
+	"cmp"
 	"fmt"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/privacy"
+	"fedsim/devices"
 	"fedsim/federation"
 )
 
@@ -19,8 +21,9 @@ type workload struct {
 func (w *workload) plan() federation.Workload {
 	s, about := &w.f.setup, &w.f.method.About
 	p := federation.Workload{
+		Overheads: w.overheads, MessageFLOPs: w.messageFLOPs(s.Shape.Values()),
 		Name: about.Name, PassFLOPs: float64(s.MinRows()) * s.Shape.StepFLOPs(), StepFLOPs: w.StepFLOPs,
-		Within: w.stepsWithin, Usual: w.usualFLOPs, Bytes: w.usualBytes, Model: w.sentAs,
+		Within: w.stepsWithin, Usual: w.usualWork, Bytes: w.usualBytes, Model: w.sentAs,
 		Weights: w.f.learns() && about.Weights == algorithms.Yes,
 		Epochs:  int(w.Epochs), AuthorUnits: w.AuthorUnits, AllClients: about.Needs.AllClients,
 		HubRounds: about.HubRounds, NoMessages: about.Messages.None,
@@ -48,6 +51,26 @@ func (w *workload) plan() federation.Workload {
 // flops returns the FLOPs of so many steps of client t.
 func (w *workload) flops(t, steps int) float64 { return w.Of(int(w.f.setup.Rows[t]), steps) }
 
+// overheads returns the mini-batches and the traffic of so many steps of client t.
+func (w *workload) overheads(t, steps int) (batches int, traffic float64) {
+	return w.Overheads(int(w.f.setup.Rows[t]), steps)
+}
+
+// done returns local work of client t that a method has done.
+func (w *workload) done(t int, work *algorithms.Work) devices.Work {
+	batches, traffic := w.overheads(t, work.Steps)
+	return devices.Work{
+		FLOPs: work.FLOPs + w.exchangeFLOPs(work.Values),
+		Steps: float64(cmp.Or(work.Batches, batches)), Traffic: cmp.Or(work.Traffic, traffic),
+	}
+}
+
+// messageFLOPs returns the work of a client for messages of so many numbers: their codes, and
+// secure aggregation.
+func (w *workload) messageFLOPs(values int) float64 {
+	return w.exchangeFLOPs(values) + w.f.method.About.Messages.FLOPs
+}
+
 // stepsWithin returns how many steps client t can do with so many FLOPs, beside its work for
 // messages.
 func (w *workload) stepsWithin(t int, flops float64) float64 {
@@ -55,10 +78,10 @@ func (w *workload) stepsWithin(t int, flops float64) float64 {
 	return w.Within(int(w.f.setup.Rows[t]), flops)
 }
 
-// usualFLOPs returns the FLOPs of client t in a round where nothing limits it: those of its
+// usualWork returns the work of client t in a round where nothing limits it: that of its
 // method, of one pass over its rows where the method has no setting for it or it is not known.
 // The work on the codes of messages and on masks is in it.
-func (w *workload) usualFLOPs(t int) float64 {
+func (w *workload) usualWork(t int) devices.Work {
 	rows := int(w.f.setup.Rows[t])
 	n := rows
 	if w.Steps != nil {
@@ -66,7 +89,8 @@ func (w *workload) usualFLOPs(t int) float64 {
 			n = rows
 		}
 	}
-	return w.flops(t, n) + (w.exchangeFLOPs(w.usual) + w.f.method.About.Messages.FLOPs)
+	batches, traffic := w.overheads(t, n)
+	return devices.Work{FLOPs: w.flops(t, n) + w.messageFLOPs(w.usual), Steps: float64(batches), Traffic: traffic}
 }
 
 // within returns how many of the steps allowed device t may take: of those that it could at its

@@ -34,7 +34,7 @@ type loop struct {
 func newLoop(ses *Session) *loop {
 	l := &loop{ses: ses}
 	for t := range ses.queue.current {
-		l.all = append(l.all, Message{Client: t, BytesDown: 1e5, FLOPs: 1e8, BytesUp: 1e5})
+		l.all = append(l.all, Message{Client: t, BytesDown: 1e5, Work: devices.Work{FLOPs: 1e8}, BytesUp: 1e5})
 	}
 	return l
 }

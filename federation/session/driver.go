@@ -16,7 +16,7 @@ func (d driver) Solve(listed []int32) (done bool) {
 	for _, t := range listed {
 		if d.server.Solves(int(t)) {
 			m := d.queue.of(int(t))
-			d.server.SetWork(int(t), 0, m.FLOPs, m.BytesUp)
+			d.server.SetWork(int(t), 0, m.Work, m.BytesUp)
 		}
 	}
 	return true

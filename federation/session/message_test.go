@@ -51,7 +51,7 @@ func waits(t testing.TB, s *Session, ids []int64, count int, until engine.Time, 
 // count, leaves the rest to the next one.
 func TestMessagesToAClientTakeTurns(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, FLOPs: 500}, Message{ID: 3, Client: 1, FLOPs: 3000})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Work: devices.Work{FLOPs: 500}}, Message{ID: 3, Client: 1, Work: devices.Work{FLOPs: 3000}})
 	waits(t, s, nil, 0, 1000*ms, EndedUntil)
 	waits(t, s, []int64{1, 2}, 1, engine.Never, EndedCount, Notice{ID: 1, At: 1010 * ms})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedAll)
@@ -72,11 +72,11 @@ func TestFailuresAreDetectedLate(t *testing.T) {
 	if s.DetectAfter() != 2000*ms {
 		t.Fatal(s.DetectAfter())
 	}
-	sends(t, s, Message{ID: 1, FLOPs: 5000}, Message{ID: 2, Client: 1}, Message{ID: 3, Client: 2, Expires: 1500 * ms},
-		Message{ID: 4, Client: 3, FLOPs: 1000, Expires: 800 * ms}, Message{ID: 5, Client: 1, Expires: 1000 * ms}, Message{ID: 6, Client: 4, FLOPs: 900})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 5000}}, Message{ID: 2, Client: 1}, Message{ID: 3, Client: 2, Expires: 1500 * ms},
+		Message{ID: 4, Client: 3, Work: devices.Work{FLOPs: 1000}, Expires: 800 * ms}, Message{ID: 5, Client: 1, Expires: 1000 * ms}, Message{ID: 6, Client: 4, Work: devices.Work{FLOPs: 900}})
 	waits(t, s, nil, 3, engine.Never, EndedCount, Notice{4, 3, 800 * ms, NoticeExpired, 0}, Notice{6, 4, 910 * ms, NoticeResponse, 0}, Notice{5, 1, 1000 * ms, NoticeExpired, 0})
 	waits(t, s, []int64{2, 3}, 0, engine.Never, EndedAll, Notice{3, 2, 1500 * ms, NoticeExpired, 0}, Notice{2, 1, 2000 * ms, NoticeFailure, clients.DroppedOut})
-	sends(t, s, Message{ID: 7, FLOPs: 100})
+	sends(t, s, Message{ID: 7, Work: devices.Work{FLOPs: 100}})
 	if err := s.Cancel([]int64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 	}
 	early, late := drivenWorld(t, federation.Deadline, change), drivenWorld(t, federation.Deadline, change)
 	for id := range int64(40) {
-		m := Message{ID: id, Client: int(id) % len(sizes), BytesDown: 300, FLOPs: 700, BytesUp: 200}
+		m := Message{ID: id, Client: int(id) % len(sizes), BytesDown: 300, Work: devices.Work{FLOPs: 700}, BytesUp: 200}
 		sends(t, early, m)
 		m.Undecided, m.FLOPs, m.BytesUp = true, 0, 0
 		sends(t, late, m)
@@ -109,7 +109,7 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 					t.Fatalf("the clock moves with open work: %v", moved)
 				}
 				got = got[:len(got)-1]
-				err = late.Work(id, 700, 200)
+				err = late.Work(id, devices.Work{FLOPs: 700}, 200)
 			}
 		}
 		if err != nil || !slices.Equal(got, want) {
@@ -125,7 +125,7 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 // others goes on.
 func TestResponsesAtTheLastInstantAreInTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, FLOPs: 1000, Expires: 1010 * ms}, Message{ID: 2, Client: 1, FLOPs: 2000})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}, Expires: 1010 * ms}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 2000}})
 	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 1010 * ms}, Notice{ID: 2, Client: 1, At: 2010 * ms})
 }
 
@@ -159,7 +159,7 @@ func TestMessagesOfARoundHaveTheirOwnDraws(t *testing.T) {
 func TestCanceledMessagesAreNotSent(t *testing.T) {
 	journal := &counter{}
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Journal = journal })
-	sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, FLOPs: 1000})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Work: devices.Work{FLOPs: 1000}})
 	waits(t, s, nil, 0, 100*ms, EndedUntil)
 	if err := s.Cancel([]int64{1, 2}); err != nil || journal.late != 1 {
 		t.Errorf("%d late, %v", journal.late, err)
@@ -175,7 +175,7 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 		s.Devices.ChargeW, s.Devices.Charging = 0, devices.WhenDepleted
 		joules(s, 2)
 	})
-	notices, taken, _, err := s.PlayRound(1, Train, []Message{{ID: 1, FLOPs: 5000}}, nil)
+	notices, taken, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Work: devices.Work{FLOPs: 5000}}}, nil)
 	if err != nil || len(notices)+len(taken) > 0 || s.Now() != 500*ms {
 		t.Fatal(notices, taken, err)
 	}
@@ -269,7 +269,7 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Close(0, nil, 0); codeOf(err) != CodeRound { // results have it once
 		t.Error(err)
 	}
-	sends(t, s, Message{ID: 1, FLOPs: 10}, Message{ID: 2, Client: 1, Undecided: true})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 10}}, Message{ID: 2, Client: 1, Undecided: true})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedWork, Notice{2, 1, 5 * ms, NoticeWork, 0})
 	send := func(round int, all ...Message) error { _, err := s.Send(round, Train, all); return err }
 	play := func(round int, all ...Message) error { _, _, _, err := s.PlayRound(round, Train, all, nil); return err }
@@ -282,10 +282,10 @@ func TestErrors(t *testing.T) {
 	}{
 		{CodeDuplicateID, send(1, Message{ID: 1})}, {CodeDuplicateID, send(1, Message{ID: 8}, Message{ID: 8})},
 		{CodeClient, send(1, Message{ID: 9, Client: len(sizes)})}, {CodeClient, send(1, Message{ID: 9, Client: -1})},
-		{CodeValue, send(1, Message{ID: 9, FLOPs: -1})}, {CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})}, {CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})},
+		{CodeValue, send(1, Message{ID: 9, Work: devices.Work{FLOPs: -1}})}, {CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})}, {CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})},
 		{CodePast, send(1, Message{ID: 9, Expires: 1})}, {CodeRound, send(2, Message{ID: 9})}, {CodeRound, send(0, Message{ID: 9})},
 		{CodeUnknownID, wait(engine.Never, 9)}, {CodePast, wait(1)}, {CodeOpenWork, wait(engine.Never, 1)}, {CodeOpenWork, advance(6 * ms)}, {CodeValue, advance(engine.Never)}, {CodePast, advance(1)},
-		{CodeUnknownID, s.Work(9, 1, 1)}, {CodeOpenWork, s.Work(1, 1, 1)}, {CodeValue, s.Work(2, math.NaN(), 1)}, {CodeUnknownID, s.Cancel([]int64{1, 9})},
+		{CodeUnknownID, s.Work(9, devices.Work{FLOPs: 1}, 1)}, {CodeOpenWork, s.Work(1, devices.Work{FLOPs: 1}, 1)}, {CodeValue, s.Work(2, devices.Work{FLOPs: math.NaN()}, 1)}, {CodeUnknownID, s.Cancel([]int64{1, 9})},
 		{CodeUnknownID, closing(1, 0, 9)}, {CodeUnknownID, closing(1, 0, 1)}, {CodeValue, closing(1, -1)}, {CodeRound, closing(2, 0)}, {CodeRound, closing(0, 0)},
 		{CodeOpenWork, play(1, Message{ID: 9, Client: 3})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Undecided: true})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Expires: 1e9})},
 	} {
@@ -296,7 +296,7 @@ func TestErrors(t *testing.T) {
 	if s.Now() != 5*ms || s.queue.open != 2 || len(s.queue.ids) != 2 {
 		t.Errorf("errors have changed something: %d, %d messages, %d ids", s.Now(), s.queue.open, len(s.queue.ids))
 	}
-	if err := s.Work(2, 10, 0); err != nil {
+	if err := s.Work(2, devices.Work{FLOPs: 10}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := play(1); codeOf(err) != CodePolicy {
@@ -331,7 +331,7 @@ func TestAsynchronousPlaysNoRound(t *testing.T) {
 // Server work takes virtual time, in which messages go on. The next call tells of them.
 func TestServerWorkTakesTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.ServerGFLOPS = 1e-6 })
-	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, FLOPs: 500})
+	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}})
 	waits(t, s, nil, 1, engine.Never, EndedCount, Notice{ID: 1, At: 10 * ms})
 	r, err := s.Close(1, []int64{1}, 1000)
 	if err != nil || r.TimeS != 1.01 || r.Participants != 1 || r.Late != 1 {
@@ -353,7 +353,7 @@ func TestAsksForWorkAreHeard(t *testing.T) {
 		if _, err := s.Close(int(id), nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Work(id, 0, 0); err != nil {
+		if err := s.Work(id, devices.Work{FLOPs: 0}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,7 +363,7 @@ func TestAsksForWorkAreHeard(t *testing.T) {
 // Evaluations take time and bytes, but are no updates.
 func TestEvaluationsAreNoUpdates(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, "evaluate", []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, FLOPs: 1e6}}); err != nil {
+	if _, err := s.Send(1, "evaluate", []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
 		t.Fatal(err)
 	}
 	waits(t, s, nil, 1, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3})
@@ -376,7 +376,7 @@ func TestEvaluationsAreNoUpdates(t *testing.T) {
 // Responses to queries are participants if the driver names them: it has used them.
 func TestQueriesMayCount(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, Query, []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, BytesDown: 100}, {ID: 3, Client: 2, FLOPs: 1e6}}); err != nil {
+	if _, err := s.Send(1, Query, []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, BytesDown: 100}, {ID: 3, Client: 2, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
 		t.Fatal(err)
 	}
 	waits(t, s, nil, 2, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3}, Notice{ID: 2, Client: 1, At: 10*ms + 800e3})
@@ -406,7 +406,7 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 	var want []Notice
 	for _, ids := range [][]int64{{1}, {1, 1, 1}} {
 		s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Network.HubSize = 3 })
-		sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, Client: 1, FLOPs: 500}, Message{ID: 3, Client: 2, FLOPs: 800})
+		sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}}, Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 800}})
 		waits(t, s, nil, 0, 100*ms, EndedUntil)
 		if err := s.Cancel(ids); err != nil {
 			t.Fatal(err)
@@ -424,7 +424,7 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 // A wait that names a message twice counts it once.
 func TestWaitingTwiceIsWaitingOnce(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, FLOPs: 500})
+	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}})
 	waits(t, s, []int64{1, 1}, 2, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms})
 	waits(t, s, []int64{1, 1, 2}, 2, engine.Never, EndedAll, Notice{ID: 2, Client: 1, At: 510 * ms})
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"testing"
 
+	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/learning"
 )
@@ -39,7 +40,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 				if flops != want.flops[h][int(k)] {
 					t.Fatalf("round %d, device %d: %d epochs are %g FLOPs, want %g", h+1, k, epochs[i], flops, want.flops[h][int(k)])
 				}
-				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Client: int(k), BytesDown: bytes, FLOPs: flops, BytesUp: bytes})
+				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Client: int(k), BytesDown: bytes, Work: devices.Work{FLOPs: flops}, BytesUp: bytes})
 			}
 			_, taken, _, err := ses.PlayRound(h+1, Train, all, nil)
 			if err != nil {

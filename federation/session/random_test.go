@@ -154,7 +154,7 @@ func (c *chaos) messages(undecided bool) (all []Message) {
 		c.next++
 		m := Message{
 			ID: c.next, Client: rapid.IntRange(0, len(sizes)-1).Draw(c.T, "device"), BytesDown: float64(rapid.IntRange(0, 500).Draw(c.T, "down")),
-			FLOPs: float64(rapid.IntRange(0, 1000).Draw(c.T, "flops")), BytesUp: float64(rapid.IntRange(0, 500).Draw(c.T, "up")),
+			Work: devices.Work{FLOPs: float64(rapid.IntRange(0, 1000).Draw(c.T, "flops"))}, BytesUp: float64(rapid.IntRange(0, 500).Draw(c.T, "up")),
 		}
 		if undecided {
 			m.Undecided = rapid.IntRange(0, 3).Draw(c.T, "undecided") == 0
@@ -311,7 +311,7 @@ func (c *chaos) cancel() error {
 
 func (c *chaos) work() error {
 	for _, id := range c.open("asking") {
-		if err := c.ses.Work(id, 10, 20); err != nil {
+		if err := c.ses.Work(id, devices.Work{FLOPs: 10}, 20); err != nil {
 			return err
 		}
 		c.fate[id] = "open"

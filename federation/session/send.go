@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedsim/clients"
+	"fedsim/devices"
 )
 
 // Kinds of messages. A round counts messages of kind Train, whose responses are updates, as
@@ -90,8 +91,13 @@ func (s *Session) checkMessage(m *Message) error {
 	if m.Client < 0 || m.Client >= len(s.queue.current) {
 		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Client, len(s.queue.current)-1)
 	}
-	if !amount(m.BytesDown) || !m.Undecided && !(amount(m.BytesUp) && amount(m.FLOPs)) {
-		return refuse(CodeValue, m.ID, "message %d: %g bytes down, %g FLOPs, %g bytes up: must be finite and not negative", m.ID, m.BytesDown, m.FLOPs, m.BytesUp)
+	if !amount(m.BytesDown) {
+		return refuse(CodeValue, m.ID, "message %d: %g bytes down: must be finite and not negative", m.ID, m.BytesDown)
+	}
+	if !m.Undecided {
+		if err := checkWork(m.ID, m.Work, m.BytesUp); err != nil {
+			return err
+		}
 	}
 	if m.Expires != 0 && m.Expires < s.Now() {
 		return refuse(CodePast, m.ID, "message %d: expires at %d ns: the clock is at %d ns", m.ID, int64(m.Expires), int64(s.Now()))
@@ -99,7 +105,16 @@ func (s *Session) checkMessage(m *Message) error {
 	return nil
 }
 
-// amount reports whether x is a number of bytes or FLOPs.
+// checkWork refuses the work of a message that cannot be done.
+func checkWork(id int64, w devices.Work, bytesUp float64) error {
+	if !amount(w.FLOPs) || !amount(w.Steps) || !amount(w.Traffic) || !amount(bytesUp) {
+		return refuse(CodeValue, id, "message %d: %g FLOPs, %g steps, %g bytes of memory, %g bytes up: must be finite and not negative",
+			id, w.FLOPs, w.Steps, w.Traffic, bytesUp)
+	}
+	return nil
+}
+
+// amount reports whether x is a number of bytes, steps or FLOPs.
 func amount(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
 // dispatch starts a message, or lets it wait for its turn.
@@ -137,11 +152,11 @@ func (s *Session) prepare(m *pending) {
 	}
 	c.SetBytesDown(m.BytesDown)
 	c.PrepareDownlink(t, int(m.round), try)
-	flops, up := m.FLOPs, m.BytesUp
+	work, up := m.Work, m.BytesUp
 	if m.Undecided {
-		flops, up = 0, 0
+		work, up = devices.Work{}, 0
 	}
-	c.SetWork(t, flops, up)
+	c.SetWork(t, work, up)
 	if !m.Undecided || !c.DropsAnywhere(t) { // where it drops depends on the work
 		c.PrepareUplink(t)
 	}
@@ -152,14 +167,14 @@ func (s *Session) prepare(m *pending) {
 func (s *Session) OpenWork() int { return s.call.asking }
 
 // Work sets the work of a message whose client waits for it.
-func (s *Session) Work(id int64, flops, bytesUp float64) error {
+func (s *Session) Work(id int64, work devices.Work, bytesUp float64) error {
 	place, err := s.queue.place(id)
 	if err != nil {
 		return err
 	}
 	m := &s.queue.messages[place]
-	if !amount(flops) || !amount(bytesUp) {
-		return refuse(CodeValue, id, "message %d: %g FLOPs, %g bytes up: must be finite and not negative", id, flops, bytesUp)
+	if err := checkWork(id, work, bytesUp); err != nil {
+		return err
 	}
 	t, c := m.Client, s.clients
 	if m.state != asking {
@@ -168,7 +183,7 @@ func (s *Session) Work(id int64, flops, bytesUp float64) error {
 	s.queue.decide(m)
 	s.call.asking--
 	m.state = underWay
-	c.SetWork(t, flops, bytesUp)
+	c.SetWork(t, work, bytesUp)
 	c.PrepareUplink(t)
 	c.Proceed(t)
 	c.Flush()

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/clients"
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/results"
@@ -58,12 +59,12 @@ type Session struct {
 
 // Message is what the driver sends to a client.
 type Message struct {
-	ID        int64 // chosen by the driver, not used before
-	Client    int
-	BytesDown float64
-	FLOPs     float64 // of the client's work
-	BytesUp   float64 // of its response
-	// Undecided: FLOPs and BytesUp come with Work, when the client has the message.
+	ID           int64 // chosen by the driver, not used before
+	Client       int
+	BytesDown    float64
+	devices.Work         // of the client; without Steps, no step has an overhead
+	BytesUp      float64 // of its response
+	// Undecided: Work and BytesUp come with Work, when the client has the message.
 	Undecided bool
 	// Expires is when the driver takes no response any more; 0 or engine.Never: it
 	// always does.

@@ -172,7 +172,7 @@ func messagesOf(ses *Session, want recorded, round int, to []int32) []Message {
 	bytes := ses.clients.MessageBytes(features)
 	var all []Message
 	for _, t := range to {
-		all = append(all, Message{ID: int64(1000*round) + int64(t), Client: int(t), BytesDown: bytes, FLOPs: want.flops[round-1][int(t)], BytesUp: bytes})
+		all = append(all, Message{ID: int64(1000*round) + int64(t), Client: int(t), BytesDown: bytes, Work: devices.Work{FLOPs: want.flops[round-1][int(t)]}, BytesUp: bytes})
 	}
 	return all
 }

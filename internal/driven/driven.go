@@ -228,7 +228,7 @@ func (s *server) perform(r *request) *Error {
 	case "exchange":
 		return s.exchange(r)
 	case "work":
-		if err := s.session.Work(r.id, r.flops, r.up); err != nil {
+		if err := s.session.Work(r.id, r.work, r.up); err != nil {
 			return s.refuse(err)
 		}
 		s.response.begin(s.session.Now())

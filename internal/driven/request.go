@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation/session"
 	"fedsim/internal/pipe"
@@ -34,7 +35,7 @@ type request struct {
 	count int
 	until engine.Time
 	id    int64
-	flops float64
+	work  devices.Work
 	up    float64
 
 	taken   []int64
@@ -64,6 +65,8 @@ const (
 	positive   = "a positive integer"
 	wholeBytes = "an integer of bytes in [0, 2^53]"
 	nonNegFLOP = "a finite number of FLOPs, not negative"
+	nonNegStep = "a finite number of steps, not negative"
+	nonNegByte = "a finite number of bytes of memory, not negative"
 	nanosecond = "an integer of nanoseconds, not negative"
 	aClient    = "the number of a client, an integer from 0 on"
 	mostBytes  = 1 << 53
@@ -103,7 +106,9 @@ var fields = pipe.Object[request]{
 		}
 	}),
 	pipe.Optional("id", func(d *pipe.Decoder, r *request) { r.id = d.Integer(1, math.MaxInt64, positive) }),
-	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.flops = d.Float(0, nonNegFLOP) }),
+	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.work.FLOPs = d.Float(0, nonNegFLOP) }),
+	pipe.Optional("steps", func(d *pipe.Decoder, r *request) { r.work.Steps = d.Float(0, nonNegStep) }),
+	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, nonNegByte) }),
 	pipe.Optional("up_bytes", func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
 	pipe.Optional("taken", func(d *pipe.Decoder, r *request) { r.taken = integers(d, r.taken, "an id") }),
 	pipe.Optional("clients", func(d *pipe.Decoder, r *request) {
@@ -151,7 +156,7 @@ var operations = []operation{
 	{"send", fields.Bits("round", "kind", "msgs"), 0},
 	{"wait", 0, fields.Bits("ids", "count", "until_ns")},
 	{"exchange", fields.Bits("round", "kind", "msgs"), fields.Bits("policy", "count", "until_ns")},
-	{"work", fields.Bits("id", "flops", "up_bytes"), 0},
+	{"work", fields.Bits("id", "flops", "up_bytes"), fields.Bits("steps", "traffic_bytes")},
 	{"advance", fields.Bits("until_ns"), 0},
 	{"cancel", fields.Bits("ids"), 0},
 	{"close", fields.Bits("round"), fields.Bits("taken", "flops", "metrics", "clients")},
@@ -247,6 +252,8 @@ var messageFields = pipe.Object[session.Message]{
 			m.BytesUp = float64(d.Integer(0, mostBytes, wholeBytes))
 		}
 	}),
+	pipe.Optional("steps", func(d *pipe.Decoder, m *session.Message) { m.Steps = d.Float(0, nonNegStep) }),
+	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, m *session.Message) { m.Traffic = d.Float(0, nonNegByte) }),
 	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *session.Message) {
 		if !d.Null() {
 			m.Expires = engine.Time(d.Integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))
@@ -261,7 +268,10 @@ func readMessage(d *pipe.Decoder, m *session.Message) {
 		d.Fail("flops and up_bytes must both be null, or neither")
 	}
 	if m.Undecided {
-		m.FLOPs, m.BytesUp = 0, 0
+		if m.Steps != 0 || m.Traffic != 0 {
+			d.Fail("steps and traffic_bytes must be left out where flops is null: they come with \"work\"")
+		}
+		m.Work, m.BytesUp = devices.Work{}, 0
 	}
 }
 

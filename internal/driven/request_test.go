@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/devices"
 	"fedsim/federation/session"
 	"fedsim/internal/pipe"
 	"fedsim/results"
@@ -67,7 +68,7 @@ func TestWrongLines(t *testing.T) {
 		{message(`"id":2,"client":0,"down_bytes":1,"flops":1`), "type", "msgs[1]", "send: msgs[1]: up_bytes is missing"},
 		{message(`"id":2,"client":0,"down_bytes":1,"flops":null,"up_bytes":1`), "type", "msgs[1]", "send: msgs[1]: flops and up_bytes must both be null, or neither"},
 		{message(`"id":2,"id":3`), "syntax", "msgs[1].id", "send: msgs[1].id: must be there once"},
-		{message(`"bytes":2`), "unknown-field", "msgs[1].bytes", "send: msgs[1].bytes: is not a field here: known are id, client, down_bytes, flops, up_bytes, expires_ns"},
+		{message(`"bytes":2`), "unknown-field", "msgs[1].bytes", "send: msgs[1].bytes: is not a field here: known are id, client, down_bytes, flops, up_bytes, steps, traffic_bytes, expires_ns"},
 		{message(`"client":-1`), "type", "msgs[1].client", "send: msgs[1].client: must be the number of a client, an integer from 0 on, not -1"},
 		{message(`"expires_ns":0`), "type", "msgs[1].expires_ns", "send: msgs[1].expires_ns: must be null or a positive integer of nanoseconds, not 0"},
 		{`{"op":"send","round":1,"kind":"","msgs":[]}`, "type", "kind", "send: kind: must not be empty"},
@@ -98,13 +99,13 @@ func TestWrongLines(t *testing.T) {
 // Every field is read, in any order and with any spaces and escapes.
 func TestRequests(t *testing.T) {
 	var r request
-	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"client":2,"down_bytes":9007199254740992,"expires_ns":5} ,
+	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"traffic_bytes":4e9,"steps":12,"client":2,"down_bytes":9007199254740992,"expires_ns":5} ,
 		{"id":8,"client":0,"down_bytes":0,"flops":null,"up_bytes":null,"expires_ns":null}], "kind":"tr\u0061in",` + "\t" + `"until_ns":null,"count":2,"round":1,"op":"exchange","policy":false}`
 	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
 	want := []session.Message{
-		{ID: 7, Client: 2, BytesDown: 1 << 53, FLOPs: 2.5e6, BytesUp: 3, Expires: 5},
+		{ID: 7, Client: 2, BytesDown: 1 << 53, Work: devices.Work{FLOPs: 2.5e6, Steps: 12, Traffic: 4e9}, BytesUp: 3, Expires: 5},
 		{ID: 8, Undecided: true},
 	}
 	if diff := cmp.Diff(want, r.messages); diff != "" || r.kind != "train" || r.count != 2 || r.round != 1 {
@@ -119,7 +120,7 @@ func TestRequests(t *testing.T) {
 		t.Error(diff)
 	}
 	loss := metric{results.NamedMetric{Split: "train", Name: "loss", Better: "lower", Unit: "nat"}, -0.5, true}
-	if len(r.messages) != 0 || r.flops != 3 || !cmp.Equal(r.taken, []int64{1, 2}) || len(r.metrics) != 1 || r.metrics[0] != loss {
+	if len(r.messages) != 0 || r.work.FLOPs != 3 || !cmp.Equal(r.taken, []int64{1, 2}) || len(r.metrics) != 1 || r.metrics[0] != loss {
 		t.Errorf("%+v", r)
 	}
 }
@@ -198,7 +199,7 @@ func FuzzRequest(f *testing.F) {
 		if err := json.Unmarshal(line, &want); err != nil {
 			t.Fatalf("%q: accepted, but: %v", line, err)
 		}
-		if want.Op != r.op || len(want.Msgs) != len(r.messages) || math.Float64bits(want.FLOPs) != math.Float64bits(r.flops) || len(want.IDs) != len(r.ids) {
+		if want.Op != r.op || len(want.Msgs) != len(r.messages) || math.Float64bits(want.FLOPs) != math.Float64bits(r.work.FLOPs) || len(want.IDs) != len(r.ids) {
 			t.Fatalf("%q: got %+v, want %+v", line, r, want)
 		}
 		for i, m := range want.Msgs {

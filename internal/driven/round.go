@@ -40,7 +40,7 @@ func (s *server) closeRound(r *request) *Error {
 	if err != nil {
 		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
 	}
-	row, err := s.session.Close(r.round, r.taken, r.flops)
+	row, err := s.session.Close(r.round, r.taken, r.work.FLOPs)
 	if err != nil {
 		return s.refuse(err)
 	}

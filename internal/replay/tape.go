@@ -87,6 +87,8 @@ func (t *tape) work(w *algorithms.Work) {
 	t.count(&w.Steps)
 	t.amount(&w.FLOPs)
 	t.count(&w.Values)
+	t.count(&w.Batches)
+	t.amount(&w.Traffic)
 	t.flag(&w.Capped)
 }
 

@@ -19,38 +19,39 @@ type Purpose uint64
 // The purposes a stream is drawn for. Values are part of the definition of a
 // run's result: append, never reorder.
 const (
-	Solve        Purpose = iota + 1 // coordinates and mini-batches of a local solve
-	Drop                            // whether and where a device drops in a round
-	Work                            // how many steps a device is given in a round
-	Downlink                        // jitter and loss of a download
-	Uplink                          // jitter and loss of an upload
-	Spread                          // a device's speed within its fleet
-	Battery                         // a device's charge at the start
-	Split                           // train/test split of a task
-	Skew                            // which training rows a skewed data set keeps
-	Synthetic                       // generated data
-	Charging                        // when a depleted device is charged
-	Reference                       // the central solver of the reference optimum
-	ClientSplit                     // cross-validation folds
-	Share                           // which of a task's devices holds a row
-	Selection                       // which clients the server asks in a round
-	Sample                          // which tasks a model is evaluated on
-	Trace                           // which trace a device follows
-	Availability                    // when a device is available
-	Recorded                        // the other traces that a generator makes
-	Class                           // the class of a device in its fleet
-	Fading                          // when the state of a link changes
-	Resample                        // the seeds in a resample of runs
-	DeviceModel                     // the draws of a device model from another module
-	LinkModel                       // the draws of a link model from another module
-	Partition                       // which client of a partition has a row
-	Initial                         // the weights that a network starts with
-	Compression                     // roundings and choices of values of compressed messages
-	Partial                         // which devices do a part of their epochs in a round, and how many
-	Privacy                         // the noise of differential privacy, and rounding for secure aggregation
-	Graph                           // the random graph of devices that average with each other
-	Design                          // the points of a sampled experiment
-	Validation                      // which training rows of a task are held out for validation
+	Solve         Purpose = iota + 1 // coordinates and mini-batches of a local solve
+	Drop                             // whether and where a device drops in a round
+	Work                             // how many steps a device is given in a round
+	Downlink                         // jitter and loss of a download
+	Uplink                           // jitter and loss of an upload
+	Spread                           // a device's speed within its fleet
+	Battery                          // a device's charge at the start
+	Split                            // train/test split of a task
+	Skew                             // which training rows a skewed data set keeps
+	Synthetic                        // generated data
+	Charging                         // when a depleted device is charged
+	Reference                        // the central solver of the reference optimum
+	ClientSplit                      // cross-validation folds
+	Share                            // which of a task's devices holds a row
+	Selection                        // which clients the server asks in a round
+	Sample                           // which tasks a model is evaluated on
+	Trace                            // which trace a device follows
+	Availability                     // when a device is available
+	Recorded                         // the other traces that a generator makes
+	Class                            // the class of a device in its fleet
+	Fading                           // when the state of a link changes
+	Resample                         // the seeds in a resample of runs
+	DeviceModel                      // the draws of a device model from another module
+	LinkModel                        // the draws of a link model from another module
+	Partition                        // which client of a partition has a row
+	Initial                          // the weights that a network starts with
+	Compression                      // roundings and choices of values of compressed messages
+	Partial                          // which devices do a part of their epochs in a round, and how many
+	Privacy                          // the noise of differential privacy, and rounding for secure aggregation
+	Graph                            // the random graph of devices that average with each other
+	Design                           // the points of a sampled experiment
+	Validation                       // which training rows of a task are held out for validation
+	ComputeJitter                    // how long a computation takes in comparison with the mean
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

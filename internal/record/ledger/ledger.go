@@ -65,6 +65,7 @@ func (l *Ledger) Note(e federation.Entry) {
 			row.BytesDown += e.Amount
 		case clients.Compute:
 			row.FLOPs += e.Amount
+			row.OverheadS += float64((e.To - e.From).Seconds() * e.Overhead)
 		case clients.Uplink:
 			row.BytesUp += e.Amount
 		}

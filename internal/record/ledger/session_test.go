@@ -43,7 +43,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		var all []session.Message
 		for device := range n {
 			id++
-			all = append(all, session.Message{ID: id, Client: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
+			all = append(all, session.Message{ID: id, Client: device, BytesDown: 1e5, Work: devices.Work{FLOPs: 3e9 * float64(1+device%4)}, BytesUp: 1e5})
 		}
 		var taken []int64
 		arrived := 0
