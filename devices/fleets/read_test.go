@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,11 +57,15 @@ compute_w = 2
 battery_wh = -1
 link = "wifi"
 rtt_ms = 12
+task_overhead_s = 0.5
+step_overhead_s = 0.01
+traffic_s_per_gb = 2
+compute_jitter = 0.1
 `
 
-const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, speed_spread\n" +
-	"old,0.25,phone-2010,,,,,,3g,,0.2\n" +
-	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,\n"
+const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, speed_spread,task_overhead_s,step_overhead_s,traffic_s_per_gb,compute_jitter\n" +
+	"old,0.25,phone-2010,,,,,,3g,,0.2,,,,\n" +
+	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,,0.5,0.01,2,0.1\n"
 
 // write writes a fleet to a file in a new folder.
 func write(t *testing.T, name, text string) string {
@@ -86,6 +91,10 @@ func TestFormatsAreAlike(t *testing.T) {
 	}
 	if k := b.Classes[1]; k.Name != "7" || k.BatteryWh != devices.Mains || k.RTTms != 12 {
 		t.Errorf("%+v", k)
+	}
+	want := []devices.Overheads{{}, {TaskS: 0.5, StepS: 0.01, TrafficSPerGB: 2, Jitter: 0.1}}
+	if machines, _ := b.Assemble(4, nil, 1); !slices.Equal(machines.Overheads, want) {
+		t.Errorf("the overheads of the classes are %+v", machines.Overheads)
 	}
 }
 
@@ -181,7 +190,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		return strings.Join(keys, " ")
 	}
 	everything := func(d *devices.Config, n *network.Config) {
-		*d = devices.Config{Profile: "phone-2010", PowerProfile: "x", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, FrequencyStep: 2}
+		*d = devices.Config{Profile: "phone-2010", PowerProfile: "x", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, FrequencyStep: 2, Overheads: devices.Overheads{TaskS: 1, StepS: 1, TrafficSPerGB: 1, Jitter: 1}}
 		*n = network.Config{Profile: "wifi", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 1, RateSpread: 1}
 	}
 	none, fleet := Defaults(), Defaults()
@@ -193,6 +202,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		t.Errorf("without a fleet %s is wrong", got)
 	}
 	want := "devices.profile devices.power_profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
+		"devices.task_overhead_s devices.step_overhead_s devices.traffic_s_per_gb devices.compute_jitter " +
 		"network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread devices.frequency_step"
 	if got := check(fleet, everything); got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)

@@ -62,6 +62,21 @@ func TestWorkTakesFewBytes(t *testing.T) {
 	}
 }
 
+// Batches and traffic that a method declares are read again, each with the limit that it stopped at.
+func TestDeclaredOverheadsAreKept(t *testing.T) {
+	for _, want := range []algorithms.Work{
+		{Steps: 3, Batches: 2, Traffic: 1.5e9}, {Traffic: 8, Capped: true}, {Batches: 1}, {Capped: true},
+	} {
+		var w tape
+		work := want
+		w.work(&work)
+		r, got := tape{log: w.log, reads: true}, algorithms.Work{}
+		if r.work(&got); got != want || r.err != nil || !r.over() {
+			t.Errorf("%+v became %+v, error %v", want, got, r.err)
+		}
+	}
+}
+
 // numbers is a method that answers with numbers that no rule predicts, in all ways that a method
 // can, and notes each call that changes it.
 type numbers struct {

@@ -87,9 +87,23 @@ func (t *tape) work(w *algorithms.Work) {
 	t.count(&w.Steps)
 	t.amount(&w.FLOPs)
 	t.count(&w.Values)
-	t.count(&w.Batches)
-	t.amount(&w.Traffic)
-	t.flag(&w.Capped)
+	const capped, declared = 1, 2
+	word := uint64(0)
+	if w.Capped {
+		word = capped
+	}
+	if w.Batches != 0 || w.Traffic != 0 { // few methods declare them
+		word |= declared
+	}
+	if t.word(&word); word > capped|declared {
+		t.mismatch()
+		return
+	}
+	w.Capped = word&capped != 0
+	if word&declared != 0 {
+		t.count(&w.Batches)
+		t.amount(&w.Traffic)
+	}
 }
 
 // text writes or reads a text.
