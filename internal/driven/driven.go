@@ -31,7 +31,7 @@ const MaxLine = 256 << 20
 const Version = 1
 
 // Features are the additions to version 1 that drivers may rely on.
-var Features = []string{"policy", "select", "work", "clients", "epochs", "batteries"}
+var Features = []string{"policy", "select", "work", "clients", "epochs", "batteries", "overheads"}
 
 // Hello describes a driver.
 type Hello struct {

@@ -89,7 +89,10 @@ func (a *Learner) start(s algorithms.Setup) error {
 // describe completes what was known of the method before the learner has answered.
 func (a *Learner) describe(d algorithms.Description) {
 	d.Name = a.About.Name
-	d.Work.StepFLOPs = a.usual.stepFLOPs
+	d.Work.StepFLOPs, d.Work.StepValues = a.usual.stepFLOPs, a.usual.traffic/8
+	if batch := a.usual.batch; batch > 1 {
+		d.Work.Batches = func(_, steps int) int { return (steps + batch - 1) / batch }
+	}
 	d.Messages.Usual = func(int) (down, up int) { return a.usual.down, a.usual.up }
 	d.Model = algorithms.DeviceModels
 	if a.usual.oneModel {

@@ -94,6 +94,8 @@ var metricFields = pipe.Object[algorithms.NamedMetric]{
 // usual is what a learner says of a run that it has started.
 type usual struct {
 	stepFLOPs float64
+	batch     int     // steps of a mini-batch
+	traffic   float64 // bytes of memory that a step reads and writes
 	down, up  int // bytes
 	oneModel  bool
 }
@@ -104,6 +106,10 @@ var startFields = pipe.Object[usual]{
 	}),
 	pipe.Required("down_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.down) }),
 	pipe.Required("up_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.up) }),
+	pipe.Optional("batch_steps", func(d *pipe.Decoder, u *usual) {
+		u.batch = int(d.Integer(1, math.MaxInt32, "a positive integer: the steps of a mini-batch"))
+	}),
+	pipe.Optional("step_traffic_bytes", func(d *pipe.Decoder, u *usual) { readTraffic(d, &u.traffic) }),
 	pipe.Optional("one_model", func(d *pipe.Decoder, u *usual) { u.oneModel = d.Bool() }),
 }
 
@@ -120,6 +126,10 @@ var workFields = pipe.Object[work]{
 	}),
 	pipe.Required("flops", func(d *pipe.Decoder, w *work) { readFLOPs(d, &w.FLOPs) }),
 	pipe.Required("up_bytes", func(d *pipe.Decoder, w *work) { readBytes(d, &w.Values) }),
+	pipe.Optional("batches", func(d *pipe.Decoder, w *work) {
+		w.Batches = int(d.Integer(1, math.MaxInt32, "a positive integer of mini-batches"))
+	}),
+	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, w *work) { readTraffic(d, &w.Traffic) }),
 }
 
 var solveFields = pipe.Object[[]work]{
@@ -189,6 +199,10 @@ func readBytes(d *pipe.Decoder, n *int) {
 
 func readFLOPs(d *pipe.Decoder, x *float64) {
 	*x = d.Float(0, "a finite number of FLOPs, not negative")
+}
+
+func readTraffic(d *pipe.Decoder, x *float64) {
+	*x = d.Float(0, "a finite number of bytes of memory, not negative")
 }
 
 func numbers(d *pipe.Decoder) []float64 {

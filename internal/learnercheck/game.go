@@ -201,7 +201,14 @@ func fullName(split, name string) string {
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 func workText(w algorithms.Work) string {
-	return fmt.Sprintf("%d steps, %s FLOPs, %d bytes", w.Steps, number(w.FLOPs), w.Values)
+	text := fmt.Sprintf("%d steps, %s FLOPs, %d bytes", w.Steps, number(w.FLOPs), w.Values)
+	if w.Batches > 0 {
+		text += fmt.Sprintf(", %d mini-batches", w.Batches)
+	}
+	if w.Traffic > 0 {
+		text += fmt.Sprintf(", %s bytes of memory", number(w.Traffic))
+	}
+	return text
 }
 
 func workOf(place string, client int, w algorithms.Work) answer {

@@ -67,7 +67,9 @@ class Message(TypedDict):
 
     ``id`` is a positive integer that the driver counts up. Bytes are exact. ``flops``
     and ``up_bytes`` are None if they become known after the downlink: the attempt then
-    stops with the event ``work`` and continues after :meth:`Engine.work`.
+    stops with the event ``work`` and continues after :meth:`Engine.work`. ``steps`` is the number
+    of mini-batch steps of the work, and ``traffic_bytes`` the bytes of memory that it reads and
+    writes. They take time if the devices of the scenario have overheads.
     """
 
     id: int
@@ -76,6 +78,8 @@ class Message(TypedDict):
     flops: float | None
     up_bytes: int | None
     expires_ns: NotRequired[int | None]
+    steps: NotRequired[float]
+    traffic_bytes: NotRequired[float]
 
 
 class Event(TypedDict):
@@ -434,9 +438,22 @@ class Engine:
             request["policy"] = True
         return cast("ExchangeResponse", self._ask(request))
 
-    def work(self, id: int, flops: float, up_bytes: int) -> None:  # noqa: A002
-        """Continue an attempt that stopped with the event ``work``."""
-        self._ask({"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes})
+    def work(
+        self,
+        id: int,  # noqa: A002 - the field of the protocol
+        flops: float,
+        up_bytes: int,
+        *,
+        steps: float | None = None,
+        traffic_bytes: float | None = None,
+    ) -> None:
+        """Continue an attempt that stopped with the event ``work``; see :class:`Message`."""
+        request: dict[str, Any] = {"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes}
+        if steps is not None:
+            request["steps"] = steps
+        if traffic_bytes is not None:
+            request["traffic_bytes"] = traffic_bytes
+        self._ask(request)
 
     def advance(self, until_ns: int) -> WaitResponse:
         """Advance to a virtual time."""

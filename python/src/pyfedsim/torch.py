@@ -96,6 +96,7 @@ class TorchLearner(Learner):
         self.module = self.model().to(self.options["device"])
         self.parameters = self._arrays()
         self.step_flops = self.row_flops()
+        self.batch_steps = int(self.options["batch"]) or max(1, int(min(self.rows)))
 
     def train(self, client: int, steps: int | None, rng: np.random.Generator) -> Update:
         """Make mini-batch steps of SGD on the client's rows, drawn without replacement."""
@@ -118,6 +119,7 @@ class TorchLearner(Learner):
         )
         most = math.ceil(self.options["epochs"] * rows)
         taken = left = most if steps is None else min(steps, most)
+        batches = 0
         while left > 0:
             order = rng.permutation(rows)[:left]
             left -= len(order)
@@ -129,7 +131,8 @@ class TorchLearner(Learner):
                 for w, w0 in zip(weights, sent, strict=False):
                     w.grad.add_(w.detach() - w0, alpha=self.options["mu"])
                 optimizer.step()
-        return Update(self._arrays(), taken)
+                batches += 1
+        return Update(self._arrays(), taken, batches=batches)
 
     def evaluate(self) -> Mapping[str, float]:
         """Return loss and accuracy on the test rows; the class with the largest output wins."""

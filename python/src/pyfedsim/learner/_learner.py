@@ -70,6 +70,9 @@ class Update:
     cost, one multiply or one add being one; None: ``steps`` times :attr:`Learner.step_flops`.
     ``up_bytes`` is the size of its message; None: the bytes of ``parameters``. ``state`` becomes
     the state of the client (:attr:`Learner.client_state`) if the server takes the update.
+    ``batches`` is the number of mini-batches that the steps made, and ``traffic_bytes`` the bytes
+    of memory that they read and wrote; None: what :attr:`Learner.batch_steps` and
+    :attr:`Learner.step_traffic_bytes` say. They take time if devices have overheads.
     """
 
     parameters: Arrays
@@ -77,6 +80,8 @@ class Update:
     flops: float | None = None
     up_bytes: int | None = None
     state: Arrays | None = None
+    batches: int | None = None
+    traffic_bytes: float | None = None
 
 
 class Learner:
@@ -102,7 +107,10 @@ class Learner:
       in their place. In :meth:`train` they are those that the client was sent;
     * ``step_flops``: the most FLOPs that one step of a client takes, one multiply or one add being
       one. A step is what the learner says; the gradient of one row is a good choice, since
-      fedsim limits the steps of slow clients under deadlines.
+      fedsim limits the steps of slow clients under deadlines;
+    * ``batch_steps`` (optional): the steps of a mini-batch. The default is 1;
+    * ``step_traffic_bytes`` (optional): the bytes of memory that a step reads and writes. The
+      default is 0.
 
     ``server_state`` and ``client_state`` (arrays by name, for the server and for each
     client) are for subclasses. They are saved with the parameters. ``pending`` holds the updates
@@ -135,6 +143,8 @@ class Learner:
     options: dict[str, Any]
     parameters: Arrays
     step_flops: float
+    batch_steps: int = 1
+    step_traffic_bytes: float = 0.0
     server_state: Arrays
     client_state: dict[int, Arrays]
 

@@ -96,6 +96,8 @@ class Server:
             "down_bytes": size,
             "up_bytes": size,
             "one_model": bool(run.one_model),
+            "batch_steps": whole(run.batch_steps, "batch_steps"),
+            "step_traffic_bytes": amount(run.step_traffic_bytes, "step_traffic_bytes"),
         }
 
     def _begin(self, run: Learner, request: Message) -> Message:
@@ -118,14 +120,17 @@ class Server:
             steps = whole(update.steps, f"steps {where}")
             if item.steps is not None and steps > item.steps:
                 raise ValueError(f"client {item.client} took {steps} steps, may take {item.steps}")
-            results.append(
-                {
-                    "client": item.client,
-                    "steps": steps,
-                    "flops": amount(flops, f"flops {where}"),
-                    "up_bytes": whole(size, f"up_bytes {where}"),
-                }
-            )
+            result: Message = {
+                "client": item.client,
+                "steps": steps,
+                "flops": amount(flops, f"flops {where}"),
+                "up_bytes": whole(size, f"up_bytes {where}"),
+            }
+            if update.batches:
+                result["batches"] = whole(update.batches, f"batches {where}")
+            if update.traffic_bytes is not None:
+                result["traffic_bytes"] = amount(update.traffic_bytes, f"traffic_bytes {where}")
+            results.append(result)
         return {"work": results}
 
     def _commit(self, run: Learner, request: Message) -> Message:
