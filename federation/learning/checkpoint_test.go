@@ -56,6 +56,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		late := rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		churn := rapid.Bool().Draw(rt, "churn")
+		slow := rapid.Bool().Draw(rt, "overheads")
 		partial := rapid.SampledFrom([]string{"", federation.Keep, federation.Drop}).Draw(rt, "partial")
 		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors()...)).Draw(rt, "selection")
 		if protocol == federation.Asynchronous || method == "cocoa" {
@@ -87,6 +88,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				s.Config.ServerGFLOPS = server
 				if churn {
 					s.Availability, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume
+				}
+				if slow {
+					overheads(s)
 				}
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5

@@ -37,6 +37,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 			s.Network.Jitter = jitter
 			s.Network.RateSpread = rapid.SampledFrom([]float64{0, 0.5}).Draw(r, "spread")
 			s.Devices.ClockGHz = rapid.SampledFrom([]float64{1e-6, 1e-4}).Draw(r, "clock")
+			s.Devices.TaskS = rapid.SampledFrom([]float64{0, 0.01, 0.04}).Draw(r, "task")
 			if rapid.Bool().Draw(r, "states") {
 				s.Network.Radio, plain = network.RadioStates, false
 			}

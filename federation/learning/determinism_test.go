@@ -40,6 +40,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 					if o, ok := s.Options.(*algorithms.CoCoAOptions); ok {
 						o.MaxEpochs = 2 // no longer than a charged battery lasts
 					}
+					overheads(s)
 					s.Problem = learning(t)
 					s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery = 2, 15, 4
 					s.Pool, s.Queue, s.Hooks = parallel.NewPool(workers), queue, hooks

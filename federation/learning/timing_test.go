@@ -55,6 +55,9 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 					s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
 					joules(s, 400)
 					s.Devices.ChargeW = 10
+					if cost == federation.Physical {
+						overheads(s)
+					}
 					s.Schedule.Rounds = 40
 					s.AnyDeadline = true // a relative round of these takes 12.8 s
 				})

@@ -96,7 +96,7 @@ type usual struct {
 	stepFLOPs float64
 	batch     int     // steps of a mini-batch
 	traffic   float64 // bytes of memory that a step reads and writes
-	down, up  int // bytes
+	down, up  int     // bytes
 	oneModel  bool
 }
 
