@@ -417,7 +417,7 @@ func TestStragglers(t *testing.T) {
 	a := &attributed{
 		report: &explain.Report{
 			Rounds: []explain.RoundAnalysis{
-				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{Activities: explain.Activities{DownlinkS: 0.5, ComputeS: 1.5}}, IdleS: 1, Selected: 2, Taken: 2},
+				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{Activities: explain.Activities{DownlinkS: 0.5, ComputeS: 1.75, OverheadS: 0.25}}, IdleS: 1, Selected: 2, Taken: 2},
 				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Selected: 2, Taken: 1},
 			},
 			Devices: []explain.Device{
@@ -436,10 +436,10 @@ func TestStragglers(t *testing.T) {
 	}
 	want := map[string][3]float64{
 		"excess_s": {math.NaN(), 0.5, 0}, "device": {math.NaN(), 1, -1}, "idle": {math.NaN(), 0.25, 1}, "cause": {math.NaN(), 0, 1},
-		"path_0": {math.NaN(), 0.5, 0}, "path_1": {math.NaN(), 1.5, 0}, "path_6": {math.NaN(), 0, 1},
+		"path_0": {math.NaN(), 0.5, 0}, "path_1": {math.NaN(), 1.5, 0}, "path_2": {math.NaN(), 0.25, 0}, "path_7": {math.NaN(), 0, 1},
 	}
 	names := parts()
-	if names[0] != "downlink" || names[1] != "compute" || names[6] != "clock" {
+	if names[0] != "downlink" || names[1] != "compute" || names[2] != "overhead" || names[7] != "clock" {
 		t.Errorf("the parts are %q", names)
 	}
 	for _, c := range deviceColumns([]*attributed{a}) {

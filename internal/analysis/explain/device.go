@@ -31,6 +31,7 @@ type Total struct {
 type Activities struct {
 	DownlinkS    float64 `json:"downlink_s"` // receiving, over all attempts
 	ComputeS     float64 `json:"compute_s"`
+	OverheadS    float64 `json:"overhead_s"` // the part of ComputeS that is not FLOPs at the device's rate
 	UplinkS      float64 `json:"uplink_s"`
 	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
 	UnavailableS float64 `json:"unavailable_s"`
@@ -40,6 +41,7 @@ type Activities struct {
 func (a *Activities) add(b *Activities) {
 	a.DownlinkS += b.DownlinkS
 	a.ComputeS += b.ComputeS
+	a.OverheadS += b.OverheadS
 	a.UplinkS += b.UplinkS
 	a.WaitS += b.WaitS
 	a.UnavailableS += b.UnavailableS
@@ -124,7 +126,7 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
-		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.UplinkS, row.WaitS, row.UnavailableS, row.DepletedS})
+		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.WaitS, row.UnavailableS, row.DepletedS})
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeDepleted, results.OutcomeLowBattery:

@@ -109,6 +109,24 @@ func near(t *testing.T, what string, got, want, relative float64) {
 	}
 }
 
+// Overheads are a part of the path of their own: 0.2 s in each round where all devices are as fast
+// as their profile. The rest of computing is as long as without them.
+func TestOverheadsAreAPart(t *testing.T) {
+	alike := "devices.spread=\"fixed\""
+	r, plain := explainScenario(t, timed, alike, "devices.task_overhead_s=0.2"), explainScenario(t, timed, alike)
+	rounds := float64(len(r.Rounds))
+	parts := r.Path.Parts()
+	if parts[1].Name != "compute" || parts[2].Name != "overhead" {
+		t.Fatalf("the parts are %v", parts)
+	}
+	near(t, "the overhead", parts[2].S, 0.2*rounds, exact)
+	near(t, "the overhead of all devices", r.All.OverheadS, 0.2*rounds*float64(len(r.Devices)), exact)
+	near(t, "the compute time beside overheads", r.All.ComputeS-r.All.OverheadS, plain.All.ComputeS, 1e-7)
+	if plain.All.OverheadS != 0 || !strings.Contains(r.Text(80), "\n  overhead ") || strings.Contains(plain.Text(80), "overhead") {
+		t.Errorf("%s\n%s", plain.Text(80), r.Text(80))
+	}
+}
+
 // Under every protocol, paths add up to rounds, rounds to the run, and the activities
 // of the devices to the time of the run.
 func TestTimesAddUp(t *testing.T) {
@@ -116,6 +134,7 @@ func TestTimesAddUp(t *testing.T) {
 		set    []string
 		causes []explain.Cause
 	}{
+		"overheads":    {[]string{"devices.task_overhead_s=0.2", "devices.step_overhead_s=0.01", "devices.compute_jitter=0.3"}, []explain.Cause{explain.Response}},
 		"wait-for-all": {causes: []explain.Cause{explain.Response}},
 		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Response}},
 		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1"}, []explain.Cause{explain.Deadline}},

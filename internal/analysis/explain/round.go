@@ -190,7 +190,7 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 // pathOf divides the time of a round by the activities of the device with the last
 // response.
 func pathOf(row *results.DeviceRow, lengthS float64) Path {
-	p := Path{Activities: Activities{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, UplinkS: row.UplinkS}}
+	p := Path{Activities: Activities{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS}}
 	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
 	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS
 	// Any time beyond the response, the device spent while the server worked.

@@ -64,11 +64,12 @@ func (r *Report) textTargets(b *text) {
 	b.table(lines)
 }
 
-// Parts returns the parts of a path with their names.
+// Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the
+// overheads.
 func (p *Path) Parts() []Part {
 	return []Part{
-		{"downlink", p.DownlinkS}, {"compute", p.ComputeS}, {"uplink", p.UplinkS}, {"waiting", p.WaitS},
-		{"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
+		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS}, {"uplink", p.UplinkS},
+		{"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
 	}
 }
 

@@ -78,6 +78,12 @@ func rowsOf(devices int, entries []federation.Entry) []results.DeviceRow {
 	return rows
 }
 
+// slow returns a span of computing of which a share is overheads.
+func slow(e federation.Entry, share float64) federation.Entry {
+	e.Overhead = share
+	return e
+}
+
 // Each thing that can happen to a device, and the row it makes.
 func TestARowForEachOutcome(t *testing.T) {
 	const server = engine.Server
@@ -88,6 +94,9 @@ func TestARowForEachOutcome(t *testing.T) {
 		entries []federation.Entry
 		want    row
 	}{
+		{"overheads, in a cut span too", []federation.Entry{
+			slow(span(2, 4, clients.Compute, 0, 0), 0.25), slow(span(4, 5, clients.Compute, 0, 7), 0.5),
+		}, row{Outcome: results.OutcomeNotSelected, ResponseS: nan, WaitS: 7, ComputeS: 3, OverheadS: 1, FLOPs: 7}},
 		{"not asked", nil, row{Outcome: results.OutcomeNotSelected, WaitS: 10, ResponseS: nan}},
 		{"answered", []federation.Entry{
 			at(1, federation.AttemptStarted, 0, 0), span(1, 2, clients.Downlink, 0, 100), span(2, 5, clients.Compute, 0, 3e6),

@@ -79,6 +79,8 @@ type args struct {
 	Steps   *float64    `json:"steps,omitempty"`
 	Bytes   *float64    `json:"bytes,omitempty"`
 	FLOPs   *float64    `json:"FLOPs,omitempty"`
+	// Overhead is the seconds that are not FLOPs at the device's rate.
+	Overhead float64 `json:"overhead_s,omitempty"`
 }
 
 // chrome writes events. It keeps the first error.
@@ -148,6 +150,7 @@ func (it *Item) event() chromeEvent {
 		e.Args.Steps = &it.Amount
 	case Compute:
 		e.Args.FLOPs = &it.Amount
+		e.Args.Overhead = float64((it.To - it.From).Seconds() * it.Overhead)
 	case Download, Upload:
 		e.Args.Bytes = &it.Amount
 	}

@@ -214,7 +214,7 @@ func (r *Recorder) span(s *state, e federation.Entry) {
 		r.add(Item{Kind: Wait, Device: s.device, Round: e.Round, From: max(e.From, s.ended), To: e.To})
 	case e.Cut:
 	case working:
-		r.add(Item{Kind: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount})
+		r.add(Item{Kind: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount, Overhead: e.Overhead})
 	default:
 		r.unreachable(s, e)
 	}

@@ -34,6 +34,7 @@ type Item struct {
 	Round    int32          // the round in which the item ends
 	Try      int32          // the number of the Attempt of its device in the round, from 1 on
 	From, To engine.Time    // the same instant for an item without length
+	Overhead float64        // of a Compute: the share of its time that is not FLOPs at the device's rate
 	Amount   float64        // bytes, FLOPs, or coordinate steps of an Attempt, unless Open; the share of a Level
 }
 

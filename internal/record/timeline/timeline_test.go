@@ -453,6 +453,10 @@ func TestAbsencesAndEnds(t *testing.T) {
 	if !slices.Equal(line.Items, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", line.Items, want)
 	}
+	slow := Item{Kind: Compute, To: engine.FromSeconds(4), Amount: 7, Overhead: 0.25}
+	if got := slow.event().Args; got.Overhead != 1 || *got.FLOPs != 7 {
+		t.Errorf("a quarter of 4 s of computing is overheads: %+v", got)
+	}
 	if lost := slices.IndexFunc(line.Items, func(it Item) bool { return it.Lost }); lost < 0 || line.Items[lost].name() != "round 2, lost" {
 		t.Errorf("the lost round is item %d", lost)
 	}
