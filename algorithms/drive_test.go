@@ -209,6 +209,9 @@ func TestOptima(t *testing.T) {
 		var c mtl.Coupling
 		for _, m := range methods {
 			t.Run(fmt.Sprintf("%s/%g/%s", o.data, o.lambda, m.name), func(t *testing.T) {
+				if testing.Short() && o.data == "har.zip" {
+					t.Skip("takes a second for each method")
+				}
 				if p == nil {
 					p, c = o.problem(t)
 				}

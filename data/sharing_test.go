@@ -34,8 +34,9 @@ func (s *svm) weights(m *mat.SymDense, t int) []float64 {
 	w := s.w[t]
 	clear(w)
 	for k := range s.v {
+		coupling := m.At(k, t)
 		for j, v := range s.v[k] {
-			w[j] += m.At(k, t) * v
+			w[j] += coupling * v
 		}
 	}
 	return w
@@ -46,7 +47,7 @@ func (s *svm) fit(m *mat.SymDense, passes int) {
 	for pass := range passes {
 		for t := range s.set.Clients {
 			task := &s.set.Clients[t]
-			w, c := s.weights(m, t), 1/float64(task.X.Rows)
+			w, c, own := s.weights(m, t), 1/float64(task.X.Rows), m.At(t, t)
 			for _, i := range permutation(task.X.Rows, uint64(pass), rng.Solve, t) {
 				x, y := task.X.Row(int(i)), task.Y[i]
 				square, score := 0.0, 0.0
@@ -54,12 +55,12 @@ func (s *svm) fit(m *mat.SymDense, passes int) {
 					square += x[j] * x[j]
 					score += x[j] * w[j]
 				}
-				a := min(max(s.dual[t][i]+(1-y*score)/(m.At(t, t)*c*square), 0), 1)
+				a := min(max(s.dual[t][i]+(1-y*score)/(own*c*square), 0), 1)
 				step := c * y * (a - s.dual[t][i])
 				s.dual[t][i] = a
 				for j := range x {
 					s.v[t][j] += step * x[j]
-					w[j] += m.At(t, t) * step * x[j]
+					w[j] += own * step * x[j]
 				}
 			}
 		}

@@ -12,7 +12,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/racetest"
 )
 
 var allOptima = flag.Bool("optima", false, "also compute the optima that take long")
@@ -102,7 +101,9 @@ func softmaxOptimum(t testing.TB, train *data.Set, lambda float64) (*Problem, *O
 }
 
 func TestSoftmaxOptimaOnHAR(t *testing.T) {
-	racetest.Skip(t, "compares numbers; shorter tests solve in parallel")
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	set := activities(t)
 	for _, c := range []struct {
 		name string
@@ -140,13 +141,14 @@ func TestSoftmaxOptimumOnHARWithBias(t *testing.T) {
 }
 
 func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	set := activities(t)
 	for _, l2 := range []string{"0.1", "0.01"} {
 		t.Run(l2, func(t *testing.T) {
 			if l2 != "0.1" {
 				takesLong(t)
-			} else if testing.Short() {
-				t.Skip("takes seconds")
 			}
 			want := references(t, "A", "har local no-bias l2="+l2)
 			strength, err := strconv.ParseFloat(l2, 64)
@@ -230,6 +232,9 @@ func TestHingeOptimaOnVehicle(t *testing.T) {
 
 // Ridge regression on the columns of the school data as they are, to the closed form.
 func TestRidgeOptimaOnSchool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, realFile(t, "school.mat"), data.TargetReal
 	set, err := data.Load(cfg)

@@ -9,6 +9,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/internal/racetest"
 )
 
 // stormy is a world in which everything happens that can.
@@ -50,23 +51,28 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 			if first.Status != "done" || first.Events == 0 || first.EventHash == 0 || first.ModelHash == 0 {
 				t.Fatalf("%s (%s) after %d events, hashes %x and %x", first.Status, first.Reason, first.Events, first.EventHash, first.ModelHash)
 			}
-			for _, workers := range []int{1, 2, 8} {
-				for _, queue := range engine.Queues() {
-					calls := 0
-					hooks := &engine.Hooks{
-						Scheduled: func(engine.Event) { calls++ },
-						Fired:     func(engine.Event) { calls++ },
-						Canceled:  func(engine.Event) { calls++ },
+			for i, queue := range engine.Queues() {
+				t.Run(queue, func(t *testing.T) {
+					if i > 0 {
+						racetest.Skip(t, "compares queues, each of which one goroutine uses")
 					}
-					for _, h := range []*engine.Hooks{nil, hooks} {
-						if err := sameOutcome(scene(workers, queue, h), first); err != nil {
-							t.Errorf("%d workers, queue %s, hooks %v: %v", workers, queue, h != nil, err)
+					for _, workers := range []int{1, 2, 8} {
+						calls := 0
+						hooks := &engine.Hooks{
+							Scheduled: func(engine.Event) { calls++ },
+							Fired:     func(engine.Event) { calls++ },
+							Canceled:  func(engine.Event) { calls++ },
+						}
+						for _, h := range []*engine.Hooks{nil, hooks} {
+							if err := sameOutcome(scene(workers, queue, h), first); err != nil {
+								t.Errorf("%d workers, hooks %v: %v", workers, h != nil, err)
+							}
+						}
+						if calls == 0 {
+							t.Error("the hooks were never called")
 						}
 					}
-					if calls == 0 {
-						t.Error("the hooks were never called")
-					}
-				}
+				})
 			}
 		})
 	}
