@@ -8,7 +8,7 @@ import (
 // calibrate estimates everything with a weight of each round; nil: 1. It takes no text and no
 // proportion, which describe adds.
 func (p *plan) calibrate(count []float64) *Calibration {
-	c := &Calibration{Format: 1, RowsAsFLOPs: p.counted}
+	c := &Calibration{Format: format, RowsAsFLOPs: p.counted}
 	for _, r := range p.runs {
 		c.Runs = append(c.Runs, Run{Name: r.Name})
 	}

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/input"
 	"fedsim/internal/plainjson"
 )
 
@@ -84,6 +86,30 @@ func checkScenario(path string, run *attemptlog.Run) error {
 		out.Add(config.Place{File: run.File}, "settings of run "+run.Name+": "+p.Text)
 	}
 	return out
+}
+
+// format is the number of the structure of Calibration.
+const format = 1
+
+// maxCalibration is the largest number of bytes of a calibration.
+const maxCalibration = 1 << 30
+
+// Read reads the calibration in a directory that Write made.
+func Read(dir string) (*Calibration, error) {
+	path := filepath.Join(dir, CalibrationFile)
+	text, err := input.ReadFile(path, maxCalibration)
+	if err != nil {
+		return nil, err
+	}
+	wrong := func(text string) error { return config.Errors{{Place: config.Place{File: path}, Text: text}} }
+	c := &Calibration{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, wrong("is no calibration: " + err.Error())
+	}
+	if c.Format != format || len(c.Clients) == 0 || len(c.Classes) == 0 {
+		return nil, wrong(fmt.Sprintf("has format %d with %d clients: must have format %d and clients; run fedsim calibrate again", c.Format, len(c.Clients), format))
+	}
+	return c, nil
 }
 
 // CheckFree reports a directory that Write refuses.

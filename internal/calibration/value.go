@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"encoding/json"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -13,6 +14,25 @@ type Value struct {
 	High  float64 `json:"high"`
 	Unit  string  `json:"unit"`
 	Why   string  `json:"why"` // why the value is not known; empty: it is
+}
+
+// UnmarshalJSON reads an estimate. A number that is null is NaN.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	var read struct {
+		Value, Low, High *float64
+		Unit, Why        string
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	number := func(x *float64) float64 {
+		if x == nil {
+			return math.NaN()
+		}
+		return *x
+	}
+	*v = Value{number(read.Value), number(read.Low), number(read.High), read.Unit, read.Why}
+	return nil
 }
 
 // Known reports whether the log identifies the value.

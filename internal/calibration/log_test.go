@@ -1,0 +1,26 @@
+package calibration
+
+import (
+	"os"
+	"path/filepath"
+
+	"fedsim/internal/attemptlog"
+)
+
+// parse reads a log from text; a log that cannot be read is a mistake of the test.
+func parse(text string) *attemptlog.Log {
+	dir, err := os.MkdirTemp("", "calibration")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "log.csv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		panic(err)
+	}
+	log, err := attemptlog.Read(path)
+	if err != nil {
+		panic(err)
+	}
+	return log
+}
