@@ -155,7 +155,6 @@ type table struct {
 // header returns the reader of the rows below a header.
 func (b *builder) header(path string, header []string, found []comment) (*table, error) {
 	t := &table{builder: b, path: path, columns: make([]*Column, len(header))}
-	b.grown = false
 	for _, name := range header {
 		t.names = append(t.names, strings.TrimSpace(name))
 	}
@@ -181,7 +180,7 @@ func (b *builder) header(path string, header []string, found []comment) (*table,
 		seen[name] = true
 	}
 	for _, c := range Columns {
-		if c.Required && !seen[c.Name] {
+		if c.Required && !seen[c.Name] && len(problems) == 0 { // a misspelled column is missing, too
 			problems.Add(at, fmt.Sprintf("has no column %s (%s)", c.Name, c.Doc))
 		}
 	}

@@ -99,7 +99,7 @@ func (r *Run) Rounds() [][]*Attempt {
 func Read(paths ...string) (*Log, error) {
 	b := &builder{runs: map[string]*Run{}, texts: map[string]string{}}
 	for _, path := range paths {
-		b.settings = nil
+		b.settings, b.grown = nil, false
 		from := len(b.log.Runs)
 		read := b.readCSV
 		if strings.EqualFold(filepath.Ext(path), ".parquet") {
@@ -111,7 +111,7 @@ func Read(paths ...string) (*Log, error) {
 		for _, r := range b.log.Runs[from:] {
 			r.Settings = b.settings
 		}
-		if from == len(b.log.Runs) && !b.grown {
+		if !b.grown && len(b.problems) == 0 {
 			b.problems.Add(config.Place{File: path}, "has no rows: must have one for each attempt")
 		}
 	}

@@ -73,6 +73,9 @@ func cell(c *Column, r *Run, a *Attempt) string {
 		if math.IsNaN(*field) {
 			return ""
 		}
+		if math.Abs(*field) < 1e15 && math.Abs(*field) >= 1e-6 { // without an exponent
+			return strconv.FormatFloat(*field, 'f', -1, 64)
+		}
 		return strconv.FormatFloat(*field, 'g', -1, 64)
 	default:
 		return r.Name
