@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes test-slurm test-browser test-torch test-flower fuzz generate licenses wheels clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -162,6 +162,14 @@ FLOWER = .flower
 test-flower:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
 		cd python && FEDSIM_BINARY="$$made/fedsim" $(PYTHON) tests/flower_releases.py $(FLOWER)
+
+# Measures federations on this machine and compares them with predictions that are calibrated on
+# three of them: namespaces with shaped links, training that is paced or has a quota, Flower's own
+# processes. Two hours on an idle machine with two cores, as root; it resumes. CUT=1: 15 minutes.
+# It installs NumPy and Flower to bench/rig/.venv, and leaves the logs in bench/rig/out.
+validate:
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
+		FEDSIM="$$made/fedsim" PYTHON="$(PYTHON)" bench/rig/validate
 
 # Runs each fuzz target for FUZZTIME. The limit on minimization saves most of the time.
 fuzz:

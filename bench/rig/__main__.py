@@ -41,7 +41,9 @@ def main() -> int:
     parser.add_argument("run", nargs="*")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    os.environ.update(
+        dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    )
     os.environ["PYTHONPATH"] = str(HERE.parents[1] / "python" / "src")
     try:
         checks.tools()
@@ -93,7 +95,7 @@ def clients(run: dict[str, Any], table: dict[str, Any], core: float) -> dict[str
     for i, number in enumerate(run["clients"]):
         client = dict(table[str(number)])
         scale = run["rate_scale"][i % len(run["rate_scale"])]
-        client["down"], client["up"] = round(client["down"] * scale, 6), round(client["up"] * scale, 6)
+        client |= {way: round(client[way] * scale, 6) for way in ("down", "up")}
         if run["layer"] == "paced":
             quota = client.pop("quota")
             client["pace"] = [0.02 + 0.01 * number, 75e-6 / quota, 16e-12 / quota]
@@ -120,7 +122,8 @@ def measure(layer: str, todo: list[dict[str, Any]]) -> None:
             log.parent.mkdir(parents=True, exist_ok=True)
             part = log.with_suffix(".part")
             part.unlink(missing_ok=True)
-            inside("flower_layer.py" if layer == "flower" else "inside.py", {**run, "log": str(part)})
+            program = "flower_layer.py" if layer == "flower" else "inside.py"
+            inside(program, {**run, "log": str(part)})
             part.rename(log)
     finally:
         if limits:

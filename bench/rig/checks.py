@@ -17,6 +17,7 @@ from typing import Any
 
 import links
 import numpy as np
+from inside import prefer
 
 RATE_MBPS = 4.0
 RATE_TOLERANCE = 0.02
@@ -28,7 +29,7 @@ PORT = 7699
 
 
 class CannotError(Exception):
-    """This machine cannot have the rig."""
+    """The rig cannot run on this machine."""
 
 
 def tools() -> None:
@@ -94,7 +95,7 @@ def _busy() -> float:
 
     before = times()
     time.sleep(1)
-    total, free = (now - then for now, then in zip(times(), before))
+    total, free = (now - then for now, then in zip(times(), before, strict=True))
     return 1 - free / total
 
 
@@ -103,22 +104,22 @@ def rate() -> None:
     size = 200_000
     links.build([links.Link(1, RATE_MBPS, RATE_MBPS)], 0.0, fair=True)
     program = [sys.executable, __file__, "peer", str(size)]
-    with socket.create_server(("0.0.0.0", PORT)) as listener:  # noqa: S104 - own namespace
-        with subprocess.Popen([*links.enter(1), *program]) as peer:
-            connection, _ = listener.accept()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.recv(1)
-            time.sleep(0.3)
-            begun = time.perf_counter()
-            connection.sendall(bytes(size))
-            connection.recv(1)
-            middle = time.perf_counter()
-            connection.sendall(b"-")
-            left = size
-            while left:
-                left -= len(connection.recv(left))
-            end = time.perf_counter()
-            peer.wait(10)
+    listener = socket.create_server(("0.0.0.0", PORT))
+    with listener, subprocess.Popen([*links.enter(1), *program]) as peer:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.recv(1)
+        time.sleep(0.3)
+        begun = time.perf_counter()
+        connection.sendall(bytes(size))
+        connection.recv(1)
+        middle = time.perf_counter()
+        connection.sendall(b"-")
+        left = size
+        while left:
+            left -= len(connection.recv(left))
+        end = time.perf_counter()
+        peer.wait(10)
     want = (size * WIRE - links.BURST) * 8 / (RATE_MBPS * 1e6)
     for way, took in (("down", middle - begun), ("up", end - middle)):
         if abs(took / want - 1) > RATE_TOLERANCE:
@@ -164,6 +165,7 @@ def main() -> None:
         peer(int(sys.argv[2]))
         return
     config: dict[str, Any] = json.loads(sys.argv[1])
+    prefer()
     rate()
     quota(config["groups"])
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import training
 import wire
-
 from pyfedsim.observe import Clock
 
 

@@ -30,7 +30,7 @@ class Groups:
     """The groups of this process, removed at its end, even if it is killed."""
 
     def __init__(self) -> None:
-        self._version, parent = _controller()
+        self._unified, parent = _controller()
         self.path = parent / f"fedsim-rig-{os.getpid()}"
         self.path.mkdir()
         self._reaper = subprocess.Popen(
@@ -39,7 +39,7 @@ class Groups:
             start_new_session=True,
         )
         # Go before others, which then disturb less.
-        if self._version == 2:
+        if self._unified:
             _enable(self.path)
             (self.path / "cpu.weight").write_text("10000", encoding="ascii")
         else:
@@ -50,7 +50,7 @@ class Groups:
         path = self.path / name
         path.mkdir(exist_ok=True)
         limit = round(quota * PERIOD_US)
-        if self._version == 2:
+        if self._unified:
             (path / "cpu.max").write_text(f"{limit} {PERIOD_US}", encoding="ascii")
         else:
             (path / "cpu.cfs_period_us").write_text(str(PERIOD_US), encoding="ascii")
@@ -64,15 +64,15 @@ class Groups:
         self._reaper.wait()
 
 
-def _controller() -> tuple[int, Path]:
-    """Return the version of control groups and the folder in which to make one."""
+def _controller() -> tuple[bool, Path]:
+    """Return whether groups are of version 2, and the folder in which to make one."""
     old = ROOT / "cpu"
     if (old / "cpu.cfs_quota_us").exists() or (old / "tasks").exists():
-        return 1, old
+        return False, old
     controllers = ROOT / "cgroup.controllers"
     if controllers.exists() and "cpu" in controllers.read_text(encoding="ascii").split():
         _enable(ROOT)
-        return 2, ROOT
+        return True, ROOT
     raise RuntimeError(f"{ROOT} has no control groups for processor time")
 
 

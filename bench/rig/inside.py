@@ -13,7 +13,6 @@ from typing import Any
 
 import links
 import server
-
 from pyfedsim.observe import Log
 
 HERE = Path(__file__).resolve().parent

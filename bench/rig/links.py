@@ -36,12 +36,12 @@ def enter(client: int) -> list[str]:
     return ["nsenter", f"--net=/run/netns/{name(client)}"]
 
 
-def server_address(client: int, cell: bool) -> str:  # noqa: FBT001
+def server_address(client: int, cell: bool) -> str:
     """Return the address at which a client finds the server."""
     return "10.77.200.1" if cell else f"10.77.{client}.1"
 
 
-def build(links: list[Link], cell_mbps: float, fair: bool) -> None:  # noqa: FBT001
+def build(links: list[Link], cell_mbps: float, fair: bool) -> None:
     """Make the namespaces and links."""
     call("mount", "-t", "tmpfs", "tmpfs", "/run")  # names of namespaces that vanish with this one
     call("ip", "link", "set", "lo", "up")
@@ -76,7 +76,7 @@ def tbf(namespace: list[str], device: str, mbps: float) -> None:
     )
 
 
-def _cell(links: list[Link], mbps: float, fair: bool) -> None:  # noqa: FBT001
+def _cell(links: list[Link], mbps: float, fair: bool) -> None:
     router = ["-n", "router"]
     call("ip", "netns", "add", "router")
     call("ip", *router, "link", "add", "bridge", "type", "bridge")
@@ -98,8 +98,34 @@ def _htb(namespace: list[str], device: str, links: list[Link], mbps: float, matc
     share = f"{round(mbps * 1e6 / len(links))}bit"
     at = ["dev", device, "parent"]
     default = "1" if not match else "99"  # ARP is not of a client
-    call("tc", *namespace, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", default)
-    call("tc", *namespace, "class", "add", *at, "1:", "classid", "1:1", "htb", "rate", ceiling, *burst)
+    call(
+        "tc",
+        *namespace,
+        "qdisc",
+        "add",
+        "dev",
+        device,
+        "root",
+        "handle",
+        "1:",
+        "htb",
+        "default",
+        default,
+    )
+    call(
+        "tc",
+        *namespace,
+        "class",
+        "add",
+        *at,
+        "1:",
+        "classid",
+        "1:1",
+        "htb",
+        "rate",
+        ceiling,
+        *burst,
+    )
     if not match:
         return
     rest = ["htb", "rate", "8kbit", "ceil", ceiling, *burst]

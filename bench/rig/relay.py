@@ -38,7 +38,7 @@ def pump(source: socket.socket, target: socket.socket, delay_s: float) -> None:
 def main() -> None:
     """Relay one connection."""
     port, target, delay_s = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    with socket.create_server(("0.0.0.0", port)) as listener:  # noqa: S104 - in its own namespace
+    with socket.create_server(("0.0.0.0", port)) as listener:
         client, _ = listener.accept()
     server = socket.create_connection(("127.0.0.1", target))
     for connection in (client, server):

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import training
 import wire
-
 from pyfedsim.observe import Attempt, Log
 
 PORT = 7700
@@ -35,7 +34,9 @@ class Client:
         self.round = 0  # in which its attempt was sent
         self.attempt: Attempt | None = None
         self._connection = connection
-        self._outbox: queue.SimpleQueue[tuple[Callable[[int], Attempt], bytes]] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[tuple[Callable[[int], Attempt], bytes]] = (
+            queue.SimpleQueue()
+        )
         self._replies = replies
         for work in (self._send, self._receive):
             threading.Thread(target=work, daemon=True).start()
@@ -78,7 +79,7 @@ def accept(expected: set[int], limit_s: float) -> tuple[list[Client], queue.Simp
     """Wait for the clients; return them by number, and the queue of their replies."""
     replies: queue.SimpleQueue = queue.SimpleQueue()
     clients = []
-    with socket.create_server(("0.0.0.0", PORT), backlog=64) as listener:  # noqa: S104 - own namespace
+    with socket.create_server(("0.0.0.0", PORT), backlog=64) as listener:
         listener.settimeout(limit_s)
         while expected:
             try:
@@ -215,9 +216,7 @@ class Server:
                 attempt.lost("failed")
             return True
         late = number is None or (number != math.inf and client.round < number)
-        attempt.seen(
-            bytes_up=size, client=header["durations"], outcome="late" if late else "taken"
-        )
+        attempt.seen(bytes_up=size, client=header["durations"], outcome="late" if late else "taken")
         self.behind_s = max(self.behind_s, header["behind_s"])
         if number is not None:
             self.taken.append((client, np.frombuffer(body, np.float32)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -13,7 +14,7 @@ SLEEP_EVERY = 8  # steps
 def shapes(hidden: list[int]) -> list[tuple[int, int]]:
     """Return inputs and outputs of the layers."""
     widths = [INPUTS, *hidden, CLASSES]
-    return list(zip(widths, widths[1:]))
+    return list(itertools.pairwise(widths))
 
 
 def parameters(hidden: list[int]) -> int:

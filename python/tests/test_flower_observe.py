@@ -105,6 +105,7 @@ def test_messages_become_rows(tmp_path: Path) -> None:
         assert replies[3].has_error()
         grid.send_and_receive([message(11, "evaluate.fast", number=9)])
         grid.send_and_receive([message(14)])
+        grid.push_messages([message(11)])  # its reply is not pulled
     found = rows(tmp_path / "a.csv")
     outcomes = {key: row["outcome"] for key, row in found.items()}
     assert outcomes == {
@@ -115,6 +116,7 @@ def test_messages_become_rows(tmp_path: Path) -> None:
         ("15", "7"): "failed",
         ("pi-3", "9"): "taken",
         ("14", "2"): "lost",
+        ("pi-3", "3"): "lost",
     }
     row = found["pi-3", "7"]
     assert row["examples"] == "60"
