@@ -101,7 +101,7 @@ func (c *Clients) Send(t int) (due engine.Time) {
 	if d.drops == failed {
 		c.fail(t, DroppedOut)
 	} else {
-		c.enter(t, downlink)
+		c.await(t, polling)
 	}
 	return due
 }
@@ -109,14 +109,17 @@ func (c *Clients) Send(t int) (due engine.Time) {
 // attemptTime returns how long the prepared attempt of a client takes that begins at an
 // instant.
 func (c *Clients) attemptTime(t int, at engine.Time) engine.Time {
-	return c.radios.promotion(t, at).Add(c.at(t).down).Add(c.responseTime(t))
+	begins := c.nextPoll(t, polling, at)
+	received := begins.Add(c.radios.promotion(t, begins)).Add(c.at(t).down)
+	return c.responseAt(t, received, c.nextPoll(t, launching, received)) - at
 }
 
-// responseTime returns how long the attempt of a client takes when the server's message
-// is there.
-func (c *Clients) responseTime(t int) engine.Time {
+// responseAt returns when the server has the response of a client that received its message
+// at an instant and computes from another one on.
+func (c *Clients) responseAt(t int, received, computes engine.Time) engine.Time {
 	d := c.at(t)
-	return d.compute.Add(c.radios.promotionAfter(t, d.compute)).Add(d.up)
+	computed := computes.Add(d.compute)
+	return c.seenAt(computed.Add(c.radios.promotionAfter(t, computed-received)).Add(d.up))
 }
 
 // Cancel ends the attempt of a client, if it is at one, without a response. The
@@ -129,10 +132,13 @@ func (c *Clients) Cancel(t int) {
 		c.recorder.failure(t, Canceled)
 	case d.is(paused):
 		c.recorder.failure(t, BecameUnavailable)
-	case d.is(onHold):
+	case d.is(onHold | unseen):
 		c.recorder.failure(t, Canceled)
 	}
-	d.set(paused|onHold, false)
+	if d.is(unseen) {
+		c.canceled++
+	}
+	d.set(paused|onHold|unseen, false)
 	if d.phase != depleted && d.phase != failed && d.phase != idle {
 		c.stop(t, idle)
 	}
@@ -150,6 +156,10 @@ func (c *Clients) enter(t int, p phase) {
 // proceed lets a client work on its phase from where it stands.
 func (c *Clients) proceed(t int) {
 	d, now := c.at(t), c.Now()
+	if d.phase.waits() {
+		c.wait(t)
+		return
+	}
 	share, kind := d.end()
 	done := c.over(t)
 	left := d.length()
@@ -187,6 +197,10 @@ func (c *Clients) delay(m message, over float64) engine.Time {
 // otherwise.
 func (c *Clients) leave(t int, complete bool) {
 	d := c.at(t)
+	if d.phase.waits() {
+		c.leaveWait(t, complete)
+		return
+	}
 	start := d.began
 	if d.phase != compute {
 		if c.foretold {
@@ -289,22 +303,22 @@ func (c *Clients) downloaded(t int) {
 		return
 	}
 	if !d.is(onHold) {
-		c.compute(t)
+		c.await(t, launching)
 	}
 }
 
-// compute lets a client, which has its message, compute.
-func (c *Clients) compute(t int) {
+// compute lets a client, which received its message at an instant, compute.
+func (c *Clients) compute(t int, received engine.Time) {
 	if c.speed != nil {
 		c.at(t).compute = c.computeTime(t)
 	}
 	if c.due != nil {
-		c.due[t] = max(c.due[t], c.Now().Add(c.responseTime(t)))
+		c.due[t] = max(c.due[t], c.responseAt(t, received, c.Now()))
 	}
 	c.enter(t, compute)
 }
 
-// Proceed lets a client that was held compute, after SetWork and PrepareUplink. A drop
+// Proceed lets a client that was held continue, after SetWork and PrepareUplink. A drop
 // that these place before this instant happens now.
 func (c *Clients) Proceed(t int) {
 	d := c.at(t)
@@ -313,11 +327,12 @@ func (c *Clients) Proceed(t int) {
 		c.fail(t, DroppedOut)
 		return
 	}
-	c.compute(t)
+	c.await(t, launching)
 }
 
 // uploaded lets the server, or its hub, have the response of a client.
 func (c *Clients) uploaded(t int) {
+	c.restart(t, c.Now())
 	if c.at(t).is(uplinkLost) {
 		c.fail(t, MessageLost)
 		return
@@ -327,7 +342,7 @@ func (c *Clients) uploaded(t int) {
 		c.hubs.receive(t)
 		return
 	}
-	c.listener.Responded(t)
+	c.deliver(t)
 }
 
 // endFlows ends the transfers of one direction that end now.

@@ -21,7 +21,8 @@ func (c *Clients) checkBattery(t int) {
 
 // ranEmpty ends the client's attempt, since its battery is depleted.
 func (c *Clients) ranEmpty(t int) {
-	d, atWork := c.at(t), c.AtWork(t)
+	d := c.at(t)
+	atWork := d.working() || d.is(paused|onHold) // a response at the server needs no battery
 	if d.working() {
 		c.leave(t, false)
 	}

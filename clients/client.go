@@ -10,12 +10,14 @@ import (
 type phase uint8
 
 const (
-	idle     phase = iota // nothing
-	downlink              // it receives the server's message
-	compute               // it works
-	uplink                // it sends its response
-	failed                // nothing: its attempt has failed, and it was not released
-	depleted              // nothing: its battery is empty
+	idle      phase = iota // nothing
+	polling                // the server has a message for it, which it has not polled for
+	downlink               // it receives the server's message
+	launching              // it has the message, which waits for a poll to compute for it
+	compute                // it works
+	uplink                 // it sends its response
+	failed                 // nothing: its attempt has failed, and it was not released
+	depleted               // nothing: its battery is empty
 
 	// anywhere, as the phase in which an attempt drops, stands for the whole attempt
 	// until the lengths of its phases are known.
@@ -32,12 +34,14 @@ const (
 	downlinkLost                   // the message of its attempt is lost
 	uplinkLost                     // the response of its attempt is lost
 	onHold                         // it has its message, and waits for Proceed
+	unseen                         // its response lies at the server until the server polls
+	warm                           // it has completed a computation
 )
 
 // client is the state of a client, flat and without pointers: there may be millions.
 type client struct {
-	// began is since when the client has computed or moved bytes without interruption: a later
-	// instant while its radio wakes or the latency of its transfer passes.
+	// began is since when the client has waited, computed or moved bytes without interruption: a
+	// later instant while its radio wakes or the latency of its transfer passes.
 	began             engine.Time
 	down, compute, up engine.Time // the lengths of the attempt's phases without interruption
 	cut               float64     // the share of the phase drops at which the client drops
@@ -68,10 +72,17 @@ func (d *client) available() bool { return d.phase != depleted && !d.is(unavaila
 
 // working reports whether the client is in a phase of an attempt that has not ended.
 func (d *client) working() bool {
-	return !d.is(paused|onHold) && (d.phase == downlink || d.phase == compute || d.phase == uplink)
+	return !d.is(paused|onHold) && d.phase >= polling && d.phase <= uplink
 }
 
-// length returns how long the client's phase takes without interruption.
+// waits reports whether a client waits for a poll in the phase.
+func (p phase) waits() bool { return p == polling || p == launching }
+
+// transfers reports whether a client moves bytes in the phase.
+func (p phase) transfers() bool { return p == downlink || p == uplink }
+
+// length returns how long the client's phase, which is not one of waiting, takes without
+// interruption.
 func (d *client) length() engine.Time {
 	switch d.phase {
 	case downlink:
@@ -138,13 +149,14 @@ const (
 	Downlink
 	Compute
 	Uplink
+	Waiting // for a poll, within an attempt
 	Unavailable
 	Depleted
 )
 
 // String returns the activity in a word.
 func (a Activity) String() string {
-	return [...]string{"idle", "downlink", "compute", "uplink", "unavailable", "depleted"}[a]
+	return [...]string{"idle", "downlink", "compute", "uplink", "waiting", "unavailable", "depleted"}[a]
 }
 
 // way returns the direction of a phase that is a transfer.
@@ -176,6 +188,8 @@ func (p phase) activity() Activity {
 		return Compute
 	case uplink:
 		return Uplink
+	case polling, launching:
+		return Waiting
 	default:
 		return Idle
 	}
@@ -188,6 +202,7 @@ type State struct {
 	Failed    bool // its last attempt has failed, and it was not released
 	Paused    bool // its attempt continues when it is available again
 	Refuses   bool // its battery is too low for new work
+	Unseen    bool // its response lies at the server, which has not polled since
 
 	DownlinkLost, UplinkLost bool // the transfer of the present attempt, or the last one, fails
 

@@ -21,6 +21,7 @@ type Clients struct {
 	processors
 	energy
 	recorder
+	waiting
 	*hubs // nil: there are none
 
 	drops *devices.Drops
@@ -81,6 +82,7 @@ func (c *Clients) assemble() {
 	c.processors = newProcessors(s, &c.population, &c.hardware, c.engine)
 	c.energy = newEnergy(s, batteries, &c.population, &c.hardware, c.engine)
 	c.flows = newSharedLinks(s, c.links, c.engine)
+	c.waiting = newWaiting(s)
 	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
 	c.hubs = newHubs(s, c)
 }
@@ -103,9 +105,10 @@ func (c *Clients) Begin() {
 }
 
 // SendGroup sends the messages of a group of attempts, which have been prepared, to the
-// clients that are available. It returns when the last response is expected. With hubs
-// the group is that of OpenGroup.
+// clients that are available, and calls Poll. It returns when the last response is
+// expected. With hubs the group is that of OpenGroup.
 func (c *Clients) SendGroup(clients []int32) (end engine.Time) {
+	c.Poll()
 	c.Batch(func() {
 		if c.hubs != nil {
 			end = c.hubs.sendGroup()
@@ -145,15 +148,22 @@ func (c *Clients) Take() Traffic {
 }
 
 // FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
-// uplink, at its present speed, if its work has no overheads.
+// uplink, at its present speed and with the mean wait for a launch, if its work has no overheads.
 func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
-	return c.radios.awake(t, seconds) / c.slowdown(t) * c.fleet.Rate(t)
+	return c.workingWithin(t, seconds) * c.fleet.Rate(t)
 }
 
 // Within reports whether a client does some work in so many seconds between downlink and
-// uplink, at its present speed and without jitter.
+// uplink, at its present speed, with the mean wait for a launch and without jitter.
 func (c *Clients) Within(t int, w devices.Work, seconds float64) bool {
-	return c.fleet.Seconds(t, w) <= c.radios.awake(t, seconds)/c.slowdown(t)
+	return c.fleet.Seconds(t, w) <= c.workingWithin(t, seconds)
+}
+
+// workingWithin returns how long a client works of so many seconds between downlink and uplink,
+// in seconds at its fastest step and its usual speed.
+func (c *Clients) workingWithin(t int, seconds float64) float64 {
+	computing := c.radios.awake(t, seconds) - c.MeanLaunchWait().Seconds()
+	return computing/c.slowdown(t) - c.beforeWork(t).Seconds()
 }
 
 // Transfers returns how long the downlink of a prepared attempt takes when it begins

@@ -17,7 +17,7 @@ const (
 	EventBatteryCheck                    // check whether the battery is empty
 	EventRateChange                      // the rate of a link changes while it is in use
 	EventAvailability                    // the client becomes available or unavailable
-	EventTimer                           // a timer of a client, or a hub sends again
+	EventTimer                           // a client or the server polls, a timer of a client, or a hub sends again
 	EventCapacity                        // the capacity of shared links changes
 	EventServerTimer                     // the server's timer
 )

@@ -68,7 +68,7 @@ func (e *energy) moving(m message) float64 {
 // power from then on. Without a transfer both are 0.
 func (e *energy) powerChange(t int) (at engine.Time, watts float64) {
 	d := e.population.at(t)
-	if d.phase == compute || !d.working() {
+	if !d.phase.transfers() || !d.working() {
 		return 0, 0
 	}
 	return d.began, e.radios.moving(e.population.message(t, d.phase.way()), 0)

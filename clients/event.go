@@ -26,6 +26,7 @@ func (c *Clients) happen(kind engine.Kind, t int) {
 		c.downloaded(t)
 	case EventComputeDone:
 		c.leave(t, true)
+		c.at(t).set(warm, true)
 		c.enter(t, uplink)
 	case EventUplinkDone:
 		c.leave(t, true)
@@ -41,7 +42,9 @@ func (c *Clients) happen(kind engine.Kind, t int) {
 		c.fail(t, DroppedOut)
 	case EventAvailability:
 		c.changeAvailability(t)
-	case EventTimer, EventServerTimer:
+	case EventTimer:
+		c.timer(t)
+	case EventServerTimer:
 		c.listener.Timer(t)
 	case EventBatteryCheck:
 		c.checkBattery(t)

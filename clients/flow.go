@@ -84,7 +84,7 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 	if expected := l.links.Expected(m.way, m.client, m.bytes); expected > 0 {
 		moving.jitter = float64(m.length) / float64(expected)
 	}
-	moving.bytes = l.links.Scaled(m.bytes)
+	moving.bytes = l.links.Timed(m.client, m.bytes)
 	if from == 0 {
 		rtt := l.links.Profile(m.client).RTTms
 		latency = engine.FromSeconds(rtt / 2e3 * moving.jitter * float64(1+l.roundTrips))

@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"cmp"
+
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
@@ -17,6 +19,8 @@ type hardware struct {
 	behind     hubLinks // its links are nil without hubs
 	noMessages bool
 	shared     bool // transfers share links or have rates that change
+	runtime    network.Runtime
+	flopsScale float64 // what each FLOP of work stands for; launches are not scaled
 }
 
 // hubLinks are the links between the server and its hubs.
@@ -45,6 +49,10 @@ func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
 	h.links.AddRoundTrips(s.RoundTrips)
 	h.powerRadios()
 	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.flows(), newCost(s, h.fleet, h.links)
+	if h.runtime = s.Network.InForce(); s.NoMessages {
+		h.runtime = network.Runtime{ColdStartS: h.runtime.ColdStartS}
+	}
+	h.flopsScale = cmp.Or(s.Devices.FLOPsScale, 1)
 	h.behind.rounds = max(1, s.HubRounds)
 	if size := s.Network.HubSize; size > 0 {
 		h.behind.links, h.behind.size = network.NewLinks(s.Network, s.Network.Hubs(n), s.Seed), size
@@ -119,10 +127,20 @@ func (h *hardware) SetComputeTime(seconds float64) {
 	h.cost.(*authors).length = engine.FromSeconds(seconds)
 }
 
+// Launch returns how long a client computes before the work of each message, at its fastest
+// step.
+func (h *hardware) Launch(t int) engine.Time {
+	r := &h.runtime
+	if r.LaunchS == 0 && r.LaunchGFLOP == 0 {
+		return 0
+	}
+	return engine.FromSeconds(r.LaunchS + float64(r.LaunchGFLOP*1e9)/float64(h.fleet.Rate(t)*h.flopsScale))
+}
+
 // UsualCompute returns how long work takes a client at its usual speed: that of its frequency
 // step, or of the fastest one where the step depends on the battery, without traces.
 func (h *hardware) UsualCompute(t int, w devices.Work) engine.Time {
-	seconds := h.fleet.Seconds(t, w)
+	seconds := h.fleet.Seconds(t, w) + h.Launch(t).Seconds()
 	if step, fixed := h.fleet.FixedStep(t); fixed {
 		seconds *= h.fleet.Slowdown(t, step)
 	}
@@ -140,12 +158,15 @@ func (h *hardware) ExpectedUplink(t int, bytes float64) engine.Time {
 }
 
 // ExpectedResponse returns how long a response of a client usually takes, without
-// jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it.
+// jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it, and
+// the mean waits for polls, half a period each.
 func (h *hardware) ExpectedResponse(t int, bytesDown float64, w devices.Work, bytesUp float64) engine.Time {
 	if h.noMessages {
 		return h.fleet.ComputeTime(t, w)
 	}
-	length := h.links.Expected(network.Down, t, bytesDown).Add(h.fleet.ComputeTime(t, w))
+	r := &h.runtime
+	waits := engine.FromSeconds((r.ClientPollS + r.LaunchPollS + r.ServerPollS) / 2)
+	length := h.links.Expected(network.Down, t, bytesDown).Add(h.Launch(t)).Add(h.fleet.ComputeTime(t, w)).Add(waits)
 	return length.Add(h.ExpectedUplink(t, bytesUp)).Times(h.behind.rounds).Add(h.toHub(t, network.Down, bytesDown)).Add(h.toHub(t, network.Up, bytesUp))
 }
 

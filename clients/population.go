@@ -83,7 +83,7 @@ func (p *population) work(t int) work {
 func (p *population) State(t int) State {
 	d := p.at(t)
 	return State{
-		Activity: d.activity(), Available: d.available(),
+		Activity: d.activity(), Available: d.available(), Unseen: d.is(unseen),
 		Failed: d.phase == failed, Paused: d.is(paused), Refuses: d.is(refuses),
 		DownlinkLost: d.is(downlinkLost), UplinkLost: d.is(uplinkLost),
 		Number: int(d.number), Try: int(d.try),
@@ -98,17 +98,18 @@ func (p *population) Available(t int) bool { return p.at(t).available() }
 // failed is not idle before Release.
 func (p *population) Idle(t int) bool {
 	d := p.at(t)
-	return d.available() && d.phase == idle
+	return d.available() && d.phase == idle && !d.is(unseen)
 }
 
 // Failed reports whether the last attempt of a client has failed, and the client was
 // not released.
 func (p *population) Failed(t int) bool { return p.at(t).phase == failed }
 
-// AtWork reports whether a client is at an attempt: it works, is paused, or was held.
+// AtWork reports whether a client is at an attempt: it works, is paused, or was held, or the
+// server has not polled for its response.
 func (p *population) AtWork(t int) bool {
 	d := p.at(t)
-	return d.working() || d.is(paused|onHold)
+	return d.working() || d.is(paused|onHold|unseen)
 }
 
 // Paused reports whether the attempt of a client continues when it is available again.

@@ -59,10 +59,17 @@ func (p *processors) drawJitter(t, number, try int) {
 // overheadShare returns which share of the time of a client's computation is not that of its
 // FLOPs.
 func (p *processors) overheadShare(t int) float64 {
-	if p.population.overheads == nil {
+	before := p.beforeWork(t).Seconds()
+	if p.population.overheads == nil && before == 0 {
 		return 0
 	}
-	return p.hardware.fleet.OverheadShare(t, p.slowed(p.population.work(t)))
+	w := p.population.work(t)
+	share := p.hardware.fleet.OverheadShare(t, p.slowed(w))
+	if before == 0 {
+		return share
+	}
+	working := p.hardware.fleet.Seconds(t, p.slowed(w)) * w.jitter
+	return (float64(share*working) + before) / (working + before)
 }
 
 // slowed returns the work of a client, as many times as the client is slower than usual: partial
@@ -77,7 +84,17 @@ func (p *processors) slowed(w work) devices.Work {
 // PresentCompute returns how long work takes a client at the speed that it has now, without
 // jitter.
 func (p *processors) PresentCompute(t int, w devices.Work) engine.Time {
-	return engine.FromSeconds(p.hardware.fleet.Seconds(t, w) * p.slowdown(t))
+	return engine.FromSeconds((p.hardware.fleet.Seconds(t, w) + p.beforeWork(t).Seconds()) * p.slowdown(t))
+}
+
+// beforeWork returns how long a client computes before the work of its message, at its fastest
+// step and its usual speed: to launch a process, and for longer when it is cold.
+func (p *processors) beforeWork(t int) engine.Time {
+	launch := p.hardware.Launch(t)
+	if p.hardware.runtime.ColdStartS > 0 && !p.population.at(t).is(warm) {
+		launch = launch.Add(engine.FromSeconds(p.hardware.runtime.ColdStartS))
+	}
+	return launch
 }
 
 // slowdown returns how many times as long a client computes now as at its fastest step and
@@ -122,6 +139,7 @@ func (p *processors) whole(w work, factor float64) engine.Time {
 	if p.least != (devices.Work{}) {
 		fastest = max(fastest, p.hardware.cost.compute(w.client, p.least, 1))
 	}
+	fastest = fastest.Add(p.beforeWork(w.client))
 	slower := p.hardware.fleet.Slowdown(w.client, w.step) / factor
 	if slower == 1 || fastest == 0 || fastest == engine.Never {
 		return fastest

@@ -79,7 +79,7 @@ func (r *radios) connected(t int) float64 {
 // moving returns what a client draws while the bytes of a message move and take so long,
 // in watts.
 func (r *radios) moving(m message, length engine.Time) float64 {
-	mbps := r.rate(r.links.Mbps(m.way, m.client), m.bytes, length)
+	mbps := r.rate(r.links.Mbps(m.way, m.client), r.links.OnWire(m.client, m.bytes), length)
 	return r.fleet.IdlePower(m.client) + r.links.Radio(m.client).Active(m.way, mbps)
 }
 
@@ -106,7 +106,7 @@ func (r *radios) energy(m message, bytes float64) float64 {
 	if !r.stateful() || !r.shared {
 		return 0
 	}
-	return r.links.Radio(m.client).TransferEnergy(m.way, bytes)
+	return r.links.Radio(m.client).TransferEnergy(m.way, r.links.OnWire(m.client, bytes))
 }
 
 // transfer begins the transfer of a client at an instant. It returns the power during the

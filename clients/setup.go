@@ -109,6 +109,11 @@ func (s *Setup) Validate(c *config.Checker) {
 	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
 	hubs(!s.flows(), "0 where transfers "+changing)
 	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
+	runtime := s.Network.InForce()
+	cost(!runtime.Adds(), "with waiting and launches (network.runtime and its keys): under others lengths are given")
+	cost(max(1, s.Network.WireFactor) == 1 && s.Network.BurstBytes == 0,
+		"with network.wire_factor or network.burst_bytes: under others the lengths of transfers are given")
+	hubs(!runtime.Polls(), "0 where clients or the server poll (network.runtime and its keys): hubs pass messages on at once")
 	hubs(!s.NoMessages, "0 for a method without messages: hubs have nothing to pass on")
 	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW,
 		"must be positive: a trace or a model says when chargers are plugged in")

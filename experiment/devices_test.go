@@ -82,7 +82,7 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			if r.Device != t || r.Round != want.Round || r.TimeS != want.TimeS {
 				return fmt.Errorf("row of device %d, round %d, %g s in place of device %d, round %d, %g s", r.Device, r.Round, r.TimeS, t, want.Round, want.TimeS)
 			}
-			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.UnavailableS, r.DepletedS}
+			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.PollS, r.WaitS, r.UnavailableS, r.DepletedS}
 			all := 0.0
 			for _, s := range seconds {
 				if !(s >= 0) {
@@ -140,6 +140,7 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 			one("faults.on_return", "discard", "resume"), one("network.jitter", "0", "0.5"), one("network.loss_probability", "0", "0.2"),
 			one("network.server_down_mbps", "0", "0.5"), one("network.profile", "lte", "3g", "wifi"),
 			one("traces.availability.mean_up_s", "0", "2"), "traces.availability.mean_down_s=1",
+			one("network.client_poll_s", "0", "0.17"), one("network.launch_poll_s", "0", "0.05"), one("network.server_poll_s", "0", "0.11"),
 			one("federation.late", "drop", "keep"), one("federation.fraction", "1", "0.6"), one("federation.server_gflops", "0", "1e-6"),
 			one("devices.battery_wh", "-1", "2e-4"), "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
 			one("run.theta_every", "0", "4"), one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum_sweeps=0",

@@ -80,7 +80,7 @@ func (e *estimates) stepsWithin(t int, length engine.Time, margin float64) float
 	_, bytesUp := e.work.Bytes(t)
 	down, usual := c.Transfers(t, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
-	left := length.Seconds() - down.Seconds() - up
+	left := length.Seconds() - down.Seconds() - up - c.MeanPollWait().Seconds()
 	if rounds := float64(e.server.perRound()); rounds > 1 { // of the hub, each with a message and a response
 		short := c.State(t).Downlink.Seconds() + float64(c.ExpectedUplink(t, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
@@ -168,7 +168,7 @@ func (f *Server) CheckDeadline(leastBytes float64) error {
 // shortest returns a lower bound of the response times of device t. With jitter or
 // traces a transfer may be arbitrarily short, and a method may have no work. A device
 // that fits its work into the clock cycle does at least one step, and leaves time for an
-// uplink at its link's usual speed.
+// uplink at its link's usual speed and the mean waits. The server sees a response at a poll.
 func (e *estimates) shortest(t int, leastBytes float64) engine.Time {
 	f := e.server
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
@@ -182,13 +182,13 @@ func (e *estimates) shortest(t int, leastBytes float64) engine.Time {
 		up := f.clients.ExpectedUplink(t, bytesUp).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Speed == nil {
-			least = least.Add(f.clients.Fleet().ComputeTime(t, e.of(t, 1)))
+			least = least.Add(f.clients.Fleet().ComputeTime(t, e.of(t, 1))).Add(f.clients.Launch(t))
 		}
-		least -= rounding
+		least = least.Add(f.clients.MeanPollWait()).Add(f.clients.MeanLaunchWait()) - rounding
 	case steady:
 		least = least.Add(f.clients.ExpectedUplink(t, leastBytes))
 	}
-	return least
+	return f.clients.SeenAfter(least)
 }
 
 // rounding bounds the error, in nanoseconds, of sums of a few rounded times.

@@ -41,7 +41,7 @@ func (a *attempts) unreachedBeside(t int, why clients.Reason) {
 }
 
 func (a *attempts) depletedBeside(t int, pending bool) {
-	if a.devices[t].chosen {
+	if a.devices[t].chosen && !a.server.clients.Held(t) {
 		a.depleted(t, pending)
 		a.server.outside.Ended(t, clients.BatteryDepleted)
 	}

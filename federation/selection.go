@@ -183,9 +183,9 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 		down, up := s.server.work.Bytes(int(t))
 		c := s.server.clients
 		s.inquiry = max(s.inquiry, c.Exchange(int(t), bytes, bytes))
-		s.estimates = append(s.estimates, Estimate{
-			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), s.server.estimates.usual(int(t))), c.UsualUplink(int(t), up),
-		})
+		waits := c.MeanPollWait().Add(c.MeanLaunchWait()) // clients wait at the same time, as they compute
+		compute := c.PresentCompute(int(t), s.server.estimates.usual(int(t))).Add(waits)
+		s.estimates = append(s.estimates, Estimate{c.UsualDownlink(int(t), down), compute, c.UsualUplink(int(t), up)})
 	}
 	return s.estimates
 }

@@ -121,10 +121,11 @@ func (v *supervisor) dueForCheck() bool {
 // false between two checks.
 func (v *supervisor) noneEverAvailable() bool { return v.dueForCheck() && v.everAvailable() == 0 }
 
-// everAvailable returns how many clients are or can be available again.
+// everAvailable returns how many clients are or can be available again, or have a response
+// that the server has not seen.
 func (v *supervisor) everAvailable() (possible int) {
 	for t := range v.server.setup.Clients {
-		if !v.server.clients.NeverAvailable(t) {
+		if !v.server.clients.NeverAvailable(t) || v.server.clients.Held(t) {
 			possible++
 		}
 	}

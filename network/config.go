@@ -25,6 +25,11 @@ type Config struct {
 	Jitter          float64 `toml:"jitter" doc:"spread between transfers: sigma/mu of a log-normal factor of mean 1 on the duration of each transfer"`
 	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer does not arrive"`
 
+	WireFactor float64 `toml:"wire_factor" doc:"bytes on the wire for each byte of a message, with the headers of packets: at least 1. Results count the bytes of messages. A class of a fleet may have its own. Needs federation.cost = \"physical\""`
+	BurstBytes float64 `toml:"burst_bytes" doc:"bytes on the wire of each transfer that pass at once, as a shaper lets them after idling. A class of a fleet may have its own. Needs federation.cost = \"physical\""`
+
+	RuntimeConfig
+
 	Radio string `toml:"radio" doc:"when a device's radio draws power: \"active\" (while it sends or receives, at the link's rate, and during latency) or \"states\" (at the actual rate of the transfer, and also during promotion, which delays a transfer of a sleeping radio, and during the tail states after a transfer)"`
 
 	HubSize    int     `toml:"hub_size" doc:"number of consecutive devices that share a hub, as wearables share a phone; 0: no hubs. The links above then belong to the hubs. A hub receives one message for all its participating devices, forwards it over a short link to each, and sends their responses together once no further one can arrive. Results count the bytes between server and hubs. A device pays the energy of its short link; hubs run on mains"`
@@ -49,6 +54,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
+		WireFactor: 1, RuntimeConfig: runtimeDefaults(),
 		Radio:      RadioActive,
 		HubProfile: "ble", HubMbps: Unset, HubRTTms: Unset,
 		SharedLinks: flows.Defaults(), RushShare: 1, BytesScale: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
@@ -75,6 +81,9 @@ func (n *Config) Validate(c *config.Checker) {
 	variation("jitter", n.Jitter)
 	c.Require(n.BytesScale > 0 && n.BytesScale <= 1e15, "bytes_scale", n.BytesScale, "must be positive and at most 1e+15")
 	c.Require(n.LossProbability >= 0 && n.LossProbability <= 1, "loss_probability", n.LossProbability, "must be in [0, 1]")
+	c.Require(n.WireFactor >= 1 && n.WireFactor <= 1e6, "wire_factor", n.WireFactor, "must be in [1, 1e+06]")
+	c.Require(n.BurstBytes >= 0 && n.BurstBytes <= 1e15, "burst_bytes", n.BurstBytes, "must be in [0, 1e+15]")
+	n.RuntimeConfig.validate(c)
 	c.OneOf("radio", n.Radio, RadioActive, RadioStates)
 	c.Require(n.HubSize >= 0, "hub_size", n.HubSize, "must not be negative")
 	c.OneOf("hub_profile", n.HubProfile, ProfileNames()...)

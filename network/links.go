@@ -42,6 +42,8 @@ type kind struct {
 	profile Profile
 	radio   Radio
 	latency float64 // seconds
+	wire    float64 // bytes on the wire for each byte of a message
+	burst   float64 // bytes on the wire of each transfer that pass at once
 }
 
 // Mix assigns the links of devices to classes.
@@ -87,7 +89,10 @@ func newLinks(cfg *Config, profiles []Profile, seed uint64) *Links {
 		loss:    cfg.LossProbability,
 	}
 	for _, p := range profiles {
-		l.kinds = append(l.kinds, kind{profile: p, radio: p.radio(cfg.Radio == RadioStates), latency: p.RTTms / 1e3 / 2})
+		l.kinds = append(l.kinds, kind{
+			profile: p, radio: p.radio(cfg.Radio == RadioStates), latency: p.RTTms / 1e3 / 2,
+			wire: cmp.Or(p.WireFactor, cfg.WireFactor, 1), burst: cmp.Or(p.BurstBytes, cfg.BurstBytes),
+		})
 	}
 	return l
 }
@@ -157,7 +162,7 @@ func (l *Links) factor(t int) float64 {
 }
 
 // Expected returns the duration of a message of some bytes to or from device t without
-// jitter: half the round trip + 8 bytes / bandwidth. The device knows it in advance.
+// jitter: half the round trip + 8 Timed(bytes) / bandwidth. The device knows it in advance.
 func (l *Links) Expected(d Direction, t int, bytes float64) engine.Time {
 	return engine.FromSeconds(l.seconds(d, t, bytes))
 }
@@ -196,10 +201,19 @@ func (l *Links) Send(d Direction, t, round, attempt int, bytes float64) Transfer
 // the rate of its link.
 func (l *Links) Power(d Direction, t int) float64 { return l.kind(t).radio.Active(d, l.Mbps(d, t)) }
 
-// Scaled returns the bytes that a message of some bytes stands for, Config.BytesScale for each.
-func (l *Links) Scaled(bytes float64) float64 { return float64(bytes * l.scale) }
+// OnWire returns the bytes that a message of some bytes puts on the wire of device t:
+// Config.BytesScale for each, with the headers of packets, WireFactor times as many.
+func (l *Links) OnWire(t int, bytes float64) float64 {
+	return float64(float64(bytes*l.scale) * l.kind(t).wire)
+}
+
+// Timed returns how many bytes of a message on the wire of device t take time at the rate of
+// the link: max(0, OnWire - BurstBytes), since a token bucket lets a burst pass at once.
+func (l *Links) Timed(t int, bytes float64) float64 {
+	return max(0, l.OnWire(t, bytes)-l.kind(t).burst)
+}
 
 // seconds returns the duration of some bytes on the link of device t without jitter.
 func (l *Links) seconds(d Direction, t int, bytes float64) float64 {
-	return l.kind(t).latency + float64(l.Scaled(bytes)*8/(l.Mbps(d, t)*1e6))
+	return l.kind(t).latency + float64(l.Timed(t, bytes)*8/(l.Mbps(d, t)*1e6))
 }

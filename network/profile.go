@@ -18,6 +18,8 @@ type Profile struct {
 	Promotion    RadioState
 	Tail         [Tails]RadioState
 	RelativeCost float64 // one round's communication, in local passes over n_min rows (paper, section 5.3)
+	WireFactor   float64 // bytes on the wire for each byte of a message; 0: that of the Config
+	BurstBytes   float64 // bytes on the wire of each transfer that pass at once; 0: those of the Config
 	Source       string
 }
 

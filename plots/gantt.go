@@ -66,6 +66,7 @@ const (
 	Wait // until the end of the round
 	Unavailable
 	Depleted // with an empty battery
+	Poll     // waiting for a poll, within an attempt
 )
 
 // bar is the style of an activity. Bars of work have the full height; other bars are
@@ -84,6 +85,7 @@ var bars = [...]bar{
 	Wait:        {"wait", color.Gray{0xb4}, 1.6, false},
 	Unavailable: {"unavailable", color.White, 3.6, true},
 	Depleted:    {"depleted", ink, 3.6, false},
+	Poll:        {"poll", color.NRGBA{0x7a, 0xb8, 0x6a, 0xff}, 3.6, false},
 }
 
 // Styles of bands and rims.

@@ -135,7 +135,7 @@ func TestGanttErrors(t *testing.T) {
 		"from 2 s to 2 s: must be a span of time":      func(g *Gantt) { g.From, g.To = 2, 2 },
 		"from NaN s to 12 s: must be a span of time":   func(g *Gantt) { g.From = math.NaN() },
 		"8 kinds of marks: must be at most 7":          func(g *Gantt) { g.Marks = make([]string, 8) },
-		`row "0" has activity 6: must be below 6`:      func(g *Gantt) { g.Rows[0].Bars[0].Activity = 6 },
+		`row "0" has activity 7: must be below 7`:      func(g *Gantt) { g.Rows[0].Bars[0].Activity = 7 },
 		`row "0" has a mark of kind 6: must be one of`: func(g *Gantt) { g.Rows[0].Marks[0].Kind = 6 },
 	} {
 		g := dayGantt()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DeviceRow records the work of one device in one round of a run. The six durations,
+// DeviceRow records the work of one device in one round of a run. The seven durations,
 // DownlinkS to DepletedS, add up to the time since the end of the previous round: work
 // that spans rounds counts in each of them. Bytes and FLOPs count in the round in which
 // the transfer or computation ends, as in [Round].
@@ -24,6 +24,7 @@ type DeviceRow struct {
 	ComputeS     float64
 	OverheadS    float64 // the part of ComputeS that is not FLOPs at the device's rate
 	UplinkS      float64 // including radio wake-up
+	PollS        float64 // waiting for a poll, within an attempt
 	WaitS        float64 // idle: not selected, done, or failed
 	UnavailableS float64 // not available
 	DepletedS    float64 // with a depleted battery
@@ -70,10 +71,11 @@ var DeviceColumns = []Column[DeviceRow]{
 	{Kind: CostColumn, Name: "dropped", Doc: "1 (protocol asynchronous: the number) if counted as dropped in rounds.csv, even if a later attempt in the round responded", Field: func(r *DeviceRow) any { return &r.Dropped }},
 	{Kind: CostColumn, Name: "late", Doc: "1 (protocol asynchronous: the number) if counted as late in rounds.csv", Field: func(r *DeviceRow) any { return &r.Late }},
 	{Kind: StateColumn, Name: "response_s", Unit: "s", Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
-	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the six durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
+	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the seven durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
 	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing", Field: func(r *DeviceRow) any { return &r.ComputeS }},
-	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
+	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic, launches and cold starts (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
 	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up", Field: func(r *DeviceRow) any { return &r.UplinkS }},
+	{Kind: CostColumn, Name: "poll_s", Unit: "s", Doc: "waiting within an attempt: the server's message for the device's poll, or its launch (network.client_poll_s, network.launch_poll_s)", Field: func(r *DeviceRow) any { return &r.PollS }},
 	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again", Field: func(r *DeviceRow) any { return &r.WaitS }},
 	{Kind: CostColumn, Name: "unavailable_s", Unit: "s", Doc: "not available, including interrupted work", Field: func(r *DeviceRow) any { return &r.UnavailableS }},
 	{Kind: CostColumn, Name: "depleted_s", Unit: "s", Doc: "with a depleted battery", Field: func(r *DeviceRow) any { return &r.DepletedS }},

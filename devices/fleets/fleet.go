@@ -44,6 +44,8 @@ type Class struct {
 	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server, in 10^6 bit/s; 0: the profile's"`
 	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate to the server, in 10^6 bit/s; 0: the profile's"`
 	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds; 0: the profile's"`
+	WireFactor   float64 `toml:"wire_factor" doc:"bytes on the wire for each byte of a message, at least 1; 0: network.wire_factor of the scenario"`
+	BurstBytes   float64 `toml:"burst_bytes" doc:"bytes on the wire of each transfer that pass at once; 0: network.burst_bytes of the scenario"`
 
 	devices.Overheads
 
@@ -110,6 +112,10 @@ func (k *Class) validate(c *config.Checker) {
 	link("downlink_mbps", k.DownlinkMbps)
 	link("uplink_mbps", k.UplinkMbps)
 	link("rtt_ms", k.RTTms)
+	c.Require(k.WireFactor == 0 || k.WireFactor >= 1 && k.WireFactor <= 1e6, "wire_factor", k.WireFactor,
+		"must be in [1, 1e+06], or 0 for the scenario's")
+	c.Require(k.BurstBytes >= 0 && k.BurstBytes <= 1e15, "burst_bytes", k.BurstBytes,
+		"must be positive and at most 1e+15, or 0 for the scenario's")
 	spread := func(key string, cv float64) { c.Require(cv >= 0 && cv <= 100, key, cv, "must be in [0, 100]") }
 	spread("speed_spread", k.SpeedSpread)
 	spread("rate_spread", k.RateSpread)
@@ -142,5 +148,7 @@ func (k *Class) link() network.Profile {
 	c := network.Config{
 		Profile: k.Link, DownlinkMbps: unlessZero(k.DownlinkMbps), UplinkMbps: unlessZero(k.UplinkMbps), RTTms: unlessZero(k.RTTms),
 	}
-	return c.Link()
+	p := c.Link()
+	p.WireFactor, p.BurstBytes = k.WireFactor, k.BurstBytes
+	return p
 }

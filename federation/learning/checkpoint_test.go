@@ -55,7 +55,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		outer := rapid.IntRange(1, 3).Draw(rt, "outer")
 		late := rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
-		churn := rapid.Bool().Draw(rt, "churn")
+		churn, polling := rapid.Bool().Draw(rt, "churn"), rapid.Bool().Draw(rt, "polls")
 		slow := rapid.Bool().Draw(rt, "overheads")
 		partial := rapid.SampledFrom([]string{"", federation.Keep, federation.Drop}).Draw(rt, "partial")
 		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors()...)).Draw(rt, "selection")
@@ -94,6 +94,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				}
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
+				}
+				if polling {
+					polls(s)
 				}
 				if battery && protocol != federation.WaitForAll { // which may wait forever for a device whose battery is too small
 					joules(s, 20)

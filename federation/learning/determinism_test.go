@@ -38,6 +38,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 			scene := func(workers int, queue string, hooks *engine.Hooks) *Outcome {
 				return run(t, world(t, c.method, c.protocol, func(s *Setup) {
 					stormy(s)
+					polls(s)
 					if o, ok := s.Options.(*algorithms.CoCoAOptions); ok {
 						o.MaxEpochs = 2 // no longer than a charged battery lasts
 					}

@@ -40,7 +40,7 @@ const phoneWh = 11
 
 // A device of a run without learning takes at most 200 bytes, with a battery and as one
 // of a fleet too. A fleet adds the class and the factor of the rates, 9 bytes, a battery
-// 17, and the next look at it 12.
+// 17, and the next look at it 12; polls 8, and 4 while a response lies at the server.
 func TestADeviceTakesFewBytes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -49,6 +49,7 @@ func TestADeviceTakesFewBytes(t *testing.T) {
 	}{
 		{"on mains", func(*Setup) {}, 170},
 		{"with a battery", func(s *Setup) { s.Devices.BatteryWh = phoneWh }, 200},
+		{"that polls", polls, 182},
 		{"of a fleet", func(s *Setup) {
 			a, b := class("a", 0.5), class("b", 0.5)
 			a.SpeedSpread, b.RateSpread = 0.3, 0.45

@@ -123,6 +123,13 @@ var ways = []way{
 		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 		s.Config.ServerGFLOPS = 1e-6 // so that devices die while the server works
 	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
+	{name: "polls", change: func(s *Setup) {
+		polls(s)
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
+		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
+		s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+	}, must: []sighting{downloadLost, uploadLost, struckCompute, cameBack}},
 	{name: "behind hubs", change: func(s *Setup) {
 		s.Network.HubSize = 3
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 40, 0.5, 0.5, 0.2
@@ -130,6 +137,13 @@ var ways = []way{
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtCompute
 	}, must: []sighting{hubsMessageLost, struckCompute, cameBack}},
+}
+
+// polls lets messages, launches and responses wait for polls, and adds launches and headers.
+func polls(s *Setup) {
+	n := &s.Network
+	n.ClientPollS, n.LaunchPollS, n.ServerPollS = 0.13, 0.03, 0.07
+	n.LaunchS, n.ColdStartS, n.WireFactor, n.BurstBytes = 0.02, 0.1, 1.05, 40
 }
 
 // "A lost update never happened": after a failure of any kind the run equals one in

@@ -87,6 +87,9 @@ func drawWorld(t *rapid.T, tb testing.TB) learning.Setup {
 		case 1:
 			s.Network.ServerDownMbps, s.Network.ServerUpMbps = 0.5, 0.5
 		}
+		if s.Network.HubSize == 0 && chance("polls") {
+			polls(s)
+		}
 		if protocol != federation.WaitForAll && s.Network.HubSize == 0 && chance("late") {
 			s.Config.Late = federation.Keep
 		}

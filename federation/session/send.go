@@ -17,7 +17,7 @@ const (
 
 // Send sends messages in the open round. A message to a client that is at another one
 // waits for its turn, and fails if the client is not available then. Messages to clients
-// that are not available now are refused. Behind hubs the messages of a call are a group:
+// that are not available now are refused. A server that polls does so when it has sent them. Behind hubs the messages of a call are a group:
 // those of an earlier call must have ended, a client gets one of them, and hubs carry
 // messages as large as the largest.
 func (s *Session) Send(round int, kind string, all []Message) (refused []Refusal, err error) {
@@ -57,6 +57,9 @@ func (s *Session) Send(round int, kind string, all []Message) (refused []Refusal
 	if s.hubs {
 		s.sendGroup(sent)
 		return refused, nil
+	}
+	if len(sent) > 0 {
+		c.Poll()
 	}
 	c.Batch(func() {
 		for _, i := range sent {

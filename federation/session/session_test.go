@@ -100,11 +100,28 @@ var worlds = []struct {
 		s.Availability = halves{}
 		s.Faults.OnReturn = devices.Resume
 	}},
+	{"polls", func(s *learning.Setup) {
+		polls(s)
+		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
+		joules(s, 12)
+		s.Devices.ChargeW = 10
+	}},
+	{"polls and traces", func(s *learning.Setup) {
+		polls(s)
+		s.Availability = halves{}
+	}},
 	{"cohorts", func(s *learning.Setup) {
 		s.Config.Clients = 4
 		s.Faults.DropProbability = 0.2
 		s.Network.Jitter = 0.3
 	}},
+}
+
+// polls lets messages, launches and responses wait for polls, and adds launches and headers.
+func polls(s *learning.Setup) {
+	n := &s.Network
+	n.ClientPollS, n.LaunchPollS, n.ServerPollS = 0.13, 0.03, 0.07
+	n.LaunchS, n.ColdStartS, n.WireFactor, n.BurstBytes = 0.02, 0.1, 1.05, 40
 }
 
 // halves lets every device but the first be away for a part of each 3 seconds.

@@ -52,6 +52,7 @@ const (
 	Design                           // the points of a sampled experiment
 	Validation                       // which training rows of a task are held out for validation
 	ComputeJitter                    // how long a computation takes in comparison with the mean
+	Polls                            // when a device begins to poll
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -33,7 +33,7 @@ func deviceRows(run *results.Run, devices int) [][]results.DeviceRow {
 			if s.IntN(2) == 0 {
 				r.Responses, r.Taken, r.ResponseS, r.Theta = 1, 1, s.Float64(), s.Float64()
 			}
-			r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.UnavailableS, r.DepletedS = s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
+			r.DownlinkS, r.ComputeS, r.UplinkS, r.PollS, r.WaitS, r.UnavailableS, r.DepletedS = s.Float64(), s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
 			r.FLOPs, r.BytesDown, r.BytesUp, r.EnergyJ = 1e9*s.Float64(), 4488, 4488*s.Float64(), math.SmallestNonzeroFloat64
 			rounds[h] = append(rounds[h], r)
 		}

@@ -41,7 +41,7 @@ func anyDevice(t *rapid.T, round int) results.DeviceRow {
 		*field = rapid.IntRange(0, math.MaxInt).Draw(t, "count")
 	}
 	r.Steps = rapid.Int64Range(0, math.MaxInt64).Draw(t, "steps")
-	for _, field := range []*float64{&r.TimeS, &r.ResponseS, &r.DownlinkS, &r.ComputeS, &r.UplinkS, &r.WaitS, &r.UnavailableS, &r.DepletedS, &r.Theta, &r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ} {
+	for _, field := range []*float64{&r.TimeS, &r.ResponseS, &r.DownlinkS, &r.ComputeS, &r.UplinkS, &r.PollS, &r.WaitS, &r.UnavailableS, &r.DepletedS, &r.Theta, &r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ} {
 		*field = number.Draw(t, "number")
 	}
 	return r

@@ -54,7 +54,7 @@ func saveGantt(line *timeline.Timeline, run *scenario.RunSpec, name string) (sav
 // activities maps the slices of a timeline to bars.
 var activities = map[timeline.Kind]plots.Activity{
 	timeline.Download: plots.Downlink, timeline.Compute: plots.Compute, timeline.Upload: plots.Uplink,
-	timeline.Wait: plots.Wait, timeline.Unavailable: plots.Unavailable, timeline.Depleted: plots.Depleted,
+	timeline.Poll: plots.Poll, timeline.Wait: plots.Wait, timeline.Unavailable: plots.Unavailable, timeline.Depleted: plots.Depleted,
 }
 
 // titleOf describes a run: its method, sweep point and seed.

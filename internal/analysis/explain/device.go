@@ -33,6 +33,7 @@ type Activities struct {
 	ComputeS     float64 `json:"compute_s"`
 	OverheadS    float64 `json:"overhead_s"` // the part of ComputeS that is not FLOPs at the device's rate
 	UplinkS      float64 `json:"uplink_s"`
+	PollS        float64 `json:"poll_s"` // waiting within an attempt for a poll; of a Path also that of the server for the response
 	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
 	UnavailableS float64 `json:"unavailable_s"`
 	DepletedS    float64 `json:"depleted_s"` // with an empty battery
@@ -43,6 +44,7 @@ func (a *Activities) add(b *Activities) {
 	a.ComputeS += b.ComputeS
 	a.OverheadS += b.OverheadS
 	a.UplinkS += b.UplinkS
+	a.PollS += b.PollS
 	a.WaitS += b.WaitS
 	a.UnavailableS += b.UnavailableS
 	a.DepletedS += b.DepletedS
@@ -53,7 +55,7 @@ func (t *Total) finish() {
 	if t.responses > 0 {
 		t.ResponseS = t.responseS / float64(t.responses)
 	}
-	t.WaitShare = share(t.WaitS, t.DownlinkS+t.ComputeS+t.UplinkS+t.WaitS+t.UnavailableS+t.DepletedS)
+	t.WaitShare = share(t.WaitS, t.DownlinkS+t.ComputeS+t.UplinkS+t.PollS+t.WaitS+t.UnavailableS+t.DepletedS)
 }
 
 func (t *Total) add(o *Total) {
@@ -126,7 +128,7 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
-		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.WaitS, row.UnavailableS, row.DepletedS})
+		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.PollS, row.WaitS, row.UnavailableS, row.DepletedS})
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeDepleted, results.OutcomeLowBattery:

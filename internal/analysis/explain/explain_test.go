@@ -146,6 +146,7 @@ func TestTimesAddUp(t *testing.T) {
 		"shared":       {[]string{"network.server_up_mbps=0.05"}, []explain.Cause{explain.Response}},
 		"sampled":      {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Response}},
 		"hubs":         {[]string{"network.hub_size=3"}, []explain.Cause{explain.Response}},
+		"polls":        {[]string{"network.client_poll_s=0.3", "network.launch_poll_s=0.1", "network.server_poll_s=0.25"}, []explain.Cause{explain.Response}},
 		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, []explain.Cause{explain.Count}},
 		"server":       {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "federation.server_gflops=1e-6"}, []explain.Cause{explain.Response}},
 	} {
@@ -191,9 +192,14 @@ func TestTimesAddUp(t *testing.T) {
 			if all.Ended != ended || math.Abs(all.ExcessS-excess) > 1e-8 {
 				t.Errorf("devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
 			}
-			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.WaitS+all.UnavailableS+all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
+			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.PollS+all.WaitS+all.UnavailableS+all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
 			if name == "server" && r.Path.ServerS == 0 {
 				t.Error("the server's work is no part of the path")
+			}
+			// A response that ends a round waits for polls alone, up to half a second or so.
+			polls := r.Path.PollS / float64(len(r.Rounds))
+			if name == "polls" && !(polls > 0.1 && polls < 0.65 && r.Path.WaitS == 0) || name != "polls" && polls > 0 {
+				t.Errorf("%v s a round of polls and %v s of waiting", polls, r.Path.WaitS)
 			}
 			if text := r.Text(80); !strings.Contains(text, "time along the responses") {
 				t.Error(text)
@@ -430,6 +436,7 @@ func TestRefusedEstimates(t *testing.T) {
 	}{
 		"shared":       {[]string{"network.server_up_mbps=0.05"}, both, "transfers share links"},
 		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send responses together"},
+		"polls":        {[]string{"network.server_poll_s=1"}, both, "wait for polls"},
 		"radio":        {[]string{"network.radio=states"}, both, "wake-up time of a radio"},
 		"availability": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both, "the virtual time"},
 		"device model": {[]string{"devices.model=constant"}, both, "the virtual time"},

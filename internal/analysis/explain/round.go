@@ -99,7 +99,7 @@ func attribute(run *scenario.RunSpec, startS float64, rows []results.DeviceRow) 
 	if before, ok := latest(rows, last); ok {
 		x.ExcessS = rows[last].ResponseS - before
 	}
-	x.Path = pathOf(&rows[last], x.LengthS)
+	x.Path = pathOf(&rows[last], x.LengthS, run.Settings.Network.InForce().ServerPollS)
 	return x
 }
 
@@ -188,15 +188,20 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 }
 
 // pathOf divides the time of a round by the activities of the device with the last
-// response.
-func pathOf(row *results.DeviceRow, lengthS float64) Path {
-	p := Path{Activities: Activities{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS}}
+// response, which lay at the server for at most a period of its polls.
+func pathOf(row *results.DeviceRow, lengthS, serverPollS float64) Path {
+	p := Path{Activities: Activities{
+		DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS, PollS: row.PollS,
+	}}
 	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
-	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS
+	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS - p.PollS
 	// Any time beyond the response, the device spent while the server worked.
 	p.UnavailableS = min(row.UnavailableS, max(0, left))
 	p.DepletedS = min(row.DepletedS, max(0, left-p.UnavailableS))
 	p.WaitS = beyond(left, p.UnavailableS+p.DepletedS, row.TimeS)
+	seen := min(p.WaitS, serverPollS)
+	p.PollS += seen
+	p.WaitS -= seen
 	return p
 }
 

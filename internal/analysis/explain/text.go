@@ -69,7 +69,8 @@ func (r *Report) textTargets(b *text) {
 func (p *Path) Parts() []Part {
 	return []Part{
 		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS}, {"uplink", p.UplinkS},
-		{"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
+		{"polls", p.PollS}, {"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS},
+		{"clock", p.ClockS}, {"server", p.ServerS},
 	}
 }
 

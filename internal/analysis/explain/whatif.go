@@ -174,9 +174,12 @@ func checkDeadline(run *scenario.RunSpec) error {
 // depend on the virtual time or on other devices.
 func (r *Report) checkIndependent() error {
 	s := &r.Run.Settings
+	runtime := s.Network.InForce()
 	switch {
 	case s.Network.SharesLinks():
 		return unknown("transfers share links, so their speed depends on other transfers")
+	case runtime.Polls():
+		return unknown("messages and responses wait for polls, whose times depend on the virtual time")
 	case s.Network.HubSize > 0:
 		return unknown("hubs send responses together")
 	case s.Network.Radio == network.RadioStates:

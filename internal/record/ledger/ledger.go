@@ -148,7 +148,8 @@ func (l *Ledger) close(e federation.Entry) {
 		}
 		row.Round, row.TimeS, row.Outcome = int(e.Round), e.To.Seconds(), a.outcome(row)
 		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[clients.Idle].Seconds(), a.spent[clients.Downlink].Seconds(), a.spent[clients.Compute].Seconds()
-		row.UplinkS, row.UnavailableS, row.DepletedS = a.spent[clients.Uplink].Seconds(), a.spent[clients.Unavailable].Seconds(), a.spent[clients.Depleted].Seconds()
+		row.UplinkS, row.PollS, row.UnavailableS = a.spent[clients.Uplink].Seconds(), a.spent[clients.Waiting].Seconds(), a.spent[clients.Unavailable].Seconds()
+		row.DepletedS = a.spent[clients.Depleted].Seconds()
 	}
 	if l.err == nil {
 		l.err = l.write(l.rows)

@@ -27,6 +27,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 	s.Config.ServerGFLOPS = 1e-3
 	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
+	s.Network.ClientPollS, s.Network.LaunchPollS, s.Network.ServerPollS = 0.4, 0.1, 0.3
 	var rows []results.DeviceRow
 	ledger := New(n, func(r []results.DeviceRow) error {
 		rows = append(rows[:0], r...)
@@ -88,7 +89,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			sum.BytesDown += row.BytesDown
 			sum.BytesUp += row.BytesUp
 			sum.EnergyJ += row.EnergyJ
-			spent := row.WaitS + row.DownlinkS + row.ComputeS + row.UplinkS + row.UnavailableS + row.DepletedS
+			spent := row.WaitS + row.DownlinkS + row.ComputeS + row.UplinkS + row.PollS + row.UnavailableS + row.DepletedS
 			if row.Round != round || math.Abs(spent-(r.TimeS-before)) > 1e-9 {
 				t.Errorf("round %d, client %d: %g s add up, the round takes %g s", row.Round, row.Device, spent, r.TimeS-before)
 			}

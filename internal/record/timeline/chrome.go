@@ -176,7 +176,7 @@ func (it *Item) name() string {
 		return fmt.Sprintf("battery of device %d", it.Device)
 	default:
 		return [...]string{
-			Update: "Omega update", Download: "downlink", Compute: "compute", Upload: "uplink",
+			Update: "Omega update", Download: "downlink", Compute: "compute", Upload: "uplink", Poll: "poll",
 			Wait: "wait", Unavailable: "unavailable", Depleted: "depleted",
 		}[it.Kind]
 	}

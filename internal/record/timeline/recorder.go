@@ -308,5 +308,7 @@ func (r *Recorder) finish(e federation.Entry) {
 	}
 }
 
-// works are the slices of work.
-var works = map[clients.Activity]Kind{clients.Downlink: Download, clients.Compute: Compute, clients.Uplink: Upload}
+// works are the slices within an attempt.
+var works = map[clients.Activity]Kind{
+	clients.Downlink: Download, clients.Compute: Compute, clients.Uplink: Upload, clients.Waiting: Poll,
+}

@@ -45,9 +45,10 @@ const (
 	Round    Kind = iota // of the server
 	Update               // of the coupling; an instant when it takes the server no time
 	Attempt              // from the server's message to the response, or the failure
-	Download             // within an Attempt, as the next two
+	Download             // within an Attempt, as the next three
 	Compute
 	Upload
+	Poll        // the device waits for a poll
 	Wait        // from the response to the end of the round
 	Unavailable // the device is not available
 	Depleted    // the battery of the device is empty

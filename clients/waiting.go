@@ -1,0 +1,194 @@
+package clients
+
+import (
+	"slices"
+
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// waiting is what messages and responses wait for that is neither a transfer nor work: polls
+// of clients, of their launchers and of the server. A period of 0 means that nothing waits.
+//
+// A client polls from a phase on until its first reply, and then each period after the end of
+// its last one. A poll takes nothing, and a message that is there at the instant of a poll is
+// polled. The wait of a client is a phase of its attempt. That of a response is not: it lies
+// at the server while its client is idle.
+type waiting struct {
+	config                                   *network.RuntimeConfig
+	seed                                     uint64
+	clientPeriod, launchPeriod, serverPeriod engine.Time
+
+	firstPoll []engine.Time // by client, one of its polls: later ones follow by periods; nil: there are none
+	origin    engine.Time   // one of the server's polls
+	nextSight engine.Handle // the server's next poll, if a response lies there
+	arrived   []int32       // clients whose responses lie at the server, in order of arrival, and some that were canceled
+	canceled  int           // the number of the latter
+}
+
+func newWaiting(s *Setup) waiting {
+	if s.NoMessages {
+		return waiting{}
+	}
+	r := s.Network.InForce()
+	w := waiting{
+		config: &s.Network.RuntimeConfig, seed: s.Seed,
+		clientPeriod: engine.FromSeconds(r.ClientPollS), launchPeriod: engine.FromSeconds(r.LaunchPollS),
+		serverPeriod: engine.FromSeconds(r.ServerPollS),
+	}
+	if w.clientPeriod > 0 {
+		w.firstPoll = make([]engine.Time, s.Clients)
+		for t := range w.firstPoll {
+			w.firstPoll[t] = w.config.FirstPoll(network.MessagePoller, w.seed, t, w.clientPeriod)
+		}
+	}
+	return w
+}
+
+// nextPoll returns the first poll that ends a phase of waiting of a client, at or after an
+// instant: that instant if nothing waits.
+func (w *waiting) nextPoll(t int, p phase, at engine.Time) engine.Time {
+	switch {
+	case p == polling && w.clientPeriod > 0:
+		return network.NextPoll(w.firstPoll[t], w.clientPeriod, at)
+	case p == launching && w.launchPeriod > 0:
+		return network.NextPoll(w.config.FirstPoll(network.LaunchPoller, w.seed, t, w.launchPeriod), w.launchPeriod, at)
+	default:
+		return at
+	}
+}
+
+// restart lets a client, which has sent a reply at an instant, poll again a period later.
+func (w *waiting) restart(t int, now engine.Time) {
+	if w.clientPeriod > 0 {
+		w.firstPoll[t] = now.Add(w.clientPeriod)
+	}
+}
+
+// seenAt returns when the server sees a response that arrives at an instant.
+func (w *waiting) seenAt(at engine.Time) engine.Time {
+	if w.serverPeriod == 0 {
+		return at
+	}
+	return network.NextPoll(w.origin, w.serverPeriod, at)
+}
+
+// MeanLaunchWait returns how long a message waits on its client on average: half a period.
+func (w *waiting) MeanLaunchWait() engine.Time { return w.launchPeriod / 2 }
+
+// MeanPollWait returns how long a message and its response together lie at the server on
+// average until they are polled for: half a period each.
+func (w *waiting) MeanPollWait() engine.Time { return (w.clientPeriod / 2).Add(w.serverPeriod / 2) }
+
+// SeenAfter returns when the server sees a response that arrives so long after the messages
+// of its round were sent: at a poll.
+func (w *waiting) SeenAfter(span engine.Time) engine.Time {
+	if w.serverPeriod == 0 {
+		return span
+	}
+	return network.NextPoll(0, w.serverPeriod, span)
+}
+
+// await lets a client begin a phase of waiting, unless its poll is now.
+func (c *Clients) await(t int, p phase) {
+	now := c.Now()
+	switch {
+	case c.nextPoll(t, p, now) > now:
+		c.enter(t, p)
+	case p == polling:
+		c.enter(t, downlink)
+	default:
+		c.compute(t, now)
+	}
+}
+
+// wait lets a client wait for the next poll of its phase.
+func (c *Clients) wait(t int) {
+	d, now := c.at(t), c.Now()
+	d.began = now
+	c.draw(t, c.idle(t))
+	d.next = c.engine.Schedule(c.nextPoll(t, d.phase, now), EventTimer, t).Seq()
+}
+
+// leaveWait ends the wait of a client; complete is true at its poll.
+func (c *Clients) leaveWait(t int, complete bool) {
+	d := c.at(t)
+	if !complete {
+		c.engine.CancelSeq(t, d.next)
+	}
+	if c.recorder.written() {
+		c.recorder.endWork(t, d.began, 0)
+	}
+}
+
+// timer hears that the time of a client has come: its poll, or that of SetTimer; or the
+// server's poll.
+func (c *Clients) timer(t int) {
+	if t == engine.Server {
+		c.see()
+		return
+	}
+	d := c.at(t)
+	switch p := d.phase; p {
+	case polling:
+		c.leave(t, true)
+		c.enter(t, downlink)
+	case launching:
+		c.leave(t, true)
+		c.compute(t, d.began)
+	default:
+		c.listener.Timer(t)
+	}
+}
+
+// deliver lets the server have the response of a client: now, or at its next poll.
+func (c *Clients) deliver(t int) {
+	if c.serverPeriod == 0 {
+		c.listener.Responded(t)
+		return
+	}
+	if c.canceled > 0 { // the client may be among those
+		c.arrived = slices.DeleteFunc(c.arrived, func(t int32) bool { return !c.at(int(t)).is(unseen) })
+		c.canceled = 0
+	}
+	c.at(t).set(unseen, true)
+	c.arrived = append(c.arrived, int32(t))
+	if len(c.arrived) == 1 {
+		c.engine.Cancel(c.nextSight)
+		c.schedulePoll()
+	}
+}
+
+// schedulePoll schedules the server's next poll.
+func (c *Clients) schedulePoll() {
+	c.nextSight = c.engine.Schedule(c.seenAt(c.Now()), EventTimer, engine.Server)
+}
+
+// Poll lets the server poll for responses now and each period from now on. It is called when
+// the server sends messages; SendGroup does. Listener.Responded hears of the responses that lie
+// there after it, at this instant.
+func (c *Clients) Poll() {
+	if c.serverPeriod == 0 {
+		return
+	}
+	c.origin = c.Now()
+	c.engine.Cancel(c.nextSight)
+	if len(c.arrived) > 0 {
+		c.schedulePoll()
+	}
+}
+
+// see lets the server see the responses that lie there, all with one poll.
+func (c *Clients) see() {
+	for _, t := range c.arrived { // none arrives in between
+		if d := c.at(int(t)); d.is(unseen) {
+			d.set(unseen, false)
+			c.listener.Responded(int(t))
+		}
+	}
+	c.arrived, c.canceled = c.arrived[:0], 0
+}
+
+// Held reports whether the response of a client has come as far as its hub, or lies at the
+// server.
+func (c *Clients) Held(t int) bool { return c.at(t).is(unseen) || c.hubs.Held(t) }
