@@ -50,7 +50,10 @@ jitter = 0.3
 		t.Errorf("shared links: slow %g s, scaled %g s", slow, scaled)
 	}
 
-	for _, key := range []string{"devices.flops_scale", "network.bytes_scale"} {
+	for _, key := range []string{
+		"devices.flops_scale", "network.bytes_scale",
+		"devices.task_overhead_s", "devices.step_overhead_s", "devices.traffic_s_per_gb", "devices.compute_jitter",
+	} {
 		if _, err := scenario.Parse("x.toml", []byte(small+"[methods.mocha]\n"), []string{key + "=2", "federation.cost=relative"}); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s with relative costs: %v", key, err)
 		}

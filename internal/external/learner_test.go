@@ -68,6 +68,36 @@ func TestOneModel(t *testing.T) {
 	}
 }
 
+// A learner says how many steps are a mini-batch and what they read and write, and may say otherwise
+// of its work: 10 steps of 4 are 3 mini-batches.
+func TestLearnersReportOverheads(t *testing.T) {
+	const work = `> {"op":"solve","run":1,"round":0,"work":[{"client":0,"steps":null,"seed":2005508890567804}]}
+< {"work":[{"client":0,"steps":10,"flops":2,"up_bytes":3,"batches":7,"traffic_bytes":1.5e9}]}
+> {"op":"finish","run":1}
+< {}
+`
+	file := filepath.Join(t.TempDir(), "transcript")
+	started := strings.Replace(greeting, `"up_bytes":24`, `"up_bytes":24,"batch_steps":4,"step_traffic_bytes":80`, 1)
+	if err := os.WriteFile(file, []byte(started+work), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l := external.NewLearners(t.Context(), nil)
+	defer l.Close()
+	a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if batches, traffic := a.About.Work.Overheads(5, 10); batches != 3 || traffic != 800 {
+		t.Errorf("10 steps are %d mini-batches and %g bytes", batches, traffic)
+	}
+	if got, want := a.Solve(algorithms.Request{Steps: algorithms.NoLimit}), (algorithms.Work{Steps: 10, FLOPs: 2, Values: 3, Batches: 7, Traffic: 1.5e9}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Commits and discards go out together, before the next request. Weights go with them if one
 // is not 1.
 func TestCommitsAreSentTogether(t *testing.T) {

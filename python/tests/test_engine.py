@@ -110,6 +110,22 @@ def test_single_operations(out: Path) -> None:
         assert engine.now_ns == before + 5_000_000_000
 
 
+def test_overheads_take_time(out: Path) -> None:
+    devices = {"step_overhead_s": 2, "traffic_s_per_gb": 3, "launches_per_step": 5}
+    with Engine({**SCENARIO, "devices": devices}, method="Mine", out=out) as engine:
+        plain = messages(1, 1)
+        engine.exchange(1, "train", plain)
+        usual = engine.now_ns
+        engine.exchange(1, "train", [{**plain[0], "id": 2, "steps": 4, "traffic_bytes": 2e9}])
+        more = engine.now_ns - 2 * usual
+        assert more == pytest.approx((4 * 5 * 2 + 2 * 3) * 1e9, abs=2)
+        late: Message = {**plain[0], "id": 3, "flops": None, "up_bytes": None}
+        engine.exchange(1, "train", [late])
+        engine.work(3, 2e6, 1000, steps=1, traffic_bytes=1e9)
+        engine.wait([3])
+        assert engine.now_ns - 3 * usual - more == pytest.approx((5 * 2 + 3) * 1e9, abs=3)
+
+
 def test_refused_operations_change_nothing(out: Path) -> None:
     with Engine(SCENARIO, method="Mine", out=out) as engine:
         cases: list[tuple[Callable[[], object], str, str]] = [

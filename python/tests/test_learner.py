@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -176,6 +177,24 @@ def test_hello_and_start() -> None:
     sizes = {"step_flops": 90.0, "down_bytes": 144, "up_bytes": 144}
     assert driver.start() == {**sizes, "one_model": True}
     assert "this learner speaks version 1" in driver.ask("hello", v=[2])["error"]
+
+
+def test_declares_batches_and_memory_traffic() -> None:
+    class Batched(Softmax):
+        def start(self) -> None:
+            super().start()
+            self.batch_steps, self.step_traffic_bytes = 8, 64.0
+
+        def train(self, client: int, steps: int | None, rng: np.random.Generator) -> Update:
+            update = super().train(client, steps, rng)
+            return dataclasses.replace(update, batches=4, traffic_bytes=1e6) if client else update
+
+    driver = Driver(Batched)
+    answer = driver.start()
+    assert (answer["batch_steps"], answer["step_traffic_bytes"]) == (8, 64.0)
+    work = driver.solve([2, 0])["work"]
+    assert (work[0]["batches"], work[0]["traffic_bytes"]) == (4, 1e6)
+    assert not {"batches", "traffic_bytes"} & work[1].keys()
 
 
 def test_counts_flops_and_bytes() -> None:

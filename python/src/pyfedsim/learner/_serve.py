@@ -91,14 +91,17 @@ class Server:
             )
         self.runs[request["run"]] = run
         size = nbytes(run.parameters)
-        return {
+        answer: Message = {
             "step_flops": amount(flops, "step_flops"),
             "down_bytes": size,
             "up_bytes": size,
             "one_model": bool(run.one_model),
-            "batch_steps": whole(run.batch_steps, "batch_steps"),
-            "step_traffic_bytes": amount(run.step_traffic_bytes, "step_traffic_bytes"),
         }
+        if run.batch_steps != 1:
+            answer["batch_steps"] = whole(run.batch_steps, "batch_steps")
+        if run.step_traffic_bytes:
+            answer["step_traffic_bytes"] = amount(run.step_traffic_bytes, "step_traffic_bytes")
+        return answer
 
     def _begin(self, run: Learner, request: Message) -> Message:
         return {"down_bytes": whole(run.begin(request["round"]), "bytes of begin")}
