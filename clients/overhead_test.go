@@ -46,6 +46,22 @@ func TestOverheadsAreWorkOfTheProcessor(t *testing.T) {
 	}
 }
 
+// The least work has no jitter: everybody is charged the same.
+func TestLeastWorkHasNoJitter(t *testing.T) {
+	p := processorsOf(1, func(s *Setup) {
+		slowTask(s)
+		s.Devices.Jitter = 0.4
+		s.Least = devices.Work{FLOPs: 5000, Steps: 1}
+	})
+	p.population.SetWork(0, local, 0)
+	for number := range 10 {
+		p.drawJitter(0, number, 0)
+		if got := p.computeTime(0); !near(got, engine.FromSeconds(5.52), 1) {
+			t.Errorf("attempt %d: %v, want 5.52 s", number, got)
+		}
+	}
+}
+
 // What plans has no jitter, and what happens does: the drawn factor multiplies FLOPs and overheads.
 func TestPlansAreMeans(t *testing.T) {
 	c := start(t, setup(2, func(s *Setup) { slowTask(s); s.Devices.Jitter = 0.4 }), Listener{})

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
 	"fedsim/devices"
 	"fedsim/federation"
 )
@@ -68,10 +70,45 @@ func TestDeadlinesPlanWithOverheads(t *testing.T) {
 	}
 }
 
-// estimated returns how long so many steps of a client take in a plan.
+// estimated returns how long so many steps of a client, and its work for messages, take in a plan.
 func (f *Federation) estimated(t, steps int) float64 {
 	batches, traffic := f.work.overheads(t, steps)
-	return f.clients.Fleet().Seconds(t, devices.Work{FLOPs: f.work.flops(t, steps), Steps: float64(batches), Traffic: traffic})
+	flops := f.work.flops(t, steps) + f.work.messageFLOPs(f.setup.Shape.Values())
+	return f.clients.Fleet().Seconds(t, devices.Work{FLOPs: flops, Steps: float64(batches), Traffic: traffic})
+}
+
+// The work on the codes of messages is planned beside steps with overheads: it takes 6 ms.
+func TestDeadlinesPlanWithCodes(t *testing.T) {
+	for ms := range 60 {
+		f := start(t, world(t, "fedavg", federation.Deadline, func(s *Setup) {
+			steadily(s)
+			setEpochs(s, 0)
+			s.Config.DeadlineS = 0.4 + float64(ms)/1000
+			s.Compression = coded(compress.Float16, compress.None)
+		}))
+		if r := f.runRound(); r.Late != 0 || r.Participants != f.setup.Clients {
+			t.Fatalf("deadline %g s: %d of %d responses, %d late", f.setup.Config.DeadlineS, r.Participants, f.setup.Clients, r.Late)
+		}
+	}
+}
+
+// A method may say how many mini-batches its work was, and what it read and wrote; otherwise its
+// description does.
+func TestMethodsDeclareOverheads(t *testing.T) {
+	f := start(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) { setOption(s.Options, "Batch", 5) }))
+	batches, traffic := f.work.overheads(0, 12)
+	for _, c := range []struct {
+		work algorithms.Work
+		want devices.Work
+	}{
+		{algorithms.Work{Steps: 12, FLOPs: 9}, devices.Work{FLOPs: 9, Steps: 3, Traffic: traffic}},
+		{algorithms.Work{Steps: 12, FLOPs: 9, Batches: 7}, devices.Work{FLOPs: 9, Steps: 7, Traffic: traffic}},
+		{algorithms.Work{Steps: 12, FLOPs: 9, Traffic: 5}, devices.Work{FLOPs: 9, Steps: 3, Traffic: 5}},
+	} {
+		if got := f.work.done(0, &c.work); got != c.want || batches != 3 {
+			t.Errorf("%+v is %+v, want %+v", c.work, got, c.want)
+		}
+	}
 }
 
 // A round under "charged" takes what the steps that it charges take, overheads included: 1.2 passes

@@ -185,6 +185,33 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 	}
 }
 
+// Steps and memory traffic of messages take time, also of those whose work comes late and of those
+// of a round that a protocol plays: 2 steps of 0.1 s and 10^8 bytes at 4 s a gigabyte.
+func TestMessagesHaveOverheads(t *testing.T) {
+	slow := devices.Work{FLOPs: 1000, Steps: 2, Traffic: 1e8}
+	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Devices.StepS, s.Devices.TrafficSPerGB = 0.1, 4 })
+	sends(t, s, Message{ID: 1, Work: slow}, Message{ID: 2, Client: 1, Undecided: true}, Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 1000}})
+	waits(t, s, nil, 0, engine.Never, EndedWork, Notice{ID: 2, Client: 1, At: 5 * ms, Kind: NoticeWork})
+	if err := s.Work(2, slow, 0); err != nil {
+		t.Fatal(err)
+	}
+	waits(t, s, nil, 0, engine.Never, EndedAll,
+		Notice{ID: 3, Client: 2, At: 1010 * ms}, Notice{ID: 1, At: 1610 * ms}, Notice{ID: 2, Client: 1, At: 1610 * ms})
+	if _, err := s.Close(1, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	notices, _, _, err := s.PlayRound(2, Train, []Message{{ID: 4, Work: slow}}, nil)
+	if want := []Notice{{ID: 4, At: 3220 * ms}}; err != nil || !slices.Equal(notices, want) {
+		t.Error(notices, err)
+	}
+	for _, w := range []devices.Work{{Steps: -1}, {Traffic: math.Inf(1)}} {
+		var refusal *Error
+		if _, err := s.Send(2, Train, []Message{{ID: 9, Work: w}}); !errors.As(err, &refusal) || refusal.Code != CodeValue {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+}
+
 // Messages of a round that a protocol plays have sizes of their own.
 func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)

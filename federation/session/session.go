@@ -139,7 +139,7 @@ const (
 	CodeUnknownID   Code = "unknown-id"   // no message has the id, or a round has closed since it ended
 	CodeDuplicateID Code = "duplicate-id" // another message has the id
 	CodeClient      Code = "client"       // there is no such client
-	CodeValue       Code = "value"        // bytes or FLOPs that are negative or not finite
+	CodeValue       Code = "value"        // bytes, steps or FLOPs that are negative or not finite
 	CodeRound       Code = "round"        // not the open round, or one that was played
 	CodeOpenWork    Code = "open-work"    // the work of a message is not known
 	CodePolicy      Code = "policy"       // the protocol cannot play a round
