@@ -436,10 +436,10 @@ func TestStragglers(t *testing.T) {
 	}
 	want := map[string][3]float64{
 		"excess_s": {math.NaN(), 0.5, 0}, "device": {math.NaN(), 1, -1}, "idle": {math.NaN(), 0.25, 1}, "cause": {math.NaN(), 0, 1},
-		"path_0": {math.NaN(), 0.5, 0}, "path_1": {math.NaN(), 1.5, 0}, "path_2": {math.NaN(), 0.25, 0}, "path_7": {math.NaN(), 0, 1},
+		"path_0": {math.NaN(), 0.5, 0}, "path_1": {math.NaN(), 1.5, 0}, "path_2": {math.NaN(), 0.25, 0}, "path_8": {math.NaN(), 0, 1},
 	}
 	names := parts()
-	if names[0] != "downlink" || names[1] != "compute" || names[2] != "overhead" || names[7] != "clock" {
+	if names[0] != "downlink" || names[1] != "compute" || names[2] != "overhead" || names[4] != "polls" || names[8] != "clock" {
 		t.Errorf("the parts are %q", names)
 	}
 	for _, c := range deviceColumns([]*attributed{a}) {
