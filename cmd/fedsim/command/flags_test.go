@@ -58,8 +58,7 @@ var flagCases = map[string]map[string]string{
 		"out": "--out m", "partial": "in merge.txtar", "quiet": "--quiet",
 	},
 	"plan": {
-		"": "plan x.toml --out q", "group-time": "--group-time 0s", "json": "--json", "max-time": "--max-time=-1s",
-		"out": "--out q2", "set": "--set run.seeds=[1]", "show": "--show",
+		"": "plan x.toml --out q", "group-time": "--group-time 0s", "out": "--out q2", "set": "--set run.seeds=[1]",
 	},
 	"plot": {"": "plot one", "out": "--out f", "x": "--x round", "y": "--y test_error"},
 	"report": {
@@ -85,7 +84,7 @@ var flagCases = map[string]map[string]string{
 	"status":         {"": "status done", "json": "--json", "watch": "in status.txtar"},
 	"submit": {
 		"": "submit p --engine slurm --print", "allow-external": "in external_allow.txtar", "cores": "--cores 3", "engine": "--engine no",
-		"json": "--json", "print": "--engine no --print | --engine slurm", "progress": "--progress=no", "tasks": "--tasks 3",
+		"print": "--engine no --print | --engine slurm", "tasks": "--tasks 3",
 		"template": "--template none",
 	},
 	"theory": {
@@ -116,8 +115,8 @@ var flagCases = map[string]map[string]string{
 	},
 	"version": {"": "version", "licenses": "--licenses"},
 	"work": {
-		"": "work done", "allow-external": "in external_allow.txtar", "checkpoint": "--checkpoint=-1", "max-time": "--max-time=-1s",
-		"no-wait": "in work.txtar", "quiet": "--quiet", "retry": "in work.txtar", "workers": "--workers=-1",
+		"": "work done", "allow-external": "in external_allow.txtar", "checkpoint": "--checkpoint=-1",
+		"no-wait": "in work.txtar", "quiet": "--quiet", "retry": "in status.txtar", "workers": "--workers=-1",
 	},
 }
 

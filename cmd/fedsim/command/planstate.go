@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/columns"
@@ -82,8 +80,8 @@ func secondsText(n float64) string {
 	if !known(n) {
 		return "-"
 	}
-	text := rounded(float64(n)).String()
-	if float64(n) >= 10*60 {
+	text := rounded(n).String()
+	if n >= 10*60 {
 		text = strings.TrimSuffix(text, "0s") // it is rounded to minutes
 	}
 	return text
@@ -122,15 +120,22 @@ func (s planState) advice() string {
 	return "wait; fedsim serve " + quote.Shell(s.Directory) + " shows the curves"
 }
 
-func (s planState) text(width, rows int) string {
+// mostShown is the most rows of a list.
+const mostShown = 30
+
+func (s planState) text(width int) string {
 	var b strings.Builder
 	names := []string{"scenario:", "groups:", "prerequisites:", "runs:", "time left:"}
 	texts := []string{s.Scenario, countsText(s.Groups), countsText(s.Needs), fmt.Sprintf("%d of %d done", s.RunsDone, s.Runs), s.left()}
 	b.WriteString(columns.Entries(names, texts, width) + "next:           " + s.advice() + "\n") // a command is in one line
-	s.failures(&b, width, max(rows/2, 3))
-	s.list(&b, work.Running, "running", width, max(rows/2, 3))
-	s.list(&b, work.Stopped, "stopped", width, max(rows/8, 3))
-	s.waiting(&b, width)
+	if list := s.of(work.Failed); len(list) > 0 {
+		b.WriteString("\nfailed\n")
+		for _, item := range list[:min(len(list), mostShown)] {
+			b.WriteString(columns.Wrap(fmt.Sprintf("%s %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
+		}
+		more(&b, len(list))
+	}
+	s.running(&b, width)
 	return b.String()
 }
 
@@ -144,24 +149,11 @@ func (s planState) of(c work.Condition) (list []*work.Item) {
 	return list
 }
 
-// more says how many items a list does not show.
+// more says how many of n items a list does not show.
 func more(b *strings.Builder, n int) {
-	if n > 0 {
-		fmt.Fprintf(b, "  and %d more (--json has all)\n", n)
+	if n > mostShown {
+		fmt.Fprintf(b, "  and %d more (--json has all)\n", n-mostShown)
 	}
-}
-
-// failures lists what has failed, with the reasons.
-func (s planState) failures(b *strings.Builder, width, most int) {
-	list := s.of(work.Failed)
-	if len(list) == 0 {
-		return
-	}
-	b.WriteString("\nfailed\n")
-	for _, item := range list[:min(len(list), most)] {
-		b.WriteString(columns.Wrap(fmt.Sprintf("%s %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
-	}
-	more(b, len(list)-most)
 }
 
 // shortID returns the start of an ID, which is enough to find its files.
@@ -179,35 +171,26 @@ func what(item *work.Item) string {
 	}
 }
 
-// list lists what is running or was stopped.
-func (s planState) list(b *strings.Builder, c work.Condition, title string, width, most int) {
-	list := s.of(c)
+// running lists what is running.
+func (s planState) running(b *strings.Builder, width int) {
+	list := s.of(work.Running)
 	if len(list) == 0 {
 		return
 	}
-	t := columns.Table{Label: title, Groups: []columns.Group{{Heads: []string{"runs", "host", "process"}, Left: true}, {Heads: []string{"progress", "time", "seen"}}}, Blocks: []columns.Block{{}}}
-	hosts := 4
-	for _, item := range list {
-		hosts = max(hosts, utf8.RuneCountInString(item.Host))
-	}
-	hosts = min(hosts, 14)
-	room := max(width-2-8-4-2-hosts-2-7-4-8-2-6-2-6, 10) // what the other columns leave
-	for _, item := range list[:min(len(list), most)] {
+	t := columns.Table{Label: "running", Groups: []columns.Group{{Heads: []string{"runs", "host", "process"}, Left: true}, {Heads: []string{"progress", "time", "seen"}}}, Blocks: []columns.Block{{}}}
+	const host, others = 14, 45 // columns of the host, and of all others but the runs
+	for _, item := range list[:min(len(list), mostShown)] {
 		progress := "-"
 		if known(item.Progress) {
-			progress = fmt.Sprintf("%.0f %%", 100*float64(item.Progress))
-		}
-		pid := "-"
-		if item.PID > 0 {
-			pid = strconv.Itoa(item.PID)
+			progress = fmt.Sprintf("%.0f %%", 100*item.Progress)
 		}
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
-			shortID(item), middle(what(item), room), middle(cmp.Or(item.Host, "-"), hosts), pid, progress, secondsText(item.TookS), secondsText(item.AgeS),
+			shortID(item), middle(what(item), max(width-host-others, 10)), middle(cmp.Or(item.Host, "-"), host), fmt.Sprint(item.PID), progress, secondsText(item.TookS), secondsText(item.AgeS),
 		})
 	}
 	b.WriteByte('\n')
 	t.Write(b, width)
-	more(b, len(list)-most)
+	more(b, len(list))
 }
 
 // middle cuts the middle of a text that is longer than a width.
@@ -218,25 +201,4 @@ func middle(text string, width int) string {
 	}
 	head := (width - 1) / 2
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
-}
-
-// waiting counts what waits, by what it waits for.
-func (s planState) waiting(b *strings.Builder, width int) {
-	list := s.of(work.Waiting)
-	needing := 0
-	for _, item := range list {
-		if len(item.WaitsFor) > 0 {
-			needing++
-		}
-	}
-	var parts []string
-	if n := len(list) - needing; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d for a worker", n))
-	}
-	if needing > 0 {
-		parts = append(parts, fmt.Sprintf("%d for prerequisites that are not done", needing))
-	}
-	if len(parts) > 0 {
-		b.WriteString("\n" + columns.Wrap("waiting: "+strings.Join(parts, ", "), width, 0) + "\n")
-	}
 }

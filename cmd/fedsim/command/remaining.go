@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -47,6 +48,14 @@ func (r *remaining) text(now time.Time) string {
 		return ""
 	}
 	return ", about " + rounded(seconds).String() + " left"
+}
+
+// planTime formats an estimated time.
+func planTime(seconds float64) string {
+	if seconds < 10 {
+		return fmt.Sprintf("%.2g s", seconds)
+	}
+	return rounded(seconds).String()
 }
 
 // rounded returns seconds with the precision with which a time is displayed.

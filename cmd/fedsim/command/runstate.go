@@ -93,7 +93,7 @@ func (s runState) line() (counts, more string) {
 	return counts, ""
 }
 
-func (s runState) text(width, rows int) string {
+func (s runState) text(width int) string {
 	state := map[rundir.Status]string{rundir.Writing: "a process writes to it", rundir.Stopped: "unfinished; no process writes to it"}[s.Status]
 	if s.Status == rundir.Finished {
 		state = string(s.State)
@@ -111,10 +111,9 @@ func (s runState) text(width, rows int) string {
 		return b.String()
 	}
 	b.WriteString("\nunder way\n")
-	most := max(rows, 3)
-	for _, u := range s.UnderWay[:min(len(s.UnderWay), most)] {
+	for _, u := range s.UnderWay[:min(len(s.UnderWay), mostShown)] {
 		fmt.Fprintf(&b, "  %s  %s\n", middle(u.Run, width-20), count(u.Rounds, "round"))
 	}
-	more(&b, len(s.UnderWay)-most)
+	more(&b, len(s.UnderWay))
 	return b.String()
 }

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
@@ -32,7 +29,7 @@ time of the work that is done.
 
 DIR may also be a run directory. fedsim status changes nothing there.
 
---watch shows every change. It ends with status 0 when all is done, and with
+--watch prints a line for every change. It ends with status 0 when all is done, and with
 status 1 when nothing runs and all that is left has failed or was stopped.`,
 		Example: `  fedsim status plans/lte
   fedsim status plans/lte --watch
@@ -48,7 +45,7 @@ status 1 when nothing runs and all that is left has failed or was stopped.`,
 
 // subject is what fedsim status shows: a plan or a run at a moment.
 type subject interface {
-	text(width, rows int) string // a table; lists have about that many rows together
+	text(width int) string
 	line() (counts, more string) // the numbers in one line, and what changes all the time
 	ended() (ended bool, err error)
 }
@@ -67,15 +64,6 @@ func (f *statusFlags) status(cmd *cobra.Command, dir string) error {
 	out := cmd.OutOrStdout()
 	if f.watch {
 		w := watcher{out: out, look: look, now: time.Now}
-		if terminal := int(os.Stdout.Fd()); term.IsTerminal(terminal) {
-			w.size = func() (width, height int) {
-				width, height, err := term.GetSize(terminal)
-				if err != nil {
-					return 0, 0
-				}
-				return width, height
-			}
-		}
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()
 		return w.watch(ticker.C, cmd.Context().Done(), cmd.Context().Err)
@@ -87,7 +75,7 @@ func (f *statusFlags) status(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return plainjson.Print(out, s)
 	}
-	_, err = io.WriteString(out, s.text(textWidth(), 60))
+	_, err = io.WriteString(out, s.text(textWidth()))
 	return err
 }
 
@@ -110,17 +98,14 @@ func lookAtPlan(dir string) (func() (subject, error), error) {
 	}, nil
 }
 
-// watcher shows every change of a subject. A terminal has one text that is redrawn; other
-// outputs have a new line for a change, at most one in lineEvery.
+// watcher prints a line for every change of a subject, at most one in lineEvery.
 type watcher struct {
 	out  io.Writer
 	look func() (subject, error)
 	now  func() time.Time
-	size func() (width, height int) // of the terminal; nil if there is none
 
-	shown   string    // the last text or line
-	at      time.Time // when it was shown
-	showing int       // lines on the terminal
+	shown string    // the last line without its time
+	at    time.Time // when it was shown
 }
 
 // lineEvery is the least time between two lines.
@@ -147,36 +132,11 @@ func (w *watcher) watch(tick <-chan time.Time, done <-chan struct{}, why func() 
 
 // show shows the subject if it has changed; the last time in any case.
 func (w *watcher) show(s subject, last bool) error {
-	if w.size == nil {
-		counts, more := s.line()
-		if counts == w.shown || !last && !w.at.IsZero() && w.now().Sub(w.at) < lineEvery {
-			return nil
-		}
-		w.shown, w.at = counts, w.now()
-		_, err := fmt.Fprintf(w.out, "%s %s%s\n", w.at.Format("15:04:05"), counts, more)
-		return errors.Join(err, flush(w.out))
-	}
-	width, height := w.size()
-	if width <= 0 || height <= 0 {
-		width, height = 80, 24 // unknown
-	}
-	text := s.text(min(max(width, 60), 240), max(height-statusHead, 3))
-	if text == w.shown {
+	counts, more := s.line()
+	if counts == w.shown || !last && !w.at.IsZero() && w.now().Sub(w.at) < lineEvery {
 		return nil
 	}
-	w.shown = text
-	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	if !last {
-		lines = lines[:min(len(lines), height-1)] // what has scrolled away cannot be redrawn
-	}
-	up := ""
-	if w.showing > 0 {
-		up = fmt.Sprintf("\x1b[%dA", w.showing)
-	}
-	w.showing = len(lines)
-	_, err := io.WriteString(w.out, up+"\r\x1b[J"+strings.TrimSuffix(strings.Join(lines, ""), "\n")+"\n")
+	w.shown, w.at = counts, w.now()
+	_, err := fmt.Fprintf(w.out, "%s %s%s\n", w.at.Format("15:04:05"), counts, more)
 	return errors.Join(err, flush(w.out))
 }
-
-// statusHead is about how many lines a status has besides its lists.
-const statusHead = 16

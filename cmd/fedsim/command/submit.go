@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/clusters/work"
-	"fedsim/internal/plainjson"
 	"fedsim/internal/quote"
 )
 
@@ -31,8 +29,6 @@ type submitFlags struct {
 	engine, template string
 	tasks, cores     int
 	print            bool
-	json             bool
-	progress         string
 	programs         computeFlags // --allow-external
 }
 
@@ -79,9 +75,6 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 	flags.IntVar(&f.tasks, "tasks", 0, "number of tasks of the scheduler, each a worker (not learning tasks); 0: see above, of local one for each core")
 	flags.IntVar(&f.cores, "cores", 1, "cores of a task")
 	flags.BoolVar(&f.print, "print", false, "print what would be submitted, and do nothing")
-	flags.BoolVar(&f.json, "json", false, "print what was sent as JSON (docs/json.md)")
-	flags.StringVar(&f.progress, "progress", progressAuto, "show progress of local on standard error: "+strings.Join(progressNames, ", "))
-	completeFlag(cmd, "progress", oneOf(progressNames))
 	f.programs.addAllow(cmd)
 	return cmd
 }
@@ -109,8 +102,6 @@ func (f *submitFlags) find() (*submit.Engine, error) {
 		return nil, usagef("--tasks=%d: must not be negative", f.tasks)
 	case f.cores < 1 || f.cores > mostCores:
 		return nil, usagef("--cores=%d: must be in [1, %d]", f.cores, mostCores)
-	case !slices.Contains(progressNames, f.progress):
-		return nil, usagef("--progress=%s: must be one of %s", f.progress, strings.Join(progressNames, ", "))
 	case f.engine != "" && f.template != "":
 		return nil, usagef("--engine cannot be combined with --template: the template is the engine")
 	case f.template != "":
@@ -158,7 +149,12 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 	}
 	of.missing = submit.Look(d.Plan, state)
 	if of.missing.Groups == 0 {
-		return f.nothing(cmd, &sent{Engine: f.name(engine)}, fmt.Sprintf("nothing is missing: all %s are done; next: fedsim merge %s", count(state.Groups.Total, "group"), quote.Shell(dir)))
+		out := cmd.OutOrStdout()
+		if f.print { // a script, which is empty then
+			out = cmd.ErrOrStderr()
+		}
+		_, err := fmt.Fprintf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(state.Groups.Total, "group"), quote.Shell(dir))
+		return err
 	}
 	if err := f.programs.allow(cmd, d.Scenario); err != nil {
 		return err
@@ -177,13 +173,6 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 		return usageError{err}
 	}
 	return f.send(cmd, engine, of, d, j)
-}
-
-func (f *submitFlags) name(e *submit.Engine) string {
-	if e == nil {
-		return engineLocal
-	}
-	return e.Name
 }
 
 // job returns the job of the missing groups. Programs says that workers start programs.
@@ -222,36 +211,6 @@ func jobName(name string) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// sent is the JSON output (docs/json.md).
-type sent struct {
-	Engine  string  `json:"engine"`
-	File    string  `json:"file"`    // what was submitted; empty: nothing
-	Tasks   int     `json:"tasks"`   // of local: workers
-	Groups  int     `json:"groups"`  // that were missing
-	Running int     `json:"running"` // of these, that workers were at
-	TimeS   float64 `json:"time_s"`  // estimate for one core
-	Job     string  `json:"job"`     // what the submit command printed
-}
-
-// report prints a line, or x as JSON.
-func (f *submitFlags) report(cmd *cobra.Command, x *sent, line string) error {
-	if f.json {
-		return plainjson.Print(cmd.OutOrStdout(), x)
-	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
-	return err
-}
-
-// nothing reports that nothing is submitted. With --print the standard output is a script, which
-// is empty then.
-func (f *submitFlags) nothing(cmd *cobra.Command, x *sent, line string) error {
-	if f.print {
-		printLine(cmd.ErrOrStderr(), line, false)
-		return nil
-	}
-	return f.report(cmd, x, line)
-}
-
 // forget lets workers try failed groups again, and notes the groups that run now.
 func forget(cmd *cobra.Command, of *submission, d *work.Dir) error {
 	if n := of.missing.Running; n > 0 {
@@ -287,15 +246,12 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 		return err
 	}
 	printed, err := submit.Send(cmd.Context(), j, text, command)
-	if option, ok := errors.AsType[*submit.OptionError](err); ok {
-		return usageError{option}
-	}
 	if err != nil {
 		return err
 	}
 	m := of.missing
-	line := fmt.Sprintf("sent: %s, %s%s; %s", count(j.Tasks, "task"), count(m.Groups, "group"), about(m.TimeS), printed)
-	return f.report(cmd, &sent{engine.Name, j.File, j.Tasks, m.Groups, m.Running, m.TimeS, printed}, line)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent: %s, %s%s; %s\n", count(j.Tasks, "task"), count(m.Groups, "group"), about(m.TimeS), printed)
+	return err
 }
 
 // missingData returns the error of the first data file that is not here.

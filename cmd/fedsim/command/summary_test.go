@@ -140,7 +140,7 @@ func TestJSONPage(t *testing.T) {
 	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
 		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
 		explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
-		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, planJSON{}, plan.Plan{}, plan.Item{}, plan.Cost{}, sent{},
+		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},
 		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{}} {
 		records = append(records, reflect.TypeOf(v))
 	}

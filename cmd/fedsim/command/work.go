@@ -21,7 +21,6 @@ type workFlags struct {
 	computeFlags // workers and allowExternal
 	resumeFlags  // checkpoint
 	outputFlags  // quiet
-	maxTime      time.Duration
 	retry        bool
 	noWait       bool
 }
@@ -41,17 +40,15 @@ does not: a scheduler that starts a lost task again needs no other to wait.
 
 An interrupt or SIGTERM ends each run after its current round, saves a checkpoint
 and exits with status 75: start the worker again to continue. Status 1 means that
-a group has failed, and the others are done. A group with --max-time that takes
-longer is checkpointed and counts as failed; a longer time continues it.`,
+a group has failed, and the others are done.`,
 		Example: `  fedsim work plans/lte
   fedsim work plans/lte --no-wait
-  fedsim work plans/lte --max-time 2h --retry`,
+  fedsim work plans/lte --retry`,
 		Args:              takes(1, 1, "the directory of a plan"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.work(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.maxTime, "max-time", 0, "most time for a group, as in 90s or 2h; 0: no limit (default: that of the plan)")
 	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
 	flags.BoolVar(&f.noWait, "no-wait", false, "end when other workers do all that is left")
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
@@ -65,9 +62,6 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	defer ignoreTerminate()()
 	if err := errors.Join(f.computeFlags.check(false), f.resumeFlags.check(cmd)); err != nil {
 		return err
-	}
-	if f.maxTime < 0 {
-		return usagef("--max-time=%s: must not be negative; 0: no limit", f.maxTime)
 	}
 	d, err := work.Open(dir, readVersion().String())
 	if err != nil {
@@ -87,9 +81,6 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if o.Every > 0 {
 		compute.Checkpoints = experiment.CheckpointPolicy{Every: o.Every, Clock: time.Now}
 	}
-	if !cmd.Flags().Changed("max-time") {
-		f.maxTime = time.Duration(d.Plan.MaxTimeS * float64(time.Second))
-	}
 	by, err := thisWorker()
 	if err != nil {
 		return err
@@ -101,7 +92,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	}
 	waitsForRounds(cmd.Context())
 	err = d.Work(cmd.Context(), work.Options{
-		MaxTime: f.maxTime, Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
+		Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
 		Run:   compute,
 		Stale: staleAfter,
 	})

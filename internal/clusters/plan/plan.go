@@ -46,9 +46,8 @@ type Plan struct {
 	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
 	Command  []string `json:"command"`         // of the run that the merged directory equals
 	Runs     int      `json:"runs"`
-	MaxTimeS float64  `json:"max_time_s,omitempty"` // that a worker may work on a group; 0: no limit
-	Items    []Item   `json:"items"`                // what others need comes before them
-	Sum      string   `json:"sha256"`               // of the plan with an empty sum
+	Items    []Item   `json:"items"`  // what others need comes before them
+	Sum      string   `json:"sha256"` // of the plan with an empty sum
 }
 
 // Item is a piece of the work that one process makes; see experiment.Item.
@@ -92,20 +91,18 @@ type Cost struct {
 }
 
 // costOf rounds a cost to two digits: more say nothing.
-func costOf(c experiment.Cost) Cost { return Cost{rounded(c.Seconds, 2), rounded(c.Bytes, 2)} }
+func costOf(c experiment.Cost) Cost { return Cost{rounded(c.Seconds), rounded(c.Bytes)} }
 
-func rounded(x float64, digits int) float64 {
-	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+func rounded(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
 	return y
 }
 
-// Total returns the time of all items on one core, and the memory of the largest.
-func (p *Plan) Total() (sum Cost) {
+// TimeS returns the estimated seconds of all items on one core.
+func (p *Plan) TimeS() (sum float64) {
 	for i := range p.Items {
-		sum.TimeS += p.Items[i].TimeS
-		sum.MemoryBytes = max(sum.MemoryBytes, p.Items[i].MemoryBytes)
+		sum += p.Items[i].TimeS
 	}
-	sum.TimeS = rounded(sum.TimeS, 3)
 	return sum
 }
 
@@ -129,7 +126,6 @@ type Options struct {
 	Version   string        // of fedsim
 	Command   []string      // of the run that the merged directory equals
 	GroupTime time.Duration // to which short groups are packed at most
-	MaxTime   time.Duration // that a worker may work on a group; 0: no limit
 }
 
 // DefaultGroupTime is the longest time that short groups are packed to by default.
@@ -151,7 +147,7 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 	p := &Plan{
 		Format: format, Version: o.Version, Numerics: rundir.Numerics,
 		Name: s.Name, Scenario: sum(resolved), Command: o.Command,
-		Runs: experiment.Total(s.Experiments), MaxTimeS: o.MaxTime.Seconds(), Items: make([]Item, len(items)),
+		Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
 		made := Item{Kind: it.Kind, Of: it.Of, Cost: costOf(it.Cost)}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -34,12 +33,9 @@ func (j *Job) Place(e *Engine) {
 	j.File = filepath.Join(j.Dir, folder, fmt.Sprintf("%d-%s%s", j.Number, e.Name, filepath.Ext(e.file)))
 }
 
-// refused matches what schedulers print about an option that they do not know.
-var refused = regexp.MustCompile(`(?i)(unrecognized|unknown|invalid|unexpected) (option|argument|flag)`)
-
 // Send writes the text of a job to its file and runs the submit command in the folder of the
 // file, where many schedulers write the output of tasks. It returns what the command
-// printed, in one line. The error is an *[OptionError] if the scheduler does not know an option.
+// printed, in one line. Its error has what it printed on standard error.
 func Send(ctx context.Context, j *Job, text string, submit []string) (printed string, err error) {
 	program, err := exec.LookPath(submit[0])
 	if err != nil {
@@ -67,14 +63,8 @@ func Send(ctx context.Context, j *Job, text string, submit []string) (printed st
 	cmd := exec.CommandContext(ctx, program, submit[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(j.File), &out, &errs
 	if err := cmd.Run(); err != nil {
-		said := strings.Split(strings.TrimSpace(errs.String()+"\n"+out.String()), "\n")
-		for _, line := range said {
-			if refused.MatchString(line) {
-				return "", &OptionError{quote.Line(strings.TrimSpace(line))}
-			}
-		}
-		last := cmp.Or(strings.TrimSpace(said[len(said)-1]), "printed nothing")
-		return "", fmt.Errorf("%s: %w: %s; the file is %s", submit[0], err, quote.Line(last), j.File)
+		text := cmp.Or(strings.TrimSpace(errs.String()), strings.TrimSpace(out.String()), "printed nothing")
+		return "", fmt.Errorf("%s: %w: %s; the file is %s", submit[0], err, quote.Line(text), j.File)
 	}
 	return quote.Line(strings.TrimSpace(out.String())), nil
 }

@@ -10,13 +10,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
-	"fedsim/config"
 	"fedsim/internal/quote"
 )
 
@@ -75,9 +72,9 @@ func Load(file string) (*Engine, error) {
 }
 
 func parse(file, text string) (*Engine, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"quote": shell, "json": inJSON}).Parse(text)
+	t, err := template.New(file).Funcs(template.FuncMap{"quote": shell, "json": inJSON}).Parse(text)
 	if err != nil {
-		return nil, located(file, err)
+		return nil, err
 	}
 	if t.Lookup(command) == nil {
 		return nil, fmt.Errorf("%s: has no block {{define %q}} with the submit command, an argument a line", file, command)
@@ -89,15 +86,19 @@ func parse(file, text string) (*Engine, error) {
 // arguments. The error is an *[OptionError] if the template takes an option by no means.
 func (e *Engine) Render(j *Job) (text string, submit []string, err error) {
 	var script, lines strings.Builder
-	if err := e.text.Execute(&script, j); err != nil {
-		return "", nil, located(e.file, err)
+	err = e.text.Execute(&script, j)
+	if err == nil {
+		err = e.text.ExecuteTemplate(&lines, command, j)
 	}
-	if err := e.text.ExecuteTemplate(&lines, command, j); err != nil {
-		return "", nil, located(e.file, err)
+	if option, ok := errors.AsType[*OptionError](err); ok {
+		return "", nil, option
+	}
+	if err != nil {
+		return "", nil, err
 	}
 	if len(j.options) > 0 && !j.passed {
 		option, _, _ := strings.Cut(j.options[0][0], "=")
-		return "", nil, &OptionError{config.UnknownName("option of "+e.Name, option, option, j.known)}
+		return "", nil, &OptionError{fmt.Sprintf("unknown option of %s %s: known are %s", e.Name, option, strings.Join(j.known, ", "))}
 	}
 	for line := range strings.SplitSeq(lines.String(), "\n") {
 		if line != "" {
@@ -115,56 +116,16 @@ type OptionError struct{ text string }
 
 func (e *OptionError) Error() string { return e.text }
 
-var (
-	position = regexp.MustCompile(`^template: :(\d+)(:\d+)?: (executing ".*?" at )?`)
-	unknown  = regexp.MustCompile(`can't evaluate field (\w+) in type \*submit\.Job`)
-)
-
-// located writes an error of a template as FILE:LINE: TEXT.
-func located(file string, err error) error {
-	if option, ok := errors.AsType[*OptionError](err); ok {
-		return option
-	}
-	text := err.Error()
-	m := position.FindStringSubmatch(text)
-	if m == nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	text = text[len(m[0]):]
-	if field := unknown.FindStringSubmatch(text); field != nil {
-		text = config.UnknownName("field", "."+field[1], "."+field[1], fields())
-	}
-	return fmt.Errorf("%s:%s: %s", file, m[1], text)
-}
-
-// fields returns what a template can use, as .Name.
-func fields() []string {
-	t := reflect.TypeFor[*Job]()
-	var names []string
-	for _, f := range reflect.VisibleFields(t.Elem()) {
-		if f.IsExported() {
-			names = append(names, "."+f.Name)
-		}
-	}
-	for i := range t.NumMethod() {
-		names = append(names, "."+t.Method(i).Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // shell quotes a word, or the words of a list, for a POSIX shell.
 func shell(words any) (string, error) {
-	var list []string
 	switch w := words.(type) {
 	case string:
-		list = []string{w}
+		return quote.Shell(w), nil
 	case []string:
-		list = w
+		return quote.Shell(w...), nil
 	default:
 		return "", fmt.Errorf("quote takes a text or a list of texts, not %T", words)
 	}
-	return quote.Shell(list...), nil
 }
 
 // inJSON returns a value as JSON, which is YAML too.

@@ -21,11 +21,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// Reasons, beside an interruption, to stop an item under way.
-var (
-	errTaken  = errors.New("another worker does it or has done it")
-	errBudget = errors.New("over its budget")
-)
+// errTaken is the reason, beside an interruption, to stop an item under way.
+var errTaken = errors.New("another worker does it or has done it")
 
 // attempt is the work of this worker on an item.
 type attempt struct {
@@ -39,7 +36,7 @@ type attempt struct {
 	share  atomic.Uint64 // the bits of the share that is done
 }
 
-// do does an item under its claim and its budget. It returns nil when the item is done.
+// do does an item under its claim. It returns nil when the item is done.
 func (w *worker) do(ctx context.Context, it *plan.Item, l *lease) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -58,9 +55,6 @@ func (w *worker) do(ctx context.Context, it *plan.Item, l *lease) error {
 		err = a.make(ctx)
 	}
 	w.limitMemory()
-	if errors.Is(context.Cause(ctx), errBudget) {
-		return errBudget
-	}
 	return err
 }
 
@@ -160,7 +154,7 @@ func (a *attempt) make(ctx context.Context) error {
 }
 
 // compute computes the item under heartbeats. It cancels the computation when another worker does or
-// has done the item, and when the item is over its budget.
+// has done the item.
 func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints experiment.CheckpointStore) error {
 	o := a.Run
 	o.Shared, o.Preparation, o.DataFolder = a.shared, a.live, a.DataFolder
@@ -175,11 +169,6 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 		}
 	}
 	a.began = a.Run.Clock()
-	if a.MaxTime > 0 {
-		left := a.MaxTime - time.Duration(a.before*float64(time.Second))
-		timer := time.AfterFunc(max(0, left), func() { a.cancel(errBudget) })
-		defer timer.Stop()
-	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -259,11 +248,6 @@ func (s shared) Reject(name string, why error) error {
 // fail records the failure of an item in its claim.
 func (w *worker) fail(it *plan.Item, l *lease, why error) {
 	l.claim.Failure = quote.Line(why.Error())
-	if l.claim.OverBudget = errors.Is(why, errBudget); l.claim.OverBudget {
-		l.claim.TookS = max(l.claim.TookS, w.MaxTime.Seconds())
-		took := time.Duration(l.claim.TookS * 1e9).Round(time.Second / 10)
-		l.claim.Failure = fmt.Sprintf("over its budget of %s after %s: continue with --max-time", w.MaxTime, took)
-	}
 	w.failed[it.ID] = true
 	w.Note(fmt.Sprintf("%s: failed: %s", nameOf(it), l.claim.Failure))
 }

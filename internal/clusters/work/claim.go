@@ -25,10 +25,8 @@ type Claim struct {
 	Share   float64   `json:"share"`  // the share of the item that is done, in [0, 1]
 	TookS   float64   `json:"took_s"` // the seconds of work so far, with those of workers before it
 
-	// Failure is one line that says why the item failed; empty: it did not. Only ended claims have
-	// one. OverBudget says that the failure is its time, so that a larger budget continues the item.
-	Failure    string `json:"failure,omitempty"`
-	OverBudget bool   `json:"over_budget,omitempty"`
+	// Failure is one line that says why the item failed; empty: it did not. Only ended claims have one.
+	Failure string `json:"failure,omitempty"`
 
 	written time.Time // the time of the last heartbeat, by the clock of the file server
 }
@@ -40,11 +38,6 @@ func (c *Claim) Age(now time.Time) time.Duration { return max(0, now.Sub(c.writt
 // server: its last heartbeat is as old as after, or it was a process of this machine and has ended.
 func (c *Claim) Expired(now time.Time, after time.Duration) bool {
 	return c.Age(now) >= after || c.Process.ended()
-}
-
-// mayContinue reports whether an item with this ended claim may be tried with a budget; 0: no limit.
-func (c *Claim) mayContinue(budget time.Duration) bool {
-	return c.Failure == "" || c.OverBudget && (budget == 0 || budget.Seconds() > c.TookS)
 }
 
 // maxClaim limits the bytes of the file of a claim.

@@ -116,7 +116,7 @@ func (d *Dir) Forget(id string) error {
 	if c == nil || c.Failure == "" || err != nil {
 		return err
 	}
-	c.Failure, c.OverBudget = "", false
+	c.Failure = ""
 	if c.Worker == "" {
 		return remove(d.endedPath(id))
 	}

@@ -27,11 +27,11 @@
 //	claim                        LS  work that is done twice                       TestClaim
 //	heartbeat and expiry         LS  the work of a lost machine                    TestStaleClaimIsTakenOver
 //	number of the process        L   the minute after a kill                       TestClaimOfEndedProcess
-//	taking an attempt over       LS  the checkpoint of a lost worker               TestBudget
+//	taking an attempt over       LS  the checkpoint of a lost worker               TestTimeOfAllWorkers
 //	moving it                    LS  the group from a worker that is only slow     TestAttemptTakenOver
 //	copying it                   LS  the bytes from the files that it has open     TestTakeOverOfALivingWriter
 //	stop when it is done         LS  the time of a worker that is only slow        TestGroupDoneElsewhere
-//	ended claim                  LS  reasons of failures, times of all workers     TestFailure, TestBudget
+//	ended claim                  LS  reasons of failures, times of all workers     TestFailure, TestTimeOfAllWorkers
 //	clock of the file server      S  claims from machines with another clock       TestStateOfReadOnlyDirectory
 //	waiting for heartbeats        S  a killed worker's group, when all others end  TestNoWait
 //	a group put aside            LS  other groups from an error of this machine    TestGroupThatThisMachineCannotDo

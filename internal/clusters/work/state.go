@@ -133,23 +133,6 @@ func (s *State) count(p *plan.Plan, took map[string]float64) {
 	s.WorkS, s.LeftS = left(s.Items, took, s.Workers)
 }
 
-// Share returns the share of all work that is done, by the estimates of the plan.
-func (s *State) Share() float64 {
-	var done, all float64
-	for i := range s.Items {
-		item := &s.Items[i]
-		size := item.weight()
-		all += size
-		switch share := float64(item.Progress); {
-		case item.Condition == Done:
-			done += size
-		case item.Condition == Running && share > 0:
-			done += float64(size * share)
-		}
-	}
-	return done / all
-}
-
 // minShare is the least share of an item at which its time so far counts as measured.
 const minShare = 0.05
 

@@ -17,11 +17,10 @@ import (
 
 // Options set how a worker works. They do not change results.
 type Options struct {
-	MaxTime time.Duration // the most time of an item; 0: no limit
-	Retry   bool          // try again what failed
-	NoWait  bool          // return when living workers do all that is left
-	By      Claim         // who works: Worker, Host and Process
-	About   rundir.About  // of the scenario, for attempts
+	Retry  bool         // try again what failed
+	NoWait bool         // return when living workers do all that is left
+	By     Claim        // who works: Worker, Host and Process
+	About  rundir.About // of the scenario, for attempts
 
 	// Run sets how items are computed: Workers, Queue, Memory, Stderr and Clock, which is required,
 	// and Every and Clock of Checkpoints; without that clock, there are no checkpoints.
@@ -275,7 +274,7 @@ func (w *worker) ready(it *plan.Item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if last != nil && !last.mayContinue(w.MaxTime) {
+	if last != nil && last.Failure != "" {
 		w.failed[it.ID] = true
 		return false, nil
 	}
