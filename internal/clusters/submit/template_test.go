@@ -186,7 +186,7 @@ func TestLoad(t *testing.T) {
 		{"x\n{{.Task}}\n{{define \"submit\"}}qsub{{end}}", ":2:2: executing "},
 		{"x\n{{define \"submit\"}}qsub\n{{.Fil}}{{end}}", ":3:2: executing \"submit\" at <.Fil>: can't evaluate field Fil in type *submit.Job"},
 		{"x\n\n{{.Tasks", ":3: unclosed action"},
-		{"{{quote .Tasks}}{{define \"submit\"}}qsub{{end}}", ":1: "},
+		{"{{quote .Tasks}}{{define \"submit\"}}qsub{{end}}", ":1:"},
 		{"echo {{.Tasks}}\n", `: has no block {{define "submit"}} with the submit command, an argument a line`},
 		{"{{define \"submit\"}}{{end}}", `: the block "submit" is empty: it must have the submit command, an argument a line`},
 		{"{{define \"submit\"}}qsub{{end}}{{.Option \"queue\" \"\"}}", ""},
