@@ -56,7 +56,7 @@ func DrawLabels(l Labels) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singlePlot(l.Title, labelsWidth, 0, d.body+stripGap+labelsStrip, d.entries(), d.plot()), nil
+	return singlePlot(l.Title, labelsWidth, d.body+stripGap+labelsStrip, d.entries(), d.plot()), nil
 }
 
 // labelColumn is a client, or the mean of several.
@@ -375,4 +375,19 @@ func (d *drawnLabels) spans(c *draw.Canvas, left func(int) vg.Length, toY func(f
 		box(c, quartileColor, from, to, toY(q[1]), toY(q[3]))
 		box(c, ink, from, to, toY(q[2])-0.6, toY(q[2])+0.6)
 	}
+}
+
+// dot is the width of a pixel of a PNG file.
+const dot = vg.Inch / dpi
+
+// plotAxis is the height of the horizontal axis with its label, in points.
+const plotAxis = vg.Length(30)
+
+// singlePlot lays out a figure of one plot, whose body has a width and a height.
+func singlePlot(title string, width, height vg.Length, entries []legendEntry, of *plot.Plot) *Picture {
+	p := &Picture{width: yAxisWidth + width, plots: [][]*plot.Plot{{of}}}
+	p.title = fit(title, textStyle(titleSize, true), p.width-2*margin, 2)
+	p.legend = setLegend(entries, p.width-2*margin)
+	p.height = p.titleHeight() + height + plotAxis + legendGap + p.legend.height() + 2*margin
+	return p
 }

@@ -37,7 +37,7 @@ var flagCases = map[string]map[string]string{
 	"engine": {
 		"": "engine x.toml", "set": "--set run.nothing=1", "force": "--out one | --out one --force",
 		"no-figures": "in engine_test.go", "out": "--out o", "resume": "--resume one",
-		"checkpoint": "--checkpoint=-1", "gantt": "--gantt g", "timeline": "--timeline t.json --timeline-run no | --timeline t.json",
+		"checkpoint": "--checkpoint=-1", "timeline": "--timeline t.json --timeline-run no | --timeline t.json",
 		"timeline-devices": "--timeline t.json --timeline-devices=-1 | --timeline t.json",
 		"timeline-rounds":  "--timeline t.json --timeline-rounds=x | --timeline t.json",
 		"timeline-run":     "--timeline t.json --timeline-run no | --timeline t.json",
@@ -71,7 +71,7 @@ var flagCases = map[string]map[string]string{
 	"run": {
 		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar",
 		"checkpoint": "--checkpoint=-1", "cpuprofile": "--cpuprofile p", "force": "--out one | --out one --force",
-		"gantt": "--gantt g", "json": "--json", "memprofile": "--memprofile p", "no-figures": "--no-figures",
+		"json": "--json", "memprofile": "--memprofile p", "no-figures": "--no-figures",
 		"out": "--out o2", "progress": "--progress=no", "queue": "--queue no", "quiet": "--quiet",
 		"resume": "--out | --resume one", "seed": "--seed 7", "set": "--set run.rounds=3", "timeline": "--timeline t.json",
 		"timeline-devices": "--timeline t.json --timeline-devices=-1 | --timeline t.json",

@@ -39,7 +39,7 @@ func (f *resumeFlags) check(cmd *cobra.Command) error {
 	if f.resume == "" {
 		return nil
 	}
-	names := []string{"out", "force", "timeline", "gantt", "timeline-run", "timeline-devices", "timeline-rounds"}
+	names := []string{"out", "force", "timeline", "timeline-run", "timeline-devices", "timeline-rounds"}
 	if cmd.Flags().NArg() == 0 {
 		names = append(names, "set", "seed")
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,58 +17,47 @@ import (
 	"fedsim/federation"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/record/timeline"
-	"fedsim/plots"
 )
 
 // timelineFlags are the flags of fedsim run for timelines.
 type timelineFlags struct {
 	trace   string
-	gantt   string
 	run     string
 	devices int
 	rounds  string
 }
 
-// The default number of rounds.
-const (
-	traceRounds = 100
-	ganttRounds = 10
-)
+// traceRounds is the default number of rounds.
+const traceRounds = 100
 
 func (f *timelineFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "timeline", "", "write a timeline of the devices of one run to this file, as a Chrome trace for https://ui.perfetto.dev")
-	flags.StringVar(&f.gantt, "gantt", "", "draw a timeline of the devices of one run to this file, .png or .svg; without an extension, both")
-	flags.StringVar(&f.run, "timeline-run", "", "run for --timeline and --gantt: its id in runs.csv, without tuned options (default the first run)")
-	flags.IntVar(&f.devices, "timeline-devices", 200, fmt.Sprintf("maximum number of devices to show, evenly spaced (--gantt: at most %d)", plots.MaxGanttRows))
-	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("rounds to show, as in 20:40 or 20 (default 1:%d, --gantt 1:%d)", traceRounds, ganttRounds))
+	flags.StringVar(&f.run, "timeline-run", "", "run for --timeline: its id in runs.csv, without tuned options (default the first run)")
+	flags.IntVar(&f.devices, "timeline-devices", 200, "maximum number of devices to show, evenly spaced")
+	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("rounds to show, as in 20:40 or 20 (default 1:%d)", traceRounds))
 }
 
-// watch is the timelines of one run.
+// watch is the timeline of one run, which is recorded and saved.
 type watch struct {
-	id    string
-	shows []show
-}
-
-// show is a timeline that is recorded and saved.
-type show struct {
+	id        string
+	path      string
+	relative  bool // times are in relative units
 	selection timeline.Selection
 	recorder  *timeline.Recorder // nil before the run starts
-	name      string             // "timeline" or "gantt"
-	save      func(*timeline.Timeline) (files []string, err error)
 }
 
 // plan checks the flags against the scenario. The result is nil if they request no
 // timeline.
 func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenario.Scenario) (*watch, error) {
-	if f.trace == "" && f.gantt == "" {
+	if f.trace == "" {
 		for _, name := range []string{"timeline-run", "timeline-devices", "timeline-rounds"} {
 			if flags.Changed(name) {
-				return nil, usagef("--%s: requires --timeline or --gantt", name)
+				return nil, usagef("--%s: requires --timeline", name)
 			}
 		}
 		return nil, nil
 	}
-	if f.trace != "" && filepath.Ext(f.trace) != ".json" {
+	if filepath.Ext(f.trace) != ".json" {
 		return nil, usagef("--timeline=%s: must end in .json", f.trace) // never overwrite a scenario
 	}
 	if f.devices < 1 {
@@ -79,24 +67,9 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenario.Scenario) (*watch
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{id: plainID(run)}
-	if f.trace != "" {
-		w.shows = append(w.shows, show{
-			name: "timeline", selection: timeline.Selection{Devices: f.devices, First: 1, Last: traceRounds},
-			save: func(line *timeline.Timeline) ([]string, error) {
-				line.Relative = run.Settings.Federation.Relative()
-				return []string{f.trace}, saveTrace(line, w.id, f.trace)
-			},
-		})
-	}
-	if f.gantt != "" {
-		if _, err := pictureFiles("gantt", f.gantt); err != nil {
-			return nil, err
-		}
-		w.shows = append(w.shows, show{
-			name: "gantt", selection: timeline.Selection{Devices: min(f.devices, plots.MaxGanttRows), First: 1, Last: ganttRounds},
-			save: func(line *timeline.Timeline) ([]string, error) { return saveGantt(line, run, f.gantt) },
-		})
+	w := &watch{
+		id: plainID(run), path: f.trace, relative: run.Settings.Federation.Relative(),
+		selection: timeline.Selection{Devices: f.devices, First: 1, Last: traceRounds},
 	}
 	rounds := run.Settings.Run.Outer * run.Settings.Run.Rounds
 	if run.Algorithm == scenario.Driven { // the driver ends the run
@@ -105,13 +78,11 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenario.Scenario) (*watch
 	if err := f.narrow(w, rounds); err != nil {
 		return nil, err
 	}
-	for _, path := range []string{f.trace, f.gantt} {
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("%s: cannot be written: %w", path, err)
-		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s: cannot be written: %w", path, syscall.EISDIR)
-		}
+	if _, err := os.Stat(filepath.Dir(f.trace)); err != nil {
+		return nil, fmt.Errorf("%s: cannot be written: %w", f.trace, err)
+	}
+	if info, err := os.Stat(f.trace); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s: cannot be written: %w", f.trace, syscall.EISDIR)
 	}
 	return w, nil
 }
@@ -128,9 +99,7 @@ func (f *timelineFlags) narrow(w *watch, rounds int) error {
 	if first > rounds {
 		return usagef("--timeline-rounds=%s: run %[3]s has only %[2]d rounds", f.rounds, rounds, w.id)
 	}
-	for i := range w.shows {
-		w.shows[i].selection.First, w.shows[i].selection.Last = first, last
-	}
+	w.selection.First, w.selection.Last = first, last
 	return nil
 }
 
@@ -150,7 +119,7 @@ func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.RunSpec, error) 
 		}
 	}
 	if len(ids) == 0 {
-		return nil, usagef("scenario %s makes only tables: there is no run for --timeline or --gantt", s.Name)
+		return nil, usagef("scenario %s makes only tables: there is no run for --timeline", s.Name)
 	}
 	return nil, usagef("--timeline-run: %s", config.UnknownName("run", f.run, f.run, ids))
 }
@@ -187,46 +156,28 @@ func (w *watch) journal() func(run *scenario.RunSpec, devices int) federation.Jo
 		if plainID(run) != w.id {
 			return nil
 		}
-		var all []federation.Journal
-		for i := range w.shows {
-			s := &w.shows[i]
-			s.recorder = timeline.NewRecorder(s.selection, devices)
-			all = append(all, s.recorder)
-		}
-		return federation.Journals(all...)
+		w.recorder = timeline.NewRecorder(w.selection, devices)
+		return w.recorder
 	}
 }
 
-// write saves the timelines and prints their files to out.
+// write saves the timeline and prints its file to out.
 func (w *watch) write(out io.Writer) error {
 	if w == nil {
 		return nil
 	}
-	var failed []error
-	for i := range w.shows {
-		failed = append(failed, w.shows[i].write(out, w.id))
+	if w.recorder == nil {
+		return fmt.Errorf("no timeline: run %s was not started", w.id)
 	}
-	return errors.Join(failed...)
-}
-
-func (s *show) write(out io.Writer, id string) error {
-	if s.recorder == nil {
-		return fmt.Errorf("no %s: run %s was not started", s.name, id)
-	}
-	line, err := s.recorder.Timeline()
+	line, err := w.recorder.Timeline()
 	if err != nil {
-		return fmt.Errorf("no %s of run %s: %w", s.name, id, err)
+		return fmt.Errorf("no timeline of run %s: %w", w.id, err)
 	}
-	files, err := s.save(line)
-	if err != nil {
+	line.Relative = w.relative
+	if err := atomicfile.Write(w.path, func(to io.Writer) error { return line.WriteChrome(to, w.id) }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%-8s %s: run %s, rounds %d to %d, %d of %s\n",
-		s.name+":", strings.Join(files, ", "), id, line.First, line.Last, len(line.Tracks), count(line.Devices, "device"))
+	_, err = fmt.Fprintf(out, "timeline: %s: run %s, rounds %d to %d, %d of %s\n",
+		w.path, w.id, line.First, line.Last, len(line.Tracks), count(line.Devices, "device"))
 	return err
-}
-
-// saveTrace writes the timeline of a run as a Chrome trace.
-func saveTrace(line *timeline.Timeline, run, path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return line.WriteChrome(w, run) })
 }

@@ -35,6 +35,8 @@ var flagValues = map[string]string{
 
 // removedFlags says what replaces flags of earlier versions, by command and flag.
 var removedFlags = map[string]string{
+	"engine gantt":    "use --timeline and https://ui.perfetto.dev",
+	"run gantt":       "use --timeline and https://ui.perfetto.dev",
 	"plan show":       "read DIR/plan.json, or use fedsim status DIR --json",
 	"plan json":       "read DIR/plan.json, or use fedsim status DIR --json",
 	"plan max-time":   "bound runs with run.rounds, or set a time limit of the scheduler",
