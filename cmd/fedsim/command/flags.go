@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/engine"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
@@ -18,20 +17,15 @@ import (
 // computeFlags are the flags that affect how results are computed, not the results.
 type computeFlags struct {
 	workers       int
-	queue         string
 	progress      string
 	allowExternal bool // start the programs of the scenario without asking
-	profiles      profiles
 }
 
 func (f *computeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
-	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+" (does not change results)")
 	f.addAllow(cmd)
-	f.profiles.add(flags)
 	flags.StringVar(&f.progress, "progress", progressAuto, "show progress on standard error: "+strings.Join(progressNames, ", "))
-	completeFlag(cmd, "queue", oneOf(engine.Queues()))
 	completeFlag(cmd, "progress", oneOf(progressNames))
 }
 
@@ -42,8 +36,6 @@ func (f *computeFlags) check(quiet bool) error {
 		return usagef("--quiet: cannot be combined with --progress=%s", f.progress)
 	case f.workers < 0:
 		return usagef("--workers=%d: must not be negative; 0 uses all cores", f.workers)
-	case !slices.Contains(engine.Queues(), f.queue):
-		return usagef("--queue=%s: must be one of %s", f.queue, strings.Join(engine.Queues(), ", "))
 	case !slices.Contains(progressNames, f.progress):
 		return usagef("--progress=%s: must be one of %s", f.progress, strings.Join(progressNames, ", "))
 	default:
@@ -63,7 +55,7 @@ func (f *computeFlags) display(cmd *cobra.Command, quiet bool) *progress {
 // options returns how a command computes runs.
 func (f *computeFlags) options(cmd *cobra.Command) experiment.Options {
 	return experiment.Options{
-		Workers: f.workers, Queue: f.queue, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
+		Workers: f.workers, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
 	}
 }
 

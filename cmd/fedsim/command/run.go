@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -110,11 +111,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		return err
 	}
 	defer func() { err = d.Close(err) }()
-	stop, err := f.profiles.start()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 
 	waitsForRounds(cmd.Context())
 	err = d.Run(cmd.Context())
@@ -286,3 +282,6 @@ func pathsText(d *into.Directory, figures []string) string {
 	}
 	return b.String()
 }
+
+// ended returns the end of a run: the time now and the peak memory.
+func ended() rundir.End { return rundir.End{At: time.Now(), PeakMemoryBytes: peakMemory()} }

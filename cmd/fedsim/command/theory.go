@@ -127,11 +127,6 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer func() { err = d.Close(err) }()
-	stop, err := f.profiles.start()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, d.Options())
 	p.end()
 	if err != nil {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -68,11 +67,6 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err := f.permit(cmd)(scenario); err != nil {
 		return err
 	}
-	stop, err := f.profiles.start()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	p := f.display(cmd, false)
 	o := f.options(cmd)
 	o.Progress, o.Estimate = p.update, p.estimate(0, f.workers)

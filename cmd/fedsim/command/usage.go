@@ -33,8 +33,13 @@ var flagValues = map[string]string{
 	"float64": "a number", "float64Slice": "numbers separated by commas",
 }
 
-// removedFlags says what replaces flags of earlier versions, by command and flag.
+// removedFlags says what replaces flags of earlier versions, by command and flag; a flag without a
+// command is one of run, theory and tune.
 var removedFlags = map[string]string{
+	"queue":           "no queue changes results",
+	"cpuprofile":      "profile a program that calls experiment/into with runtime/pprof",
+	"memprofile":      "profile a program that calls experiment/into with runtime/pprof",
+	"trace":           "trace a program that calls experiment/into with runtime/trace",
 	"engine gantt":    "use --timeline and https://ui.perfetto.dev",
 	"run gantt":       "use --timeline and https://ui.perfetto.dev",
 	"plan show":       "read DIR/plan.json, or use fedsim status DIR --json",
@@ -60,7 +65,11 @@ func flagError(cmd *cobra.Command, args []string, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	name := unknown.GetSpecifiedName()
-	if instead, ok := removedFlags[cmd.Name()+" "+name]; ok {
+	instead, ok := removedFlags[cmd.Name()+" "+name]
+	if !ok && slices.Contains([]string{"run", "theory", "tune"}, cmd.Name()) {
+		instead, ok = removedFlags[name]
+	}
+	if ok {
 		return usagef("--%s was removed: %s; see %s --help", name, instead, cmd.CommandPath())
 	}
 	text := fmt.Sprintf("unknown flag --%s", name)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/engine"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/internal/clusters/work"
@@ -26,7 +25,7 @@ type workFlags struct {
 }
 
 func newWork() *cobra.Command {
-	f := workFlags{computeFlags: computeFlags{queue: engine.DefaultQueue, progress: progressNone}}
+	f := workFlags{computeFlags: computeFlags{progress: progressNone}}
 	cmd := &cobra.Command{
 		Use:   "work DIR",
 		Short: "Do groups of a plan that are not done",
