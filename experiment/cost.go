@@ -6,6 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/mtl"
@@ -164,12 +165,24 @@ func computeSeconds(run *scenario.RunSpec, load *algorithms.Workload, rows []int
 	if load.Steps == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
 		return 0
 	}
-	flops := 0.0
+	seconds, mean := 0.0, meanDevice(s)
 	for _, n := range rows {
-		flops += float64(float64(load.Steps(int(n), algorithms.NoLimit)) * load.StepFLOPs)
+		seconds += mean.Seconds(0, workOf(load, int(n), load.Steps(int(n), algorithms.NoLimit)))
 	}
-	profile := s.Devices.Device()
-	return flops / float64(len(rows)) / profile.Rate()
+	return seconds / float64(len(rows))
+}
+
+// meanDevice returns a device of the mean speed.
+func meanDevice(s *scenario.Settings) *devices.Processors {
+	cfg := s.Devices
+	cfg.Spread = devices.Fixed
+	return devices.NewProcessors(cfg, 1, 0)
+}
+
+// workOf returns about the work of so many steps on a device with so many rows.
+func workOf(load *algorithms.Workload, rows, steps int) devices.Work {
+	batches, traffic := load.Overheads(rows, steps)
+	return devices.Work{FLOPs: float64(float64(steps) * load.StepFLOPs), Steps: float64(batches), Traffic: traffic}
 }
 
 // omega returns the seconds of an update of the coupling: a decomposition of the smaller side.
@@ -187,8 +200,9 @@ func allowedSteps(s *scenario.Settings, load *algorithms.Workload, rows, least i
 	case traits.ChargedPasses > 0:
 		return max(1, int(float64((s.Federation.StepsLow+s.Federation.StepsHigh)/2*float64(least))))
 	case traits.FitsWork && s.Federation.Cost == federation.Physical && s.Fleet.Fleet() == nil:
-		profile := s.Devices.Device()
-		return max(1, int(math.Min(math.MaxInt32, s.Federation.DeadlineS*profile.Rate()/load.StepFLOPs)))
+		pass := workOf(load, rows, max(1, rows))
+		step := (meanDevice(s).Seconds(0, pass) - s.Devices.TaskS) / float64(max(1, rows))
+		return max(1, int(math.Min(math.MaxInt32, (s.Federation.DeadlineS-s.Devices.TaskS)/step)))
 	default:
 		return 5 * rows
 	}

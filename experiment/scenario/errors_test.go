@@ -92,7 +92,7 @@ func TestErrors(t *testing.T) {
 		{"unknown key in sweep", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.round\" = [3] }\n", nil,
 			"x.toml:4:26: unknown key run.round: did you mean rounds?"},
 		{"nothing near", "[network]\nzebra = 1\n" + mocha, nil,
-			"x.toml:2:1: unknown key network.zebra: known are profile, downlink_mbps, uplink_mbps, rtt_ms, rate_spread, jitter, loss_probability, radio, hub_size, hub_profile, hub_mbps, hub_rtt_ms, server_down_mbps, server_up_mbps, cells, cell_down_mbps, cell_up_mbps, tcp_slow_start, rush_from_h, rush_to_h, rush_share, bytes_scale, header_bytes, payload_bytes_per_value, model, options"},
+			"x.toml:2:1: unknown key network.zebra: known are profile, downlink_mbps, uplink_mbps, rtt_ms, rate_spread, jitter, loss_probability, wire_factor, burst_bytes, runtime, client_poll_s, server_poll_s, launch_poll_s, launch_s, launch_gflop, cold_start_s, poll_phase, radio, hub_size, hub_profile, hub_mbps, hub_rtt_ms, server_down_mbps, server_up_mbps, cells, cell_down_mbps, cell_up_mbps, tcp_slow_start, rush_from_h, rush_to_h, rush_share, bytes_scale, header_bytes, payload_bytes_per_value, model, options"},
 		{"wrong type", "[run]\nrounds = \"many\"\nseeds = [1, \"x\", -1]\n[problem]\nlambda = true\n[data]\nsource = 1\nskew = \"yes\"\n" + mocha, nil,
 			`x.toml:2:10: run.rounds = "many": must be an integer
 x.toml:3:13: run.seeds[1] = "x": must be an integer
