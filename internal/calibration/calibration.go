@@ -122,7 +122,7 @@ type Missing struct {
 
 // Options are the options of a fit.
 type Options struct {
-	// Resamples is the number of bootstrap samples of the intervals; negative: none, 0: from 20 to 200,
+	// Resamples is the number of bootstrap samples of the intervals; negative: none, 0: from 40 to 200,
 	// fewer for longer logs.
 	Resamples int
 	// Seed selects the resamples.
@@ -134,7 +134,8 @@ var ErrTooShort = errors.New("too short to fit")
 
 // Fit fits the model to a log. An error wraps ErrTooShort.
 func Fit(log *attemptlog.Log, o Options) (*Calibration, error) {
-	t := newTable(log)
+	thin, note := thinned(log)
+	t := newTable(thin)
 	switch {
 	case len(t.rows) == 0:
 		return nil, fmt.Errorf("%w: the log has no attempt of kind %s", ErrTooShort, attemptlog.Train)
@@ -145,7 +146,7 @@ func Fit(log *attemptlog.Log, o Options) (*Calibration, error) {
 	c := p.calibrate(nil)
 	p.describe(c)
 	p.bootstrap(c, o)
-	c.Notes = append(slices.Clone(log.Notes), c.Notes...)
+	c.Notes = slices.Concat(log.Notes, note, c.Notes)
 	return c, nil
 }
 

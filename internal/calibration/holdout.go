@@ -26,11 +26,11 @@ type errorsOf map[string][]float64
 var parts = []string{"download", "compute", "upload", "attempt"}
 
 // add compares the attempts of training with their predictions.
-func (e errorsOf) add(c *Calibration, a *attemptlog.Attempt) {
+func (e errorsOf) add(c *index, a *attemptlog.Attempt) {
 	if a.Kind != attemptlog.Train {
 		return
 	}
-	p := c.Predict(a)
+	p := c.predict(a)
 	measured := []float64{a.Receive, a.Compute, directions[1].seconds(a), a.Seen - a.Sent}
 	predicted := []float64{p.Download, p.Compute, p.Upload, p.Total()}
 	for k, part := range parts {
@@ -64,10 +64,10 @@ func (e errorsOf) list() []Errors {
 
 // InSample returns the errors of a calibration on the log that it was fitted to, or on another.
 func (c *Calibration) InSample(log *attemptlog.Log) []Errors {
-	e := errorsOf{}
+	e, x := errorsOf{}, c.index()
 	for _, r := range log.Runs {
 		for i := range r.Attempts {
-			e.add(c, &r.Attempts[i])
+			e.add(x, &r.Attempts[i])
 		}
 	}
 	return e.list()
@@ -102,8 +102,9 @@ func (c *Calibration) HoldOut(log *attemptlog.Log, by string) (*HeldOut, error) 
 		if err != nil {
 			return nil, err
 		}
+		x := part.index()
 		for _, a := range held {
-			e.add(part, a)
+			e.add(x, a)
 		}
 		if terms := part.lost(c); len(terms) > 0 && by == ByRuns {
 			out.Lost = append(out.Lost, fmt.Sprintf("without run %s the log does not identify %s", t.runs[k].Name, strings.Join(terms, ", ")))

@@ -20,8 +20,11 @@ func reduce(p int, x, y []float64) (reduced, []float64) {
 	scale := make([]float64, p)
 	for i := range n {
 		for k := range p {
-			scale[k] = math.Hypot(scale[k], x[i*p+k])
+			scale[k] += float64(x[i*p+k] * x[i*p+k])
 		}
+	}
+	for k := range scale {
+		scale[k] = math.Sqrt(scale[k])
 	}
 	all := mat.NewDense(max(n, p+1), p+1, nil) // QR needs at least as many rows as columns
 	for i := range n {

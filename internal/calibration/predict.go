@@ -35,33 +35,50 @@ type Device struct {
 // that was calibrated has its constants, its speed times gflops over that of the calibration, and
 // its rates times down_mbps and up_mbps over those of the calibration. Another client has the
 // constants of its class, or of the first one, and its nominal values.
-func (c *Calibration) Device(a *attemptlog.Attempt) Device {
-	d := Device{Jitter: c.Jitter.Compute.Or(0)}
+func (c *Calibration) Device(a *attemptlog.Attempt) Device { return c.index().device(a) }
+
+// index finds the clients of a calibration by name.
+type index struct {
+	*Calibration
+	places map[string]int
+	rtt    float64 // median of the clients
+}
+
+func (c *Calibration) index() *index {
+	x := &index{c, make(map[string]int, len(c.Clients)), c.typicalRTT()}
+	for i := range c.Clients {
+		x.places[c.Clients[i].Name] = i
+	}
+	return x
+}
+
+// device is Calibration.Device.
+func (x *index) device(a *attemptlog.Attempt) Device {
+	d := Device{Jitter: x.Jitter.Compute.Or(0)}
 	var k *Constants
 	speed := 1.0 // of the attempt over that of the calibration
-	for i := range c.Clients {
-		if own := &c.Clients[i]; own.Name == a.Client {
-			k, d.Known = &own.Constants, true
-			speed = ratio(a.GFLOPS, own.NominalGFLOPS)
-			d.DownMbps = own.DownMbps.Or(math.NaN()) * ratio(a.DownMbps, own.NominalDownMbps)
-			d.UpMbps = own.UpMbps.Or(math.NaN()) * ratio(a.UpMbps, own.NominalUpMbps)
-			d.RTTms = own.RTTms.Or(math.NaN())
-		}
+	i, ok := x.places[a.Client]
+	if d.Known = ok; ok {
+		own := &x.Clients[i]
+		k = &own.Constants
+		speed = ratio(a.GFLOPS, own.NominalGFLOPS)
+		d.DownMbps = own.DownMbps.Or(math.NaN()) * ratio(a.DownMbps, own.NominalDownMbps)
+		d.UpMbps = own.UpMbps.Or(math.NaN()) * ratio(a.UpMbps, own.NominalUpMbps)
+		d.RTTms = own.RTTms.Or(math.NaN())
+	} else {
+		d.DownMbps, d.UpMbps, d.RTTms = a.DownMbps, a.UpMbps, x.rtt
 	}
-	if !d.Known || !c.computes(k) {
-		class := c.class(a.Class)
+	if !ok || !k.known() {
+		class := x.class(a.Class)
 		k, speed = &class.Constants, ratio(a.GFLOPS, class.NominalGFLOPS)
-	}
-	if !d.Known {
-		d.DownMbps, d.UpMbps, d.RTTms = a.DownMbps, a.UpMbps, c.typicalRTT()
 	}
 	d.TaskOverheadS, d.StepOverheadS = k.TaskOverheadS.Or(0)/speed, k.StepOverheadS.Or(0)/speed
 	d.TrafficSPerGB, d.GFLOPS = k.TrafficSPerGB.Or(0)/speed, k.GFLOPS.Or(math.NaN())*speed
 	return d
 }
 
-// computes reports whether any of the constants is known.
-func (c *Calibration) computes(k *Constants) bool {
+// known reports whether any of the constants is known.
+func (k *Constants) known() bool {
 	return k.TaskOverheadS.Known() || k.StepOverheadS.Known() || k.TrafficSPerGB.Known() || k.GFLOPS.Known()
 }
 
@@ -96,8 +113,11 @@ func ratio(x, y float64) float64 {
 
 // Predict returns the mean times of an attempt from its sizes and its work. A part that the
 // calibration does not know is NaN.
-func (c *Calibration) Predict(a *attemptlog.Attempt) Prediction {
-	d := c.Device(a)
+func (c *Calibration) Predict(a *attemptlog.Attempt) Prediction { return c.index().predict(a) }
+
+// predict is Calibration.Predict.
+func (c *index) predict(a *attemptlog.Attempt) Prediction {
+	d := c.device(a)
 	transfer := func(bytes, mbps float64) float64 {
 		return max(0, c.Network.WireFactor.Or(1)*bytes-c.Network.BurstBytes.Or(0)) * 8e-6 / mbps
 	}

@@ -33,7 +33,11 @@ func (c *Calibration) Scenario(name string, run *attemptlog.Run) string {
 	line("# Replays the setting of run %s under the calibrated fleet.", quoteComment(run.Name))
 	line("name = %s\n", config.Literal(name))
 	line("[data]\nsource = \"external\"\n\n[data.external]\nclients = %d\nrows = %s\nfeatures = %d\n", len(w.rows), config.Literal(w.rows), w.features)
-	line("[fleet]\nfile = \"fleet.toml\"\nassignment = %s\n", config.Literal(w.clients))
+	line("[fleet]\nfile = \"fleet.toml\"")
+	if len(w.clients) <= mostClasses {
+		line("assignment = %s", config.Literal(w.clients))
+	}
+	line("")
 	tables := map[string][]string{
 		"devices":    {"flops_scale = " + config.Literal(w.flopsScale)},
 		"network":    append([]string{fmt.Sprintf("header_bytes = %d", w.header)}, c.networkKeys()...),

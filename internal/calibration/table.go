@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -58,6 +59,45 @@ func newTable(log *attemptlog.Log) *table {
 	}
 	t.countRows()
 	return t
+}
+
+// A fit uses all rounds of a log of at most mostRows attempts, else some, in blocks of consecutive
+// rounds: the estimates of a long log are exact long before its end.
+const (
+	mostRows  = 20_000
+	blockSize = 5
+)
+
+// thinned returns a log with about mostRows attempts, in whole rounds and at least two of each run,
+// and a note about it; it returns a log that has fewer as it is.
+func thinned(log *attemptlog.Log) (*attemptlog.Log, []string) {
+	attempts := 0
+	for _, r := range log.Runs {
+		attempts += len(r.Attempts)
+	}
+	every := (attempts + mostRows - 1) / mostRows
+	if every < 2 {
+		return log, nil
+	}
+	out, kept := &attemptlog.Log{}, 0
+	for _, r := range log.Runs {
+		part := &attemptlog.Run{Name: r.Name, File: r.File, Settings: r.Settings}
+		rounds := r.Rounds()
+		block, step := blockSize, every
+		if len(rounds) < 2*blockSize*every {
+			block, step = 1, max(1, min(every, len(rounds)-1))
+		}
+		for i, round := range rounds {
+			if i/block%step == 0 {
+				for _, a := range round {
+					part.Attempts = append(part.Attempts, *a)
+				}
+			}
+		}
+		kept += len(part.Attempts)
+		out.Runs = append(out.Runs, part)
+	}
+	return out, []string{fmt.Sprintf("The log is long: %d of its %d attempts are fitted, in whole rounds.", kept, attempts)}
 }
 
 // nameClients lists clients and classes. A client has the class of its last row that has one.

@@ -22,6 +22,7 @@ type model struct {
 	terms   []int // in use, indices of sample.x, in ascending order; the others have the coefficient 0
 	clients int
 	samples []sample
+	whole   *fitted // by all samples, once it is known
 }
 
 // fitted are the coefficients, by index of sample.x, and the factors of clients; a factor is NaN
@@ -50,10 +51,11 @@ const (
 	tuning = 2.5
 
 	mostIterations = 200
-	// converged is the relative change of the estimates at which iterations end, and
-	// resampleConverged that of a resample.
-	converged         = 1e-12
-	resampleConverged = 1e-10
+	// converged is the relative change of the estimates at which iterations end.
+	converged = 1e-12
+	// resampleIterations is the number of iterations of a resample, which start from the estimate of the
+	// whole log.
+	resampleIterations = 6
 )
 
 // identify returns the terms that the samples tell apart, of those in order, which are tried in
@@ -132,63 +134,60 @@ func norm(v []float64) float64 {
 // weight of each round; nil: 1. So the estimate of a mean is not biased by errors that multiply,
 // and a single outlier pulls like an error of 2.5 standard deviations.
 func (m *model) fit(count []float64) fitted {
-	f := fitted{b: make([]float64, len(m.samples[0].x)), s: make([]float64, m.clients)}
+	if count == nil && m.whole != nil {
+		return *m.whole
+	}
+	weight := func(i int) float64 { return weightOf(count, m.samples[i].round) }
 	var used []int
 	for i := range m.samples {
-		if count == nil || count[m.samples[i].round] > 0 {
+		if weight(i) > 0 {
 			used = append(used, i)
 		}
 	}
-	for i := range f.b {
-		f.b[i] = math.NaN()
-	}
+	f := fitted{b: make([]float64, len(m.samples[0].x)), s: make([]float64, m.clients)}
 	if len(used) < len(m.terms) || len(used) == 0 {
+		for i := range f.b {
+			f.b[i] = math.NaN()
+		}
 		return f
 	}
-	weight := func(i int) float64 {
-		if count == nil {
-			return 1
+	predicted, huber := make([]float64, len(used)), make([]float64, len(used))
+	most := mostIterations
+	if count == nil {
+		m.start(&f, used)
+		for j, i := range used {
+			predicted[j], huber[j] = m.samples[i].y, 1
 		}
-		return count[m.samples[i].round]
+	} else {
+		whole := m.fit(nil)
+		f, most = fitted{slices.Clone(whole.b), slices.Clone(whole.s)}, resampleIterations
+		m.reweigh(&f, used, predicted, huber)
 	}
-	m.start(&f, used, weight)
-	predicted := make([]float64, len(used))
-	for j, i := range used {
-		predicted[j] = m.samples[i].y
-	}
-	huber := make([]float64, len(used))
-	for j := range huber {
-		huber[j] = 1
-	}
-	enough := converged
-	if count != nil {
-		enough = resampleConverged
-	}
-	for range mostIterations {
+	for range most {
 		before := slices.Concat(f.b, f.s)
 		m.coefficients(&f, used, predicted, huber, weight)
 		m.factors(&f, used, huber, weight)
 		m.reweigh(&f, used, predicted, huber)
-		if change(before, slices.Concat(f.b, f.s)) < enough {
+		if count == nil && change(before, slices.Concat(f.b, f.s)) < converged {
 			break
 		}
+	}
+	if count == nil {
+		m.whole = &f
 	}
 	return f
 }
 
 // start sets the factors of clients to the mean ratio of their samples to the first term.
-func (m *model) start(f *fitted, used []int, weight func(int) float64) {
+func (m *model) start(f *fitted, used []int) {
 	n := make([]float64, m.clients)
 	for _, i := range used {
 		v := &m.samples[i]
-		f.s[v.client] += weight(i) * math.Log(v.y/math.Abs(v.x[m.terms[0]]))
-		n[v.client] += weight(i)
+		f.s[v.client] += math.Log(v.y / math.Abs(v.x[m.terms[0]]))
+		n[v.client]++
 	}
 	for c := range f.s {
 		f.s[c] = math.Exp(f.s[c] / n[c]) // NaN without samples
-	}
-	for k := range f.b {
-		f.b[k] = 0
 	}
 	m.normalize(f)
 }
