@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"fedsim/devices"
@@ -40,8 +39,8 @@ func lastAttempts(run *attemptlog.Run) []*attemptlog.Attempt {
 // log, whose speeds and rates spread.
 func (c *Calibration) Fleet(run *attemptlog.Run) (*fleets.Fleet, []string, error) {
 	return newFleet(run, "Calibrated on logs of real runs", c.index().device, func(k *fleets.Class) {
-		set(k, "wire_factor", c.Network.WireFactor.Or(1))
-		set(k, "burst_bytes", math.Round(c.Network.BurstBytes.Or(0)))
+		k.WireFactor = max(1, c.Network.WireFactor.Or(1))
+		k.BurstBytes = c.Network.BurstBytes.Or(0)
 	})
 }
 
@@ -129,40 +128,9 @@ func newClass(name string, group []Device) (k fleets.Class, notes []string) {
 	if len(group) == 1 && !group[0].Known {
 		notes = append(notes, name+" is not in the calibration: it has the constants of its class and its nominal values")
 	}
-	for key, of := range overheads {
-		m, _ := mean(of)
-		set(&k, key, m)
-	}
+	k.TaskS, _ = mean(func(d *Device) float64 { return d.TaskOverheadS })
+	k.StepS, _ = mean(func(d *Device) float64 { return d.StepOverheadS })
+	k.TrafficSPerGB, _ = mean(func(d *Device) float64 { return d.TrafficSPerGB })
+	k.Jitter, _ = mean(func(d *Device) float64 { return d.Jitter })
 	return k, notes
-}
-
-// overheads are the constants of a device that have keys of their own.
-var overheads = map[string]func(*Device) float64{
-	"task_overhead_s":  func(d *Device) float64 { return d.TaskOverheadS },
-	"step_overhead_s":  func(d *Device) float64 { return d.StepOverheadS },
-	"traffic_s_per_gb": func(d *Device) float64 { return d.TrafficSPerGB },
-	"compute_jitter":   func(d *Device) float64 { return d.Jitter },
-}
-
-// set sets the field of a struct, or of one that it embeds, with a key of TOML; it reports whether
-// there is one.
-func set(structPtr any, key string, value float64) bool {
-	v := reflect.ValueOf(structPtr).Elem()
-	for i := range v.NumField() {
-		field, about := v.Field(i), v.Type().Field(i)
-		switch {
-		case about.Anonymous && field.Kind() == reflect.Struct:
-			if set(field.Addr().Interface(), key, value) {
-				return true
-			}
-		case about.Tag.Get("toml") != key:
-		case field.Kind() == reflect.Float64:
-			field.SetFloat(value)
-			return true
-		case field.Kind() == reflect.Int || field.Kind() == reflect.Int64:
-			field.SetInt(int64(value))
-			return true
-		}
-	}
-	return false
 }

@@ -28,7 +28,7 @@ func (c *Calibration) Report(inSample []Errors, held *HeldOut) string {
 		attempts += r.Attempts
 		rounds += r.Rounds
 	}
-	fmt.Fprintf(&b, "%s, %s, %s of %s; intervals: 95 %%, bootstrap of rounds\n\n", columns.Count(len(c.Runs), "run"),
+	fmt.Fprintf(&b, "%s, %s, %s of %s\nintervals: 95 %%, by bootstrap of rounds\n\n", columns.Count(len(c.Runs), "run"),
 		columns.Count(rounds, "round"), columns.Count(attempts, "attempt"), columns.Count(len(c.Clients), "client"))
 	c.writeComputations(&b)
 	c.writeLinks(&b)

@@ -10,7 +10,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/attemptlog"
-	"fedsim/network"
 )
 
 // The message and the model of the scenario: fedavg on a linear model of d features has 8 d bytes
@@ -82,9 +81,8 @@ func lastOfKey(lines []string) []string {
 // quoteComment returns a name for a comment of TOML.
 func quoteComment(name string) string { return strings.Trim(config.Literal(name), `"`) }
 
-// networkKeys returns the lines of waiting that the table [network] has keys for.
+// networkKeys returns the lines of waiting in the table [network].
 func (c *Calibration) networkKeys() (lines []string) {
-	n := network.Config{}
 	w := &c.Waiting
 	for _, k := range []struct {
 		key   string
@@ -93,7 +91,7 @@ func (c *Calibration) networkKeys() (lines []string) {
 		{"client_poll_s", &w.ClientPollS}, {"server_poll_s", &w.ServerPollS},
 		{"launch_s", &w.LaunchS}, {"launch_gflop", &w.LaunchGFLOP}, {"cold_start_s", &w.ColdStartS},
 	} {
-		if k.value.Known() && k.value.Value > 0 && set(&n, k.key, k.value.Value) {
+		if k.value.Or(0) > 0 {
 			lines = append(lines, k.key+" = "+config.Literal(k.value.Value))
 		}
 	}
