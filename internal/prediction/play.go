@@ -1,0 +1,244 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fedsim/clients"
+	"fedsim/devices"
+	"fedsim/devices/fleets"
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/experiment/scenario"
+	"fedsim/federation"
+	"fedsim/federation/session"
+	"fedsim/internal/attemptlog"
+)
+
+// System is what a run of a log is played on.
+type System struct {
+	Scenario string   // file of the scenario, with everything but the fleet and the settings of the log
+	Set      []string // assignments of keys beside those of the log, as those of --set
+	Fleet    *fleets.Fleet
+	Gap      float64 // time between two rounds that the server needs, in seconds
+	Seed     uint64
+}
+
+// withoutRounds reports whether the server of a run took each response on arrival.
+func withoutRounds(run *attemptlog.Run) bool {
+	return run.Setting("federation.protocol") == federation.Asynchronous
+}
+
+// Play plays the attempts of a run on a system.
+func Play(ctx context.Context, run *attemptlog.Run, on *System) (*Played, error) {
+	p := player{names: run.Clients(), rounds: training(run), predicted: &Played{}}
+	setup, err := on.setup(ctx, run, p.names)
+	if err != nil {
+		return nil, err
+	}
+	setup.Journal = &p
+	if p.session, err = session.New(*setup); err != nil {
+		return nil, fmt.Errorf("run %s: %w", run.Name, err)
+	}
+	p.open = make([]Attempt, len(p.names))
+	p.number()
+	play := p.playRounds
+	if withoutRounds(run) {
+		play = p.playContinuously
+	}
+	if err := play(on.Gap); err != nil {
+		return nil, fmt.Errorf("run %s: %w", run.Name, err)
+	}
+	p.predicted.finish()
+	return p.predicted, nil
+}
+
+// setup returns the setup of the session of a run.
+func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
+	set := slices.Concat(run.Overrides(), on.Set, []string{
+		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1",
+		"fleet.assignment=[]", "federation.clients_per_round=0", "federation.fraction=1",
+	})
+	if on.Gap > 0 {
+		set = append(set, "federation.server_gflops=1")
+	}
+	s, err := scenario.LoadDriven(on.Scenario, set, scenario.Driver{Method: "log", Seed: &on.Seed})
+	if err != nil {
+		return nil, err
+	}
+	setup, _, err := experiment.Driven(ctx, &s.Experiments[0].Jobs[0].Candidates[0])
+	if err != nil {
+		return nil, err
+	}
+	setup.Fleet, setup.Context = on.Fleet, ctx
+	return setup, nil
+}
+
+// player plays a run.
+type player struct {
+	names     []string
+	rounds    [][]*attemptlog.Attempt
+	session   *session.Session
+	predicted *Played
+	places    map[*attemptlog.Attempt]int // of the attempts of the log in predicted.Attempts
+	open      []Attempt                   // by client, the present attempt
+	notices   []session.Notice
+}
+
+// number lists the attempts of the log, without times.
+func (p *player) number() {
+	nan := math.NaN()
+	p.places = map[*attemptlog.Attempt]int{}
+	for _, round := range p.rounds {
+		for _, a := range round {
+			p.places[a] = len(p.predicted.Attempts)
+			p.predicted.Attempts = append(p.predicted.Attempts, Attempt{Sent: nan, Seen: nan, Downlink: nan, Waiting: nan, Compute: nan, Uplink: nan})
+		}
+	}
+}
+
+// Note adds the spans of clients to their present attempts.
+func (p *player) Note(e federation.Entry) {
+	switch e.Kind {
+	case federation.AttemptStarted:
+		p.open[e.Device] = Attempt{Sent: e.From.Seconds()}
+	case federation.ActivitySpan:
+		a, length := &p.open[e.Device], (e.To - e.From).Seconds()
+		switch e.Activity {
+		case clients.Downlink:
+			a.Downlink += length
+		case clients.Compute:
+			a.Compute += length
+		case clients.Uplink:
+			a.Uplink += length
+		case clients.Waiting:
+			a.Waiting += length
+		}
+	}
+}
+
+// asked reports whether the simulated server asks a client for an attempt of the log: a client that
+// failed is not asked, since faults of the log are inputs.
+func asked(a *attemptlog.Attempt) bool {
+	return a.Outcome == attemptlog.Taken || a.Outcome == attemptlog.Late
+}
+
+// message returns the message of an attempt; its id is its place, from 1 on.
+func (p *player) message(a *attemptlog.Attempt) session.Message {
+	known := func(x float64) float64 {
+		if math.IsNaN(x) {
+			return 0
+		}
+		return x
+	}
+	return session.Message{
+		ID: int64(p.places[a] + 1), Device: slices.Index(p.names, a.Client), BytesDown: a.BytesDown, BytesUp: known(a.BytesUp),
+		Work: devices.Work{FLOPs: a.LocalFLOPs(), Steps: known(a.Steps), Traffic: known(a.TrafficBytes)},
+	}
+}
+
+// respond notes the response of a message.
+func (p *player) respond(n session.Notice) {
+	a := &p.predicted.Attempts[n.ID-1]
+	*a = p.open[n.Device]
+	a.Seen = n.At.Seconds()
+}
+
+// playRounds lets the protocol of the run play its rounds.
+func (p *player) playRounds(gap float64) error {
+	number := 0
+	for _, attempts := range p.rounds {
+		var messages []session.Message
+		round := Round{Begin: p.session.Now().Seconds()}
+		for _, a := range attempts {
+			round.Attempts = append(round.Attempts, p.places[a])
+			if asked(a) {
+				messages = append(messages, p.message(a))
+			}
+		}
+		if len(messages) == 0 {
+			continue
+		}
+		number++
+		notices, taken, refused, err := p.session.Round(number, session.Train, messages, p.notices[:0])
+		if err != nil {
+			return err
+		}
+		if len(refused) > 0 {
+			return fmt.Errorf("round %d: client %s is still busy when it is asked again", attempts[0].Round, p.names[messages[0].Device])
+		}
+		p.notices = notices
+		for _, n := range notices {
+			if n.Kind == session.NoticeResponse {
+				p.respond(n)
+			}
+		}
+		for _, id := range taken {
+			p.predicted.Attempts[id-1].Taken = true
+		}
+		round.End = p.session.Now().Seconds()
+		p.predicted.Rounds = append(p.predicted.Rounds, round)
+		if _, err := p.session.Close(number, nil, gap*1e9); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playContinuously sends each client its next message when its response arrives.
+func (p *player) playContinuously(float64) error {
+	queues := make([][]session.Message, len(p.names))
+	for _, round := range p.rounds {
+		for _, a := range round {
+			if asked(a) {
+				m := p.message(a)
+				queues[m.Device] = append(queues[m.Device], m)
+			}
+		}
+	}
+	waiting := map[int64]bool{}
+	send := func(t int) error {
+		if len(queues[t]) == 0 {
+			return nil
+		}
+		m := queues[t][0]
+		queues[t] = queues[t][1:]
+		waiting[m.ID] = true
+		_, err := p.session.Send(1, session.Train, []session.Message{m})
+		return err
+	}
+	for t := range queues {
+		if err := send(t); err != nil {
+			return err
+		}
+	}
+	for len(waiting) > 0 {
+		ids := make([]int64, 0, len(waiting))
+		for id := range waiting {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		notices, _, err := p.session.Wait(ids, 1, engine.Never, p.notices[:0])
+		if err != nil {
+			return err
+		}
+		p.notices = notices
+		for _, n := range notices {
+			delete(waiting, n.ID)
+			if n.Kind == session.NoticeResponse {
+				p.respond(n)
+				p.predicted.Attempts[n.ID-1].Taken = true
+			}
+			if err := send(int(n.Device)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Overrides of a system without anything but FLOPs and bytes.
+var naive = strings.Fields("network.runtime= network.client_poll_s=0 network.server_poll_s=0 network.launch_poll_s=0 network.launch_s=0 network.launch_gflop=0 network.cold_start_s=0")

@@ -1,0 +1,110 @@
+// Package prediction plays the rounds of a log of a real federation on simulated clients, and
+// says how far the two are apart.
+//
+// The messages of the log are sent to the simulated clients in the log's rounds, with their bytes
+// and their work. Faults of the log are inputs: a client that did not respond is not asked. When
+// an attempt ends, in which order, and which responses a round takes, follows from the model.
+//
+// It must not know how a model was fitted, or where results go.
+package prediction
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/internal/attemptlog"
+)
+
+// Played is the attempts and the rounds of a run, measured or predicted. Instants are in
+// seconds from the first message of the run.
+type Played struct {
+	Attempts []Attempt // in the order of Attempts of the log's rounds
+	Rounds   []Round   // none under a protocol without rounds
+	Makespan float64   // from the first message to the last response, in seconds
+}
+
+// Attempt is an attempt. Durations are in seconds; NaN: not known, or there was none.
+type Attempt struct {
+	Sent, Seen                       float64 // Seen is NaN without a response
+	Downlink, Waiting, Compute, Uplink float64
+	Taken                            bool
+	// Staleness is how many other responses arrived between the message and the response.
+	Staleness float64
+}
+
+// Response returns how long the response took from the message on; NaN without a response.
+func (a *Attempt) Response() float64 { return a.Seen - a.Sent }
+
+// Round is a round.
+type Round struct {
+	Attempts   []int   // places in Played.Attempts
+	Begin, End float64 // the first message; the last response that counts
+}
+
+// Length returns how long the round took.
+func (r *Round) Length() float64 { return r.End - r.Begin }
+
+// training returns the rounds of a run with the attempts that train.
+func training(run *attemptlog.Run) [][]*attemptlog.Attempt {
+	var rounds [][]*attemptlog.Attempt
+	for _, round := range run.Rounds() {
+		round = slices.DeleteFunc(round, func(a *attemptlog.Attempt) bool { return a.Kind != attemptlog.Train })
+		if len(round) > 0 {
+			rounds = append(rounds, round)
+		}
+	}
+	return rounds
+}
+
+// Measured returns what a log says of a run.
+func Measured(run *attemptlog.Run) *Played {
+	p := &Played{}
+	continuous := withoutRounds(run)
+	begin := math.Inf(1)
+	for i := range run.Attempts {
+		begin = min(begin, run.Attempts[i].Sent)
+	}
+	for _, attempts := range training(run) {
+		round := Round{Begin: math.Inf(1), End: math.Inf(-1)}
+		for _, a := range attempts {
+			round.Attempts = append(round.Attempts, len(p.Attempts))
+			m := Attempt{
+				Sent: a.Sent - begin, Seen: a.Seen - begin, Taken: a.Outcome == attemptlog.Taken,
+				Downlink: a.Receive, Waiting: a.Wait, Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst,
+			}
+			round.Begin = min(round.Begin, m.Sent)
+			if m.Taken {
+				round.End = max(round.End, m.Seen)
+			}
+			p.Attempts = append(p.Attempts, m)
+		}
+		if !continuous && !math.IsInf(round.End, -1) {
+			p.Rounds = append(p.Rounds, round)
+		}
+	}
+	p.finish()
+	return p
+}
+
+// finish sets what follows from the attempts.
+func (p *Played) finish() {
+	var seen []float64
+	for i := range p.Attempts {
+		if a := &p.Attempts[i]; a.Taken {
+			p.Makespan = max(p.Makespan, a.Seen)
+		}
+		if s := p.Attempts[i].Seen; !math.IsNaN(s) {
+			seen = append(seen, s)
+		}
+	}
+	slices.Sort(seen)
+	for i := range p.Attempts {
+		a := &p.Attempts[i]
+		from, _ := slices.BinarySearch(seen, a.Sent)
+		to, _ := slices.BinarySearch(seen, a.Seen)
+		a.Staleness = math.NaN()
+		if !math.IsNaN(a.Seen) {
+			a.Staleness = float64(max(0, to-from))
+		}
+	}
+}
