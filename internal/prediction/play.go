@@ -27,6 +27,17 @@ type System struct {
 	Seed     uint64
 }
 
+// plain are the settings of a server of which a log says nothing.
+var plain = []string{
+	"federation.protocol=wait-for-all", "federation.clients_per_round=0", "federation.fraction=1",
+	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop",
+}
+
+// ofSystem returns the settings of a run but for those of its method, which the log replaces.
+func ofSystem(run *attemptlog.Run) []string {
+	return slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
+}
+
 // withoutRounds reports whether the server of a run took each response on arrival.
 func withoutRounds(run *attemptlog.Run) bool {
 	return run.Setting("federation.protocol") == federation.Asynchronous
@@ -58,9 +69,8 @@ func Play(ctx context.Context, run *attemptlog.Run, on *System) (*Played, error)
 
 // setup returns the setup of the session of a run.
 func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
-	set := slices.Concat(run.Overrides(), on.Set, []string{
-		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1",
-		"fleet.assignment=[]", "federation.clients_per_round=0", "federation.fraction=1",
+	set := slices.Concat(plain, ofSystem(run), on.Set, []string{
+		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1", "fleet.assignment=[]",
 	})
 	if on.Gap > 0 {
 		set = append(set, "federation.server_gflops=1")
@@ -135,7 +145,7 @@ func (p *player) message(a *attemptlog.Attempt) session.Message {
 		return x
 	}
 	return session.Message{
-		ID: int64(p.places[a] + 1), Device: slices.Index(p.names, a.Client), BytesDown: a.BytesDown, BytesUp: known(a.BytesUp),
+		ID: int64(p.places[a] + 1), Client: slices.Index(p.names, a.Client), BytesDown: a.BytesDown, BytesUp: known(a.BytesUp),
 		Work: devices.Work{FLOPs: a.LocalFLOPs(), Steps: known(a.Steps), Traffic: known(a.TrafficBytes)},
 	}
 }
@@ -143,11 +153,12 @@ func (p *player) message(a *attemptlog.Attempt) session.Message {
 // respond notes the response of a message.
 func (p *player) respond(n session.Notice) {
 	a := &p.predicted.Attempts[n.ID-1]
-	*a = p.open[n.Device]
+	*a = p.open[n.Client]
 	a.Seen = n.At.Seconds()
 }
 
-// playRounds lets the protocol of the run play its rounds.
+// playRounds lets the protocol of the run play its rounds. A client that is still at work when the
+// log asks it again is not asked.
 func (p *player) playRounds(gap float64) error {
 	number := 0
 	for _, attempts := range p.rounds {
@@ -160,15 +171,13 @@ func (p *player) playRounds(gap float64) error {
 			}
 		}
 		if len(messages) == 0 {
+			p.predicted.Rounds = append(p.predicted.Rounds, round)
 			continue
 		}
 		number++
-		notices, taken, refused, err := p.session.Round(number, session.Train, messages, p.notices[:0])
+		notices, taken, _, err := p.session.PlayRound(number, session.Train, messages, p.notices[:0])
 		if err != nil {
 			return err
-		}
-		if len(refused) > 0 {
-			return fmt.Errorf("round %d: client %s is still busy when it is asked again", attempts[0].Round, p.names[messages[0].Device])
 		}
 		p.notices = notices
 		for _, n := range notices {
@@ -177,9 +186,8 @@ func (p *player) playRounds(gap float64) error {
 			}
 		}
 		for _, id := range taken {
-			p.predicted.Attempts[id-1].Taken = true
+			p.predicted.Attempts[id-1].Taken = slices.Contains(round.Attempts, int(id-1))
 		}
-		round.End = p.session.Now().Seconds()
 		p.predicted.Rounds = append(p.predicted.Rounds, round)
 		if _, err := p.session.Close(number, nil, gap*1e9); err != nil {
 			return err
@@ -195,7 +203,7 @@ func (p *player) playContinuously(float64) error {
 		for _, a := range round {
 			if asked(a) {
 				m := p.message(a)
-				queues[m.Device] = append(queues[m.Device], m)
+				queues[m.Client] = append(queues[m.Client], m)
 			}
 		}
 	}
@@ -232,13 +240,10 @@ func (p *player) playContinuously(float64) error {
 				p.respond(n)
 				p.predicted.Attempts[n.ID-1].Taken = true
 			}
-			if err := send(int(n.Device)); err != nil {
+			if err := send(int(n.Client)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
-
-// Overrides of a system without anything but FLOPs and bytes.
-var naive = strings.Fields("network.runtime= network.client_poll_s=0 network.server_poll_s=0 network.launch_poll_s=0 network.launch_s=0 network.launch_gflop=0 network.cold_start_s=0")

@@ -25,9 +25,9 @@ type Played struct {
 
 // Attempt is an attempt. Durations are in seconds; NaN: not known, or there was none.
 type Attempt struct {
-	Sent, Seen                       float64 // Seen is NaN without a response
+	Sent, Seen                         float64 // Seen is NaN without a response
 	Downlink, Waiting, Compute, Uplink float64
-	Taken                            bool
+	Taken                              bool // by the round that asked for it; without rounds, at all
 	// Staleness is how many other responses arrived between the message and the response.
 	Staleness float64
 }
@@ -38,7 +38,7 @@ func (a *Attempt) Response() float64 { return a.Seen - a.Sent }
 // Round is a round.
 type Round struct {
 	Attempts   []int   // places in Played.Attempts
-	Begin, End float64 // the first message; the last response that counts
+	Begin, End float64 // the first message; that of the next round, or the last response in time
 }
 
 // Length returns how long the round took.
@@ -65,7 +65,7 @@ func Measured(run *attemptlog.Run) *Played {
 		begin = min(begin, run.Attempts[i].Sent)
 	}
 	for _, attempts := range training(run) {
-		round := Round{Begin: math.Inf(1), End: math.Inf(-1)}
+		round := Round{Begin: math.Inf(1)}
 		for _, a := range attempts {
 			round.Attempts = append(round.Attempts, len(p.Attempts))
 			m := Attempt{
@@ -73,12 +73,9 @@ func Measured(run *attemptlog.Run) *Played {
 				Downlink: a.Receive, Waiting: a.Wait, Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst,
 			}
 			round.Begin = min(round.Begin, m.Sent)
-			if m.Taken {
-				round.End = max(round.End, m.Seen)
-			}
 			p.Attempts = append(p.Attempts, m)
 		}
-		if !continuous && !math.IsInf(round.End, -1) {
+		if !continuous {
 			p.Rounds = append(p.Rounds, round)
 		}
 	}
@@ -98,6 +95,18 @@ func (p *Played) finish() {
 		}
 	}
 	slices.Sort(seen)
+	for i := range p.Rounds {
+		r := &p.Rounds[i]
+		if i+1 < len(p.Rounds) {
+			r.End = p.Rounds[i+1].Begin
+			continue
+		}
+		for _, k := range r.Attempts {
+			if a := &p.Attempts[k]; a.Taken {
+				r.End = max(r.End, a.Seen)
+			}
+		}
+	}
 	for i := range p.Attempts {
 		a := &p.Attempts[i]
 		from, _ := slices.BinarySearch(seen, a.Sent)
