@@ -27,10 +27,11 @@ type System struct {
 	Seed     uint64
 }
 
-// plain are the settings of a server of which a log says nothing.
+// plain are the settings of a run of which the log says nothing. Sizes, work and faults are the log's.
 var plain = []string{
 	"federation.protocol=wait-for-all", "federation.clients_per_round=0", "federation.fraction=1",
 	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop",
+	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 
 // ofSystem returns the settings of a run but for those of its method, which the log replaces.

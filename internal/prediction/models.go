@@ -1,0 +1,66 @@
+package prediction
+
+import (
+	"path/filepath"
+	"slices"
+
+	"fedsim/devices/fleets"
+	"fedsim/internal/attemptlog"
+	"fedsim/internal/calibration"
+)
+
+// drawn is how often a run is played whose polls have random phases.
+const drawn = 20
+
+// noWaiting are the settings without polls, launches and cold starts.
+var noWaiting = []string{
+	"network.runtime=''", "network.client_poll_s=0", "network.server_poll_s=0", "network.launch_poll_s=0",
+	"network.launch_s=0", "network.launch_gflop=0", "network.cold_start_s=0",
+}
+
+// NewModels returns the models of a run under the calibration in a directory, and sentences about
+// what was assumed of clients that it does not know. Computations take their mean times.
+func NewModels(dir string, c *calibration.Calibration, run *attemptlog.Run) (*Models, []string, error) {
+	fleet, notes, err := c.Fleet(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range fleet.Classes {
+		fleet.Classes[i].Jitter = 0
+	}
+	file := filepath.Join(dir, calibration.ScenarioFile)
+	on := &System{Scenario: file, Fleet: fleet, Gap: c.Waiting.RoundGapS.Or(0), Seed: 1}
+	m := &Models{Calibrated: on, Seeds: 1, AtSpeed: func(speed float64) *System {
+		faster := *on
+		faster.Fleet = atSpeed(fleet, speed)
+		return &faster
+	}}
+	if w := &c.Waiting; w.ClientPollS.Known() || w.ServerPollS.Known() || w.LaunchPollS.Known() {
+		m.Seeds = drawn
+	}
+	if nominal, _, err := calibration.Nominal(run); err == nil && knowsNominal(run) {
+		m.Nominal = &System{Scenario: file, Set: noWaiting, Fleet: nominal, Seed: 1}
+	}
+	return m, notes, nil
+}
+
+// knowsNominal reports whether all attempts of a run have nominal values.
+func knowsNominal(run *attemptlog.Run) bool {
+	return !slices.ContainsFunc(run.Attempts, func(a attemptlog.Attempt) bool {
+		return !(a.DownMbps > 0 && a.UpMbps > 0 && a.GFLOPS > 0)
+	})
+}
+
+// atSpeed returns a fleet whose devices compute so many times as fast.
+func atSpeed(f *fleets.Fleet, speed float64) *fleets.Fleet {
+	faster := *f
+	faster.Classes = slices.Clone(f.Classes)
+	for i := range faster.Classes {
+		k := &faster.Classes[i]
+		k.ClockGHz *= speed
+		k.TaskS /= speed
+		k.StepS /= speed
+		k.TrafficSPerGB /= speed
+	}
+	return &faster
+}
