@@ -61,6 +61,17 @@ var absent = func() Attempt {
 // Responded reports whether a response arrived at the server.
 func (a *Attempt) Responded() bool { return !math.IsNaN(a.Seen) }
 
+// LocalFLOPs returns the operations of the local work. In a log without them, a row of an epoch
+// counts as one; it is 0 if that is not known either.
+func (a *Attempt) LocalFLOPs() float64 {
+	for _, flops := range []float64{a.FLOPs, a.Examples * a.Epochs} {
+		if !math.IsNaN(flops) {
+			return flops
+		}
+	}
+	return 0
+}
+
 // Column describes a column of a log.
 type Column struct {
 	Name     string

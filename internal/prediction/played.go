@@ -56,6 +56,9 @@ func training(run *attemptlog.Run) [][]*attemptlog.Attempt {
 	return rounds
 }
 
+// Training returns the attempts of a run that train, in the order of Played.Attempts.
+func Training(run *attemptlog.Run) []*attemptlog.Attempt { return slices.Concat(training(run)...) }
+
 // Measured returns what a log says of a run.
 func Measured(run *attemptlog.Run) *Played {
 	p := &Played{}

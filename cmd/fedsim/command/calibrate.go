@@ -15,8 +15,8 @@ import (
 )
 
 func newCalibrate() *cobra.Command {
-	var out, hold string
-	var force bool
+	var out, hold, with string
+	var force, check bool
 	var o calibration.Options
 	cmd := &cobra.Command{
 		Use:   "calibrate LOG...",
@@ -28,13 +28,20 @@ a log cannot tell apart is named and keeps its default.
 DIR gets calibration.json (all estimates), fleet.toml (a class for each client),
 nominal.toml (the same clients by their nominal values, if the log has them),
 scenario.toml (the setting of the run with most attempts, in timing mode) and
-report.txt, which is printed. An existing DIR is never replaced without --force.`,
+report.txt, which is printed. An existing DIR is never replaced without --force.
+
+With --check the logs are predicted by an earlier calibration, and the errors are
+printed, beside those of nominal values and, for repeated runs, the noise floor.`,
 		Example: `  fedsim calibrate run1.csv run2.csv run3.csv -o cal --hold-out rounds
-  fedsim run cal/scenario.toml`,
+  fedsim run cal/scenario.toml
+  fedsim calibrate --check run4.csv run5.csv --with cal`,
 		Args: takes(1, math.MaxInt, "one or more logs"),
 		RunE: func(cmd *cobra.Command, logs []string) error {
-			if out == "" {
-				return usagef("--out is required: the directory for the results")
+			if err := checkCalibrateFlags(out, hold, with, check, force); err != nil {
+				return err
+			}
+			if check {
+				return checkLogs(cmd, with, logs)
 			}
 			if err := checked(func(c *config.Checker) { c.OneOfOrEmpty("hold-out", hold, calibration.ByRounds, calibration.ByRuns) }); err != nil {
 				return err
@@ -45,10 +52,27 @@ report.txt, which is printed. An existing DIR is never replaced without --force.
 	flags := cmd.Flags()
 	flags.StringVarP(&out, "out", "o", "", "directory for the results")
 	flags.StringVar(&hold, "hold-out", "", "also predict parts of the log by fits to the rest: rounds or runs")
+	flags.BoolVar(&check, "check", false, "say how well the calibration of --with predicts the logs")
+	flags.StringVar(&with, "with", "", "directory of the calibration for --check")
 	flags.BoolVar(&force, "force", false, "replace an existing calibration")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the resamples of the confidence intervals")
 	completeFlag(cmd, "hold-out", oneOf([]string{calibration.ByRounds, calibration.ByRuns}))
 	return cmd
+}
+
+// checkCalibrateFlags reports flags that do not go together.
+func checkCalibrateFlags(out, hold, with string, check, force bool) error {
+	switch {
+	case check && with == "":
+		return usagef("--check needs --with DIR, the directory of a calibration")
+	case check && (out != "" || hold != "" || force):
+		return usagef("--check writes nothing: leave out --out, --hold-out and --force")
+	case !check && with != "":
+		return usagef("--with goes with --check")
+	case !check && out == "":
+		return usagef("--out is required: the directory for the results")
+	}
+	return nil
 }
 
 // calibrate fits logs and writes a directory.

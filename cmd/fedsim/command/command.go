@@ -73,7 +73,7 @@ to accuracy.`,
 	line := append([]string{root.Name()}, args...)
 	asGroup(root, newRun(line), newEngine(line), newPlan(line), newWork(), newMerge(), newTune(), newTheory(line), newPlot(),
 		newCompare(), newExplain(), newReport(), newStatus(), newServe(), newSubmit(), newResults(), newInit(), newScenarios(),
-		newCalibrate(), newData(), newTrace(), newFleet(), newAlgorithms(), newLearner(), newCompletion(), newMan(), newVersion())
+		newCalibrate(), newReplay(), newData(), newTrace(), newFleet(), newAlgorithms(), newLearner(), newCompletion(), newMan(), newVersion())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	completeNothingAfter(root)
