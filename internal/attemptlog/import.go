@@ -34,7 +34,6 @@ var layouts = []layout{
 
 // rig is the first comment of a log with download_s and upload_start_s: a configuration in JSON.
 type rig struct {
-	Name    string      `json:"name"`
 	Clients []rigClient `json:"clients"`
 }
 
@@ -92,7 +91,7 @@ func rigRow(t *table, a *Attempt) (string, bool) {
 			a.GFLOPS = 1e-9 / k.Pace[2]
 		}
 	}
-	return c.Name, true
+	return "", true
 }
 
 // flower is the state of the importer of a log of Flower, whose clocks are one.

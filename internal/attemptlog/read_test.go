@@ -267,7 +267,7 @@ client,round,bytes_down,bytes_up,examples,epochs,batch,steps,flops,sent_s,first_
 		t.Fatal(err)
 	}
 	a, b := log.Runs[0].Attempts[0], log.Runs[0].Attempts[1]
-	if log.Runs[0].Name != "one" || a.Client != "7" || a.Receive != 0.25 || a.Wait != 0.25 || a.Compute != 0.5 || a.ReplyFirst != 2.5 || a.Seen != 3 ||
+	if log.Runs[0].Name != "x" || a.Client != "7" || a.Receive != 0.25 || a.Wait != 0.25 || a.Compute != 0.5 || a.ReplyFirst != 2.5 || a.Seen != 3 ||
 		a.DownMbps != 2 || a.UpMbps != 3 || a.GFLOPS != 0.5*rigCore || a.FLOPs != 96 || a.CPU != 0.4 || a.Outcome != Taken {
 		t.Errorf("%+v", a)
 	}

@@ -28,9 +28,6 @@ const (
 	ReportFile      = "report.txt"
 )
 
-// format is the version of the structure of calibration.json.
-const format = 1
-
 // ErrExists reports a directory that exists already.
 var ErrExists = errors.New("already exists")
 
@@ -75,27 +72,6 @@ func (c *Calibration) Write(dir string, log *attemptlog.Log, report string, forc
 		return err
 	}
 	return atomicfile.SyncDir(filepath.Dir(dir))
-}
-
-// Open reads the calibration in a directory.
-func Open(dir string) (*Calibration, error) {
-	path := filepath.Join(dir, CalibrationFile)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no calibration: there is no %s; make one with: fedsim calibrate LOG... -o %s", dir, CalibrationFile, dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var c Calibration
-	if err := plainjson.Read(f, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if c.Format != format {
-		return nil, fmt.Errorf("%s: format %d: this fedsim reads format %d: calibrate again", path, c.Format, format)
-	}
-	return &c, nil
 }
 
 // checkScenario reports what is wrong with a scenario, which can only be the settings of its run.

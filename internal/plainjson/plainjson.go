@@ -26,21 +26,6 @@ var options = json.JoinOptions(
 	json.WithMarshalers(nullIfUndefined), json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
 )
 
-// nanIfNull reads null as NaN.
-var nanIfNull = json.UnmarshalFromFunc(func(from *jsontext.Decoder, x *float64) error {
-	if from.PeekKind() != 'n' {
-		return errors.ErrUnsupported // to the decoder of numbers
-	}
-	*x = math.NaN()
-	return from.SkipValue()
-})
-
-// Read reads a value that Print, Line or Embed has written: a null number is NaN. A field that the
-// value does not have is an error.
-func Read(r io.Reader, v any) error {
-	return json.UnmarshalRead(r, v, json.WithUnmarshalers(nanIfNull), json.RejectUnknownMembers(true))
-}
-
 // Print writes a value with a line for each field, and a line break at the end.
 func Print(w io.Writer, v any) error { return write(w, v, jsontext.WithIndent("  ")) }
 

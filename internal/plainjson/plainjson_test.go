@@ -59,25 +59,3 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
-
-// Read gives back what Print has written, with NaN for null, and refuses other fields.
-func TestRead(t *testing.T) {
-	type record struct {
-		inner
-		Points []float64 `json:"points"`
-	}
-	var text bytes.Buffer
-	if err := Print(&text, record{inner{math.NaN()}, []float64{1, math.Inf(1), 2.5}}); err != nil {
-		t.Fatal(err)
-	}
-	var got record
-	if err := Read(&text, &got); err != nil {
-		t.Fatal(err)
-	}
-	if !math.IsNaN(got.Low) || len(got.Points) != 3 || got.Points[0] != 1 || !math.IsNaN(got.Points[1]) || got.Points[2] != 2.5 {
-		t.Errorf("%+v", got)
-	}
-	if err := Read(strings.NewReader(`{"low": 1, "points": [], "more": 2}`), &got); err == nil || !strings.Contains(err.Error(), "more") {
-		t.Errorf("another field: %v", err)
-	}
-}

@@ -11,6 +11,7 @@ package prediction
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"fedsim/internal/attemptlog"
 )
@@ -112,11 +113,11 @@ func (p *Played) finish() {
 	}
 	for i := range p.Attempts {
 		a := &p.Attempts[i]
-		from, _ := slices.BinarySearch(seen, a.Sent)
-		to, _ := slices.BinarySearch(seen, a.Seen)
 		a.Staleness = math.NaN()
 		if !math.IsNaN(a.Seen) {
-			a.Staleness = float64(max(0, to-from))
+			before := sort.Search(len(seen), func(k int) bool { return seen[k] > a.Sent })
+			until, _ := slices.BinarySearch(seen, a.Seen)
+			a.Staleness = float64(max(0, until-before))
 		}
 	}
 }

@@ -58,7 +58,7 @@ type predicted struct {
 
 // predictLogs predicts all runs of logs under a calibration. It prints what was assumed.
 func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []string) (all []predicted, repeats [][]int, err error) {
-	c, err := calibration.Open(dir)
+	c, err := calibration.Read(dir)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
