@@ -125,7 +125,7 @@ func (p *player) Note(e federation.Entry) {
 			a.Compute += length
 		case clients.Uplink:
 			a.Uplink += length
-		case clients.Activity(99):
+		case clients.Waiting:
 			a.Waiting += length
 		}
 	}

@@ -22,7 +22,7 @@ var flagCases = map[string]map[string]string{
 	"": {"": "", "version": "--version"},
 	"calibrate": {
 		"": "calibrate log.csv --out c", "force": "--out one | --out one --force", "hold-out": "--hold-out rounds", "out": "--out d",
-		"seed": "--seed=x",
+		"check": "--check", "seed": "--seed=x", "with": "--check | --check --with one",
 	},
 	"compare": {
 		"": "compare one two", "json": "--json", "out": "--out c", "target": "--target 0.5",
@@ -67,6 +67,9 @@ var flagCases = map[string]map[string]string{
 	"results export": {
 		"": "results export one", "format": "--format json", "model": "--model", "out": "--out e.csv",
 		"run": "--model --run x/mocha/seed=2 | --model --run x/mocha/seed=1", "table": "--table runs",
+	},
+	"replay": {
+		"": "replay log.csv --with one", "out": "--out r.csv", "with": "--with two",
 	},
 	"run": {
 		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar",
