@@ -144,4 +144,3 @@ func seconds(x float64) string {
 	}
 	return strconv.FormatFloat(x, 'f', 9, 64)
 }
-
