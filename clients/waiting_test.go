@@ -384,3 +384,27 @@ func TestWaitingExcludes(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// A client that is asked again at the instant of its reply polls a period later. A response that
+// was canceled is not seen.
+func TestPollAfterReply(t *testing.T) {
+	var c *Clients
+	var got []string
+	c = start(t, setup(1, polls(3, 0, 0)), heard(&c, &got))
+	round(c, 0, 0, 1000)
+	c.RunUntil(1 * second)
+	round(c, 1, 0, 1000)
+	c.Run()
+	if want := []string{"1000: 0 responds", "5000: 0 responds"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	got = nil
+	s := setup(1, func(s *Setup) { s.Network.ServerPollS = 5 })
+	c = start(t, s, heard(&c, &got))
+	round(c, 0, 0, 1000)
+	c.RunUntil(2 * second)
+	c.Cancel(0)
+	if c.Run(); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -56,7 +56,7 @@ func TestDeadlinesPlanWithMeanWaits(t *testing.T) {
 			t.Errorf("%+v: %d steps, want %d of %d", c, got, want, plain)
 		}
 	}
-	for _, serverS := range []float64{1.9, 4.1} {
+	for _, serverS := range []float64{1.9, 3.1} {
 		setup := world(t, "mb-sgd", federation.Deadline, func(s *Setup) { s.Network.ServerPollS, s.Config.DeadlineS = serverS, 2 })
 		if _, err := New(setup); (err != nil) != (serverS > 2) {
 			t.Errorf("a poll each %g s with a deadline of 2 s: %v", serverS, err)
