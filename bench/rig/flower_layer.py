@@ -79,8 +79,8 @@ class Node:
                 at = stamp
             elif "rig: work at" in line:
                 found[-1]["wait_s"] = float(line.split()[-1]) - at
-            elif "Sending: " in line:
-                at = stamp
+            elif "rig: done at" in line:
+                at = float(line.split()[-1])
             elif "Sent successfully" in line:
                 found[-1]["reply_s"] = stamp - at
                 ended = stamp
@@ -159,6 +159,8 @@ def _merge(path: Path, nodes: list[Node], run: dict[str, Any]) -> None:
     rows.sort(key=lambda row: float(row["sent_s"]))
     for i, node in enumerate(nodes):
         own = [row for row in rows if row["client"] == str(i + 1)]
+        for row in own:  # also those without a reply
+            row["flops"] = str(round(1e9 * run["work_s"][i]))
         for row, durations in zip(own, node.durations(), strict=False):
             row.update({key: f"{value:.6f}" for key, value in durations.items()})
     with path.open("w", encoding="utf-8", newline="") as file:

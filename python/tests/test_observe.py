@@ -183,7 +183,6 @@ def test_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         cpu[0] += 3
     known = {"idle_s": 1, "receive_s": 2, "wait_s": 4, "compute_s": 8, "cpu_s": 3}
     assert clock.durations() == known
-    clock.reply()
     step(16)
     clock.replied()
     assert json.loads(clock.json()) == {**known, "reply_s": 16}

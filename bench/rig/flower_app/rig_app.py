@@ -27,6 +27,7 @@ def train(message: Message, context: Context) -> Message:
     print(f"rig: work at {time.perf_counter()}", flush=True)  # the node's output is time-stamped
     work = float(context.node_config["work"])
     time.sleep(work)
+    print(f"rig: done at {time.perf_counter()}", flush=True)
     content = {
         "model": message.content["model"],
         "metrics": MetricRecord({"flops": 1e9 * work}),

@@ -72,10 +72,6 @@ class Clock:
         yield
         self.stop()
 
-    def reply(self) -> None:
-        """Mark the start of sending the reply."""
-        self._marks["reply"] = time.perf_counter()
-
     def replied(self) -> None:
         """Mark that the reply is sent, not only handed to the operating system.
 
@@ -93,7 +89,7 @@ class Clock:
             "receive_s": ("first", "received"),
             "wait_s": ("received", "start"),
             "compute_s": ("start", "stop"),
-            "reply_s": ("reply", "replied"),
+            "reply_s": ("stop", "replied"),
             "cpu_s": ("cpu", "cpu_stop"),
         }
         marks = self._marks
