@@ -136,9 +136,9 @@ func (c *Clients) Cancel(t int) {
 		c.recorder.failure(t, Canceled)
 	}
 	if d.is(unseen) {
-		c.canceled++
+		c.inbox.cancel(t)
 	}
-	d.set(paused|onHold|unseen, false)
+	d.set(paused|onHold, false)
 	if d.phase != depleted && d.phase != failed && d.phase != idle {
 		c.stop(t, idle)
 	}
@@ -184,12 +184,6 @@ func (c *Clients) proceed(t int) {
 	d.began = start.Add(latency)
 	c.transfer(m, latency)
 	d.next = c.engine.Schedule(start.Add(left), kind, t).Seq()
-}
-
-// delay returns how long a client takes until it moves the first byte of a message of which
-// a share was over, with its radio awake.
-func (c *Clients) delay(m message, over float64) engine.Time {
-	return max(0, c.latency(m)-engine.Time(float64(over*float64(m.length))))
 }
 
 // leave ends the present stretch of work of a client and counts its work: all that was
@@ -342,7 +336,7 @@ func (c *Clients) uploaded(t int) {
 		c.hubs.receive(t)
 		return
 	}
-	c.deliver(t)
+	c.inbox.deliver(t)
 }
 
 // endFlows ends the transfers of one direction that end now.

@@ -89,9 +89,6 @@ func (c *Clients) interrupt(t int, returns bool) {
 	c.fail(t, BecameUnavailable)
 }
 
-// Unavailable returns how many clients are not available.
-func (c *Clients) Unavailable() int { return c.unavailable }
-
 // NeverAvailable reports whether a client will never be available again: its battery
 // is empty and never charged, or it is unavailable for the rest of the time.
 func (c *Clients) NeverAvailable(t int) bool {

@@ -73,16 +73,6 @@ func (c *Clients) updateRefusal(t int) {
 	}
 }
 
-// Depleted reports whether the battery of a client is empty, and if so, whether it
-// will be charged.
-func (c *Clients) Depleted(t int) (empty, charged bool) {
-	if c.at(t).phase != depleted {
-		return false, true
-	}
-	_, charged = c.batteries.RestoreAt(t)
-	return true, charged
-}
-
 // CannotComplete reports whether the battery of a client, which was just recharged, is
 // certain to be depleted before the client completes its last attempt again. It is
 // recharged to the same level every time, and each try takes the same energy. With

@@ -22,14 +22,14 @@ type Clients struct {
 	energy
 	recorder
 	waiting
+	inbox
 	*hubs // nil: there are none
 
 	drops *devices.Drops
 	flows *sharedLinks // nil: the length of a transfer is known when it begins
 
-	unavailable int     // the number of clients that cannot be started
-	traffic     Traffic // work and bytes since Take
-	fetched     float64
+	traffic Traffic // work and bytes since Take
+	fetched float64
 }
 
 // Traffic is the work and the bytes of clients.
@@ -83,6 +83,8 @@ func (c *Clients) assemble() {
 	c.energy = newEnergy(s, batteries, &c.population, &c.hardware, c.engine)
 	c.flows = newSharedLinks(s, c.links, c.engine)
 	c.waiting = newWaiting(s)
+	c.processors.radio, c.processors.waiting = &c.energy.radios, &c.waiting
+	c.inbox = inbox{population: &c.population, clock: c.engine, responded: c.listener.Responded, period: c.serverPeriod}
 	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
 	c.hubs = newHubs(s, c)
 }
@@ -145,25 +147,6 @@ func (c *Clients) Take() Traffic {
 	sum := c.traffic
 	c.traffic = Traffic{}
 	return sum
-}
-
-// FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
-// uplink, at its present speed and with the mean wait for a launch, if its work has no overheads.
-func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
-	return c.workingWithin(t, seconds) * c.fleet.Rate(t)
-}
-
-// Within reports whether a client does some work in so many seconds between downlink and
-// uplink, at its present speed, with the mean wait for a launch and without jitter.
-func (c *Clients) Within(t int, w devices.Work, seconds float64) bool {
-	return c.fleet.Seconds(t, w) <= c.workingWithin(t, seconds)
-}
-
-// workingWithin returns how long a client works of so many seconds between downlink and uplink,
-// in seconds at its fastest step and its usual speed.
-func (c *Clients) workingWithin(t int, seconds float64) float64 {
-	computing := c.radios.awake(t, seconds) - c.MeanLaunchWait().Seconds()
-	return computing/c.slowdown(t) - c.beforeWork(t).Seconds()
 }
 
 // Transfers returns how long the downlink of a prepared attempt takes when it begins

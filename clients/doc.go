@@ -37,6 +37,7 @@
 //   - radios: the power of a radio, and how long it takes to wake
 //   - energy: what clients draw from their batteries, and when these are checked
 //   - sharedLinks: transfers that share links, or whose rates change
+//   - waiting, inbox: polls of clients and launchers; responses that lie at the server until it polls
 //   - hubs: groups of attempts behind hubs
 //   - recorder: entries of the journal
 //   - clock: virtual time, the kinds of events and the timers

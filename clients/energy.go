@@ -208,3 +208,13 @@ func (e *energy) step(t int) int {
 	}
 	return fleet.Step(t, e.batteries.Level(t, now), e.batteries.Low(t, now))
 }
+
+// Depleted reports whether the battery of a client is empty, and if so, whether it
+// will be charged.
+func (e *energy) Depleted(t int) (empty, charged bool) {
+	if e.population.at(t).phase != depleted {
+		return false, true
+	}
+	_, charged = e.batteries.RestoreAt(t)
+	return true, charged
+}

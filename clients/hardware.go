@@ -108,6 +108,12 @@ func (h *hardware) latency(m message) engine.Time {
 	return max(0, min(engine.Time(share*float64(m.length)), m.length-1))
 }
 
+// delay returns how long a client takes until it moves the first byte of a message of which
+// a share was over, with its radio awake.
+func (h *hardware) delay(m message, over float64) engine.Time {
+	return max(0, h.latency(m)-engine.Time(float64(over*float64(m.length))))
+}
+
 // movedBetween returns how many bytes of a message move between two shares of its transfer.
 // Of a flow they are shares of the bytes.
 func (h *hardware) movedBetween(m message, from, to float64) float64 {

@@ -17,7 +17,12 @@ type population struct {
 	done []float64
 	// overheads is, by client, what the overheads of its work depend on; nil: there are none.
 	overheads []overheads
+
+	unavailable int // the number of clients that cannot be started
 }
+
+// Unavailable returns how many clients are not available.
+func (p *population) Unavailable() int { return p.unavailable }
 
 // overheads are what the overheads of a client's work depend on.
 type overheads struct {

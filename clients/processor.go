@@ -18,6 +18,8 @@ type processors struct {
 	least      devices.Work  // a computation takes at least the time of so much work
 	slower     []float64     // by client, how many times slower than usual it is; nil: none is
 	giveUp     func() bool   // asked in loops over a speed that may not end; nil: never
+	radio      *radios       // and what a client waits for: they take of the time that it has for its work
+	waiting    *waiting
 }
 
 // work is a computation of a client.
@@ -194,4 +196,23 @@ func (p *processors) computedShare(w work, from, to engine.Time) float64 {
 func (p *processors) interrupted(steps int) bool {
 	const between = 1 << 20
 	return steps%between == 0 && p.giveUp != nil && p.giveUp()
+}
+
+// FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
+// uplink, at its present speed and with the mean wait for a launch, if its work has no overheads.
+func (p *processors) FLOPsWithin(t int, seconds float64) float64 {
+	return p.workingWithin(t, seconds) * p.hardware.fleet.Rate(t)
+}
+
+// Within reports whether a client does some work in so many seconds between downlink and
+// uplink, at its present speed, with the mean wait for a launch and without jitter.
+func (p *processors) Within(t int, w devices.Work, seconds float64) bool {
+	return p.hardware.fleet.Seconds(t, w) <= p.workingWithin(t, seconds)
+}
+
+// workingWithin returns how long a client works of so many seconds between downlink and uplink,
+// in seconds at its fastest step and its usual speed.
+func (p *processors) workingWithin(t int, seconds float64) float64 {
+	computing := p.radio.awake(t, seconds) - p.waiting.MeanLaunchWait().Seconds()
+	return computing/p.slowdown(t) - p.beforeWork(t).Seconds()
 }

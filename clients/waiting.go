@@ -1,8 +1,6 @@
 package clients
 
 import (
-	"slices"
-
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -20,10 +18,6 @@ type waiting struct {
 	clientPeriod, launchPeriod, serverPeriod engine.Time
 
 	firstPoll []engine.Time // by client, one of its polls: later ones follow by periods; nil: there are none
-	origin    engine.Time   // one of the server's polls
-	nextSight engine.Handle // the server's next poll, if a response lies there
-	arrived   []int32       // clients whose responses lie at the server, in order of arrival, and some that were canceled
-	canceled  int           // the number of the latter
 }
 
 func newWaiting(s *Setup) waiting {
@@ -63,14 +57,6 @@ func (w *waiting) restart(t int, now engine.Time) {
 	if w.clientPeriod > 0 {
 		w.firstPoll[t] = now.Add(w.clientPeriod)
 	}
-}
-
-// seenAt returns when the server sees a response that arrives at an instant.
-func (w *waiting) seenAt(at engine.Time) engine.Time {
-	if w.serverPeriod == 0 {
-		return at
-	}
-	return network.NextPoll(w.origin, w.serverPeriod, at)
 }
 
 // MeanLaunchWait returns how long a message waits on its client on average: half a period.
@@ -125,7 +111,7 @@ func (c *Clients) leaveWait(t int, complete bool) {
 // server's poll.
 func (c *Clients) timer(t int) {
 	if t == engine.Server {
-		c.see()
+		c.inbox.see()
 		return
 	}
 	d := c.at(t)
@@ -140,55 +126,3 @@ func (c *Clients) timer(t int) {
 		c.listener.Timer(t)
 	}
 }
-
-// deliver lets the server have the response of a client: now, or at its next poll.
-func (c *Clients) deliver(t int) {
-	if c.serverPeriod == 0 {
-		c.listener.Responded(t)
-		return
-	}
-	if c.canceled > 0 { // the client may be among those
-		c.arrived = slices.DeleteFunc(c.arrived, func(t int32) bool { return !c.at(int(t)).is(unseen) })
-		c.canceled = 0
-	}
-	c.at(t).set(unseen, true)
-	c.arrived = append(c.arrived, int32(t))
-	if len(c.arrived) == 1 {
-		c.engine.Cancel(c.nextSight)
-		c.schedulePoll()
-	}
-}
-
-// schedulePoll schedules the server's next poll.
-func (c *Clients) schedulePoll() {
-	c.nextSight = c.engine.Schedule(c.seenAt(c.Now()), EventTimer, engine.Server)
-}
-
-// Poll lets the server poll for responses now and each period from now on. It is called when
-// the server sends messages; SendGroup does. Listener.Responded hears of the responses that lie
-// there after it, at this instant.
-func (c *Clients) Poll() {
-	if c.serverPeriod == 0 {
-		return
-	}
-	c.origin = c.Now()
-	c.engine.Cancel(c.nextSight)
-	if len(c.arrived) > 0 {
-		c.schedulePoll()
-	}
-}
-
-// see lets the server see the responses that lie there, all with one poll.
-func (c *Clients) see() {
-	for _, t := range c.arrived { // none arrives in between
-		if d := c.at(int(t)); d.is(unseen) {
-			d.set(unseen, false)
-			c.listener.Responded(int(t))
-		}
-	}
-	c.arrived, c.canceled = c.arrived[:0], 0
-}
-
-// Held reports whether the response of a client has come as far as its hub, or lies at the
-// server.
-func (c *Clients) Held(t int) bool { return c.at(t).is(unseen) || c.hubs.Held(t) }
