@@ -31,6 +31,12 @@ UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--
 SKIPPED = 77
 LAYERS = ("paced", "quota", "flower")
 RUN_S = 900.0
+ENVIRONMENT = {
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # Otherwise glibc returns the arrays of a large model to the system after each step: page
+    # faults then take more than half of the time.
+    **dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(1 << 28)),
+}
 
 
 def main() -> int:
@@ -41,9 +47,7 @@ def main() -> int:
     parser.add_argument("run", nargs="*")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    os.environ.update(
-        dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    )
+    os.environ |= ENVIRONMENT
     os.environ["PYTHONPATH"] = str(HERE.parents[1] / "python" / "src")
     try:
         checks.tools()
