@@ -108,7 +108,11 @@ func (e *Errors) compareRounds(measured, predicted *Played) {
 		if both == either {
 			e.Equal++
 		}
-		e.Jaccard += float64(both) / float64(max(1, either))
+		if either == 0 {
+			e.Jaccard++ // equal sets
+		} else {
+			e.Jaccard += float64(both) / float64(either)
+		}
 	}
 	n := float64(len(rounds))
 	e.Round, e.Equal, e.Jaccard = spread(lengths), e.Equal/n, e.Jaccard/n

@@ -39,6 +39,11 @@ func TestCompare(t *testing.T) {
 	near(t, "same sets", e.Equal, 0)
 	near(t, "Jaccard", e.Jaccard, .5)
 	near(t, "order", e.Order, -1)
+
+	none := two(4, 2, false)
+	none.Attempts[0].Taken = false
+	e = Compare(none, none)
+	near(t, "Jaccard of empty sets", e.Jaccard, 1)
 }
 
 // A run that computes in half the predicted time is twice as fast.
