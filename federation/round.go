@@ -40,18 +40,22 @@ func (f *Server) Await() (available int) {
 	if f.continuous != nil {
 		return results.UnknownCount
 	}
-	for !f.Aborted() && f.noneAvailable() {
-		// The server waits for the first device that is available.
+	f.AwaitFirst()
+	return f.Askable()
+}
+
+// AwaitFirst lets time pass while there are NoneAvailable.
+func (f *Server) AwaitFirst() {
+	for !f.Aborted() && f.NoneAvailable() {
 		if !f.clients.Step() || f.supervisor.noneEverAvailable() {
 			f.supervisor.stalled = f.supervisor.whyNoneAvailable()
 		}
 	}
-	return f.Askable()
 }
 
-// noneAvailable reports whether a round that begins now has no device to ask and no late
+// NoneAvailable reports whether a round that begins now has no device to ask and no late
 // response to wait for. A round that waits for all devices begins in any case.
-func (f *Server) noneAvailable() bool {
+func (f *Server) NoneAvailable() bool {
 	if f.traits.WaitsForAll && f.selector == nil {
 		return false
 	}

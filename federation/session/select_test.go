@@ -5,15 +5,17 @@ import (
 	"testing"
 
 	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
 	"fedsim/results"
 )
 
-// A session that plays the rounds of a selector has the events of a run. Selectors that need
-// losses are refused.
+// A session that plays the rounds of a selector has the events of a run, also when no client is
+// available as a round opens. Selectors that need losses are refused.
 func TestSessionsSelect(t *testing.T) {
-	for _, name := range federation.SelectorNames() {
+	for i := range 2 * len(federation.SelectorNames()) {
+		name := federation.SelectorNames()[i/2]
 		factory, _ := federation.LookupSelector(name)
 		s := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) {
 			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
@@ -21,7 +23,9 @@ func TestSessionsSelect(t *testing.T) {
 			s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
 			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
-			s.Schedule.Rounds = 30
+			if s.Schedule.Rounds = 30; i%2 > 0 {
+				s.Availability = nights{}
+			}
 			set(s.Options, "Batch", 1) // a driver knows the FLOPs of a step alone
 			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
 				s.Config.Candidates = 5
@@ -51,6 +55,14 @@ func TestSessionsSelect(t *testing.T) {
 			t.Errorf("%s in a session: %v", name, err)
 		}
 	}
+}
+
+// nights let all devices be away for 2 of each 4 seconds.
+type nights struct{}
+
+func (nights) Available(_ int, now engine.Time) (bool, engine.Time) {
+	const night = engine.Time(2e9)
+	return now/night%2 == 0, (now/night + 1) * night
 }
 
 // set sets a field of options that have it.

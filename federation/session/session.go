@@ -16,7 +16,7 @@ import (
 // as policies: [Session.PlayRound] and [Session.Select].
 //
 // Only Wait, Round and Advance move the clock, Close if the server's work takes time, and
-// Select if clients report to the selector. New and Close also wait for
+// Select and Batteries if clients report or none is available. New and Close also wait for
 // federation.min_available clients, in which no client may ask for its work.
 // A client is at one message at a time; further ones wait for their turn. Every message
 // ends once: with a response, a failure, its expiry, or Cancel. The driver learns of a
@@ -211,18 +211,30 @@ func (s *Session) Available() (available []int32, next engine.Time) {
 }
 
 // Select returns the clients that the scenario asks in the open round, by its selection,
-// in ascending order. It asks nobody. The slice is valid until Round or the next Select.
+// in ascending order. It asks nobody. If no client is available and no message is open, time
+// passes until one is, as in a run. The slice is valid until Round or the next Select.
 func (s *Session) Select(round int) ([]int32, error) {
 	if err := s.checkRound(round); err != nil {
 		return nil, err
 	}
 	if !s.chosen {
+		if s.awaitFirst(); s.server.Aborted() {
+			return nil, s.aborted()
+		}
 		s.chosen = true
 		s.available = s.server.Askable()
 		s.selected = append(s.selected[:0], s.server.Choose()...)
 		s.awaitReports()
 	}
 	return s.selected, s.aborted()
+}
+
+// awaitFirst lets the time pass until a client is available, unless messages of the driver are open.
+func (s *Session) awaitFirst() {
+	if s.policy && s.queue.open == 0 && s.server.NoneAvailable() {
+		s.begin()
+		s.between(s.server.AwaitFirst)
+	}
 }
 
 // awaitReports lets the time pass that reports of clients take. It takes none while a message
@@ -247,6 +259,9 @@ type BatteryReport struct {
 func (s *Session) Batteries(round int, bytes float64) ([]BatteryReport, error) {
 	if err := s.checkRound(round); err != nil {
 		return nil, err
+	}
+	if s.awaitFirst(); s.server.Aborted() {
+		return nil, s.aborted()
 	}
 	var all []BatteryReport
 	for t := range s.queue.current {
