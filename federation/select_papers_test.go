@@ -284,6 +284,25 @@ func TestREFLPredictsForTheNextRound(t *testing.T) {
 	}
 }
 
+// The history of a client has the rounds that asked it.
+func TestHistoryHasTheRoundsThatAsked(t *testing.T) {
+	f := start(t, world(WaitForAll, func(s *Setup) { selectBy(s, "refl", 3, 0) }), 1)
+	want := make([]History, len(sizes))
+	f.Begin()
+	for round := range int32(4) {
+		f.runRound()
+		for _, client := range f.open.asked {
+			want[client].Asked++
+			want[client].LastAsked = round
+		}
+	}
+	for client, w := range want {
+		if got := f.reports.of(client); got.Asked != w.Asked || got.Asked > 0 && (got.LastAsked != w.LastAsked || got.Responses != w.Asked || got.Time <= 0) {
+			t.Errorf("client %d: %+v, want %+v", client, got, w)
+		}
+	}
+}
+
 // The loss of a tier is the mean over the rows of its clients. Probabilities are looked at in every so
 // many rounds, not in the first.
 func TestTiersLookAtLosses(t *testing.T) {

@@ -212,6 +212,18 @@ func TestMessagesHaveOverheads(t *testing.T) {
 	}
 }
 
+// The driver learns of a battery that is empty within a round when the round ends.
+func TestFailuresOfARoundComeAtItsEnd(t *testing.T) {
+	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+		s.Config.Fit, s.Config.DetectS = false, 0
+		joules(s, 0.4)
+	})
+	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Work: devices.Work{FLOPs: 5000}}}, nil)
+	if want := []Notice{{ID: 1, At: 500 * ms, Kind: NoticeFailure, Why: clients.BatteryDepleted}}; err != nil || !slices.Equal(notices, want) {
+		t.Error(notices, err)
+	}
+}
+
 // Messages of a round that a protocol plays have sizes of their own.
 func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
