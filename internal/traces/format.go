@@ -47,6 +47,16 @@ func Open(path, format string, o FLASHOptions) Sequence {
 	}
 }
 
+// Detect returns the format of the file at path; empty if it is unknown or the file cannot be read.
+func Detect(path string) string {
+	file, err := input.Open(path, maxFile)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	return detect(bufio.NewReader(file))
+}
+
 // loadFile packs the traces of the file at path into a set. It reads FLASH's files with the
 // options of FLASH itself.
 func loadFile(path, format string) (*Set, error) {

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +57,7 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 }
 
 // open returns the devices of a file. It counts the omitted devices in skipped.
-func (f *traceFlags) open(path string, skipped *omitted) (traces.Sequence, error) {
+func (f *traceFlags) open(cmd *cobra.Command, path string, skipped *omitted) (traces.Sequence, error) {
 	from := func(c *config.Checker) {
 		c.OneOf("from", f.from, append([]string{traces.FormatAuto}, traces.Formats()...)...)
 	}
@@ -73,11 +75,33 @@ func (f *traceFlags) open(path string, skipped *omitted) (traces.Sequence, error
 	if err := checked(f.flash.Validate); err != nil {
 		return nil, err
 	}
+	if err := f.applies(cmd, path); err != nil {
+		return nil, err
+	}
 	devices := traces.Open(path, f.from, f.flash)
 	if f.skip {
 		devices = traces.SkipInvalid(devices, skipped.count)
 	}
 	return devices, nil
+}
+
+// applies refuses flags that have no effect on a file of its format.
+func (f *traceFlags) applies(cmd *cobra.Command, path string) error {
+	format := f.from
+	if format == traces.FormatAuto {
+		format = traces.Detect(path)
+	}
+	refuse := func(flag string, of ...string) error {
+		if format == "" || slices.Contains(of, format) || !cmd.Flags().Changed(flag) {
+			return nil
+		}
+		return usagef("--%s: has no effect on a file of the format %s (%s): leave it out, or name a file of %s", flag, format, path, strings.Join(of, " or "))
+	}
+	err := refuse("skip", traces.FormatFedScale, traces.FormatFLASH)
+	for _, flag := range []string{"need", "battery", "origin", "days", "hold-s", "seed"} {
+		err = cmp.Or(err, refuse(flag, traces.FormatFLASH))
+	}
+	return err
 }
 
 // checked returns the problems that validate reports, one line each. The keys are
@@ -138,7 +162,7 @@ each hour of the day.
 		Args: takes(1, 1, "one file of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var skipped omitted
-			devices, err := f.open(args[0], &skipped)
+			devices, err := f.open(cmd, args[0], &skipped)
 			if err != nil {
 				return err
 			}
@@ -174,7 +198,7 @@ dicts, and rejects everything else.`,
 		Args: takes(1, 1, "one file of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var skipped omitted
-			devices, err := f.open(args[0], &skipped)
+			devices, err := f.open(cmd, args[0], &skipped)
 			if err != nil {
 				return err
 			}

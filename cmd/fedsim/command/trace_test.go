@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,6 +60,40 @@ func TestTracesPage(t *testing.T) {
 	for _, k := range traces.AllKinds() {
 		if !strings.Contains(page, fmt.Sprintf("| `%v` |", k)) {
 			t.Errorf("the page does not explain the kind %v", k)
+		}
+	}
+}
+
+// Flags that have no effect on a format are refused.
+func TestTraceFlagsOfOtherFormats(t *testing.T) {
+	dir := t.TempDir()
+	csv, pickle := filepath.Join(dir, "week.csv"), filepath.Join(dir, "capacity.pkl")
+	for path, text := range map[string]string{
+		csv: "device,time_s,kind,value\nd,0,available,1\nd,9,end,\n", pickle: read(t, "internal/traces/testdata/capacity.pkl"),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const flash = " has no effect on a file of the format %s (%s): leave it out, or name a file of flash"
+	for _, c := range []struct{ flag, path, want string }{
+		{"--skip", csv, "--skip: has no effect on a file of the format csv (" + csv + "): leave it out, or name a file of fedscale or flash"},
+		{"--battery", csv, fmt.Sprintf("--battery:"+flash, "csv", csv)},
+		{"--need=wifi", csv, fmt.Sprintf("--need:"+flash, "csv", csv)},
+		{"--origin=2020-01-02", csv, fmt.Sprintf("--origin:"+flash, "csv", csv)},
+		{"--days=2", csv, fmt.Sprintf("--days:"+flash, "csv", csv)},
+		{"--hold-s=9", csv, fmt.Sprintf("--hold-s:"+flash, "csv", csv)},
+		{"--seed=1", csv, fmt.Sprintf("--seed:"+flash, "csv", csv)},
+		{"--seed=1", pickle, fmt.Sprintf("--seed:"+flash, "fedscale", pickle)},
+		{"--skip", pickle, ""}, {"--from=csv", csv, ""},
+	} {
+		var errors bytes.Buffer
+		status, want := Main([]string{"trace", "stats", c.path, c.flag}, &bytes.Buffer{}, &errors), 0
+		if c.want != "" {
+			want = 2
+		}
+		if got := strings.TrimSpace(strings.TrimPrefix(errors.String(), "fedsim:")); status != want || got != c.want {
+			t.Errorf("%s %s: status %d, %s, want %d, %s", c.path, c.flag, status, got, want, c.want)
 		}
 	}
 }
