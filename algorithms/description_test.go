@@ -39,6 +39,10 @@ func TestMethodsAreAsDescribed(t *testing.T) {
 			}
 		}
 		if before.Work.Steps == nil {
+			want := "starting " + name + `: run.mode = "timing": must be "learning": how long ` + name + " computes depends on what it learns"
+			if _, err := f.Timed().Start(Setup{Shape: p.Shape, Rows: p.RowCounts(), Workers: 1}, o); err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
 			continue
 		}
 		timed, err := f.Timed().Start(Setup{Shape: p.Shape, Rows: p.RowCounts(), Workers: 1}, o)

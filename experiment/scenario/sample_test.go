@@ -208,7 +208,7 @@ func TestSampledPointsDiffer(t *testing.T) {
 			}
 		}
 		_, err := Parse("x.toml", []byte(sampleOf(method, 31, 1, `"run.rounds" = { min = 1, max = 10 }`, namesRange)), nil)
-		if want := "x.toml:4:1: experiment.sample: there are not 31 different points in the ranges: lower experiment.sample.size, or widen a range"; err == nil || err.Error() != want {
+		if want := "x.toml:4:1: experiment.sample: there are not 31 different points"; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", method, err, want)
 		}
 	}
@@ -228,7 +228,7 @@ func TestFiguresAndDriversOfSamples(t *testing.T) {
 	if f.Series != "method" || f.Panel != "" {
 		t.Errorf("the figure without the keys is %+v", f)
 	}
-	if _, err := loadDriven(t, source, 5); err == nil || !strings.Contains(err.Error(), `has 3 points on axis sample (1, 2, 3): a driven scenario must have one: choose it, as with --set experiment.e.axis.sample='["1"]'`) {
+	if _, err := loadDriven(t, source, 5); err == nil || !strings.Contains(err.Error(), `--set experiment.e.axis.sample='["1"]'`) {
 		t.Errorf("a driver of three points: %v", err)
 	}
 	one, err := loadDriven(t, source, 5, "experiment.e.sample.points=[2]")

@@ -14,9 +14,9 @@ func TestReportedErrors(t *testing.T) {
 		`{"error":"\udc80 is no text"}`:          "the learner reports: \ufffd is no text",
 		`{"error":""}`:                           "the learner reports an error without a text",
 		`{"error":null}`:                         "answers with error: is not a field here: known are down_bytes",
-		`{"error":"twice","error":"twice"}`:      "answers with error: is not a field here: known are down_bytes",
 		`{"Error":"no"}`:                         "answers with Error: is not a field here: known are down_bytes",
 		`{"down_bytes":1,"down_bytes":1}`:        `answers "{\"down_bytes\":1,\"down_bytes\":1}": down_bytes: must be there once`,
+		`{"down_bytes":-1}`:                      "answers with down_bytes: must be a whole number of bytes in [0, 2^53], not -1",
 		`{}`:                                     `answers "{}": down_bytes is missing`,
 	} {
 		var size int

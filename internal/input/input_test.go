@@ -45,6 +45,13 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		}
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(small, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadOwn(link, 5); err == nil || !strings.HasSuffix(err.Error(), "link: is a link, and fedsim makes none: remove it") {
+		t.Error(err)
+	}
 	if content, err := ReadFile(small, 5); err != nil || len(content) != 5 {
 		t.Errorf("%q, %v", content, err)
 	}

@@ -482,8 +482,12 @@ func TestCrash(t *testing.T) {
 }
 
 func TestReadForeignDirectory(t *testing.T) {
-	if _, err := Read(t.TempDir()); !errors.Is(err, ErrForeign) {
-		t.Errorf("error %v", err)
+	empty := t.TempDir()
+	for dir, why := range map[string]string{empty: "there is no manifest.json in it", filepath.Join(empty, "none"): "it does not exist"} {
+		want := dir + ": is not a run directory: " + why + ": name a directory that fedsim run wrote"
+		if _, err := Read(dir); !errors.Is(err, ErrForeign) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 
