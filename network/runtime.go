@@ -1,7 +1,6 @@
 package network
 
 import (
-	"slices"
 
 	"fedsim/config"
 	"fedsim/engine"
@@ -37,10 +36,7 @@ var runtimes = [...]Runtime{
 	},
 }
 
-// Runtimes returns the known runtimes.
-func Runtimes() []Runtime { return slices.Clone(runtimes[:]) }
-
-// RuntimeNames returns the names of the known runtimes, in the order of Runtimes.
+// RuntimeNames returns the names of the known runtimes, in a fixed order.
 func RuntimeNames() []string {
 	names := make([]string, len(runtimes))
 	for i := range runtimes {

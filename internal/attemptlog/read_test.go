@@ -162,7 +162,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := &Run{Name: "r", Attempts: []Attempt{a, b}, Settings: log.Runs[0].Settings}
 	var text bytes.Buffer
-	if err := WriteCSV(&text, want); err != nil {
+	if err := writeCSV(&text, want); err != nil {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{"csv": file(t, "w.csv", text.String()), "parquet": asParquet(t, text.String())} {

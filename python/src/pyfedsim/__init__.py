@@ -4,6 +4,7 @@ The program fedsim simulates devices, links, batteries and dropouts. This packag
 its scenarios and lends its clock to learners that are written in Python.
 """
 
+from pyfedsim.calibration import Calibration
 from pyfedsim.engine import Engine
 from pyfedsim.errors import (
     BinaryNotFoundError,
@@ -24,6 +25,7 @@ from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
 
 __all__ = [
     "BinaryNotFoundError",
+    "Calibration",
     "DataSet",
     "Engine",
     "EngineClosedError",

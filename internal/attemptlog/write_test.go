@@ -10,9 +10,9 @@ import (
 	"fedsim/config"
 )
 
-// WriteCSV writes runs with equal settings in the layout of Columns, without columns that have no
+// writeCSV writes runs with equal settings in the layout of Columns, without columns that have no
 // value in any row.
-func WriteCSV(w io.Writer, runs ...*Run) error {
+func writeCSV(w io.Writer, runs ...*Run) error {
 	if len(runs) > 0 {
 		for _, s := range runs[0].Settings {
 			if _, err := fmt.Fprintf(w, "%s %s = %s\n", settingMark, s.Path, config.Literal(s.Value.Value())); err != nil {
