@@ -1,7 +1,6 @@
 package network
 
 import (
-
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/rng"
