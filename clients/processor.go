@@ -70,7 +70,7 @@ func (p *processors) overheadShare(t int) float64 {
 	if before == 0 {
 		return share
 	}
-	working := p.hardware.fleet.Seconds(t, p.slowed(w)) * w.jitter
+	working := float64(p.hardware.fleet.Seconds(t, p.slowed(w)) * w.jitter)
 	return (float64(share*working) + before) / (working + before)
 }
 
