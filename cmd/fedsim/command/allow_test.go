@@ -16,7 +16,7 @@ var starting = []string{"run", "tune", "theory"}
 // runs/x or its plan plans/x where it takes one. Those of plans are not allowed to start
 // programs. A call that fails starts with "!".
 var harmless = map[string]string{
-	"algorithms": "", "completion": "bash",
+	"algorithms": "", "calibrate": "!x.toml --out cal", "replay": "!x.toml --with cal", "completion": "bash",
 	"compare": "runs/x runs/y --target test_error=0.8", "data describe": "!x.toml", "data generate": "!x.toml -o data", "data export": "!x.toml --out rows", "engine": "!x.toml", "explain": "runs/x",
 	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "learner check": "!./x.toml", "man": "pages", "merge": "!plans/x", "plan": "x.toml -o plans/y",
 	"plot": "runs/x", "report": "runs/x", "results show": "runs/x", "results export": "runs/x", "scenarios list": "",

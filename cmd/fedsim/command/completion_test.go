@@ -43,7 +43,7 @@ func TestCompletion(t *testing.T) {
 		want      []string
 		directive string
 	}{
-		{"r", []string{"report", "results", "run"}, ":4"},
+		{"r", []string{"replay", "report", "results", "run"}, ":4"},
 		{"run qu", []string{"quickstart", "query.toml"}, ":4"},
 		{"run other/", []string{"toml"}, ":8"},
 		{"run quickstart _", nil, ":4"},

@@ -69,7 +69,7 @@ var flagCases = map[string]map[string]string{
 		"run": "--model --run x/mocha/seed=2 | --model --run x/mocha/seed=1", "table": "--table runs",
 	},
 	"replay": {
-		"": "replay log.csv --with one", "out": "--out r.csv", "with": "--with two",
+		"": "replay log.csv --with cal", "out": "--out r.csv", "with": "--with one",
 	},
 	"run": {
 		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar",
@@ -174,7 +174,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	}
 	for _, call := range []string{
 		"run x.toml --out one --quiet", "run x.toml --out two --quiet --set run.rounds=3 --no-figures", "plan x.toml --out p", "plan x.toml --out done",
-		"work done --quiet", "trace synthesize --devices 3 --out t.csv",
+		"work done --quiet", "trace synthesize --devices 3 --out t.csv", "calibrate log.csv --out cal",
 	} {
 		var errors bytes.Buffer
 		if status := Main(strings.Fields(call), &bytes.Buffer{}, &errors); status != 0 {
