@@ -238,7 +238,7 @@ func (s *Session) settle() {
 			s.sizes[m.Client] = [2]float64{m.BytesDown, m.BytesUp}
 		default:
 			s.server.Note(federation.UpdateRefused, m.Client, 0)
-			s.countLate(m)
+			m.countLate(s.server.Accounts())
 		}
 		q.remove(i)
 	}
@@ -253,7 +253,7 @@ func (s *Session) settle() {
 	for _, i := range q.current {
 		if i >= 0 {
 			if m := &q.messages[i]; !m.policy && (m.state == underWay || m.state == asking) {
-				s.countLate(m)
+				m.countLate(s.server.Accounts())
 			}
 		}
 	}

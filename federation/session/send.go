@@ -6,6 +6,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/devices"
+	"fedsim/federation"
 )
 
 // Kinds of messages. A round counts messages of kind Train, whose responses are updates, as
@@ -243,17 +244,17 @@ func (s *Session) abandon(m *pending) {
 	if c.Paused(t) {
 		s.drop(m, clients.BecameUnavailable)
 	} else {
-		s.countLate(m)
+		m.countLate(s.server.Accounts())
 	}
 	c.Withdraw(t)
 	c.Cancel(t)
 }
 
 // countLate counts the response of a message as late, once.
-func (s *Session) countLate(m *pending) {
+func (m *pending) countLate(accounts *federation.Accounts) {
 	if m.update && !m.late {
 		m.late = true
-		s.server.Accounts().Late(m.Client)
+		accounts.Late(m.Client)
 	}
 }
 
