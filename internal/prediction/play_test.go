@@ -134,6 +134,8 @@ func TestPlayWithoutRounds(t *testing.T) {
 		near(t, "staleness", p.Attempts[i].Staleness, want)
 	}
 	near(t, "makespan", p.Makespan, 8)
+	p = play(t, system(t), readLog(t, `federation.protocol="asynchronous"`, strings.Replace(twoRounds, "1,b,20,22,taken", "1,b,20,22,late", 1)))
+	near(t, "makespan of the first three responses", p.Makespan, 6)
 	if len(p.Rounds) != 0 {
 		t.Errorf("%d rounds", len(p.Rounds))
 	}
