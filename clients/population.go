@@ -15,7 +15,7 @@ type population struct {
 	// done is, by client, the share of its phase that was over when it last began to work on it;
 	// nil: always 0, since clients are always available.
 	done []float64
-	// overheads is, by client, what the overheads of its work depend on; nil: there are none.
+	// overheads has the inputs of the overheads of each client; nil: there are none.
 	overheads []overheads
 
 	unavailable int // the number of clients that cannot be started
@@ -24,7 +24,7 @@ type population struct {
 // Unavailable returns how many clients are not available.
 func (p *population) Unavailable() int { return p.unavailable }
 
-// overheads are what the overheads of a client's work depend on.
+// overheads are the inputs of the overheads of a client's work.
 type overheads struct {
 	steps, traffic float64
 	jitter         float64 // the factor on the duration of the computation

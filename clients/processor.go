@@ -18,7 +18,7 @@ type processors struct {
 	least      devices.Work  // a computation takes at least the time of so much work
 	slower     []float64     // by client, how many times slower than usual it is; nil: none is
 	giveUp     func() bool   // asked in loops over a speed that may not end; nil: never
-	radio      *radios       // and what a client waits for: they take of the time that it has for its work
+	radio      *radios       // waking the radio shortens the time for the work
 	waiting    *waiting
 }
 

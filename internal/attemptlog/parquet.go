@@ -3,13 +3,13 @@ package attemptlog
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/config"
 	"fedsim/internal/input"
+	"fedsim/internal/parquetrows"
 )
 
 // settingsKey is the metadata key of the settings of a parquet file, TOML text.
@@ -53,12 +53,13 @@ func (b *builder) readParquet(path string) (err error) {
 	line := 0
 	cells := make([]string, len(header))
 	for _, group := range f.RowGroups() {
-		if err := eachRow(group, func(row []parquet.Value) {
+		if err := parquetrows.Each(group, func(row []parquet.Value) error {
 			for i := range cells {
 				cells[i] = text(&row[i])
 			}
 			line++
 			t.add(line, cells)
+			return nil
 		}); err != nil {
 			return err
 		}
@@ -71,32 +72,6 @@ func (b *builder) readParquet(path string) (err error) {
 		return b.set(path+": "+settingsKey, settings)
 	}
 	return nil
-}
-
-// eachRow calls each with the values of each row of a group. The length of a group is checked:
-// corrupt pages may have rows without end.
-func eachRow(group parquet.RowGroup, each func([]parquet.Value)) (err error) {
-	rows, columns, left := group.Rows(), len(group.ColumnChunks()), group.NumRows()
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	batch := make([]parquet.Row, 256)
-	for {
-		n, err := rows.ReadRows(batch)
-		if left -= int64(n); left < 0 || n == 0 && err == nil || err == io.EOF && left > 0 {
-			return fmt.Errorf("is corrupt: a group of %d rows has others", group.NumRows())
-		}
-		for _, row := range batch[:n] {
-			if len(row) != columns {
-				return fmt.Errorf("is corrupt: a row has %d values, must have %d", len(row), columns)
-			}
-			each(row)
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // text returns a value as the cell of a csv file; null is empty.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"fedsim/internal/parquetrows"
 	"fedsim/results"
 )
 
@@ -40,7 +41,7 @@ func cells(t *testing.T, path string, columns []column) [][]string {
 			}
 		}
 		for _, group := range f.RowGroups() {
-			err := eachRow(group, func(values []parquet.Value) error {
+			err := parquetrows.Each(group, func(values []parquet.Value) error {
 				row := make([]string, len(columns))
 				for i := range columns {
 					row[i] = cellOf(columns[i], values[i])

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/input"
+	"fedsim/internal/parquetrows"
 	"fedsim/results"
 )
 
@@ -127,7 +128,7 @@ func (t *rowTable[R]) eachInFile(dir, run string, each func(run *results.Run, ro
 		var of results.Run
 		var row R
 		for _, group := range f.RowGroups() {
-			err := eachRow(group, func(values []parquet.Value) error {
+			err := parquetrows.Each(group, func(values []parquet.Value) error {
 				if of.ID != string(values[0].ByteArray()) {
 					of = identityOf(values)
 				}

@@ -106,7 +106,7 @@ func promised(file string) bool {
 var fusedLine = regexp.MustCompile(`\((\S+\.go):(\d+)\)\t(V?FN?M(?:ADD|SUB)\w*)\t`)
 
 // fusedIn returns the fused instructions in a listing of the files below top, each once.
-// It omits what the promise of equal bits leaves out.
+// It omits files without the promise of equal bits.
 func fusedIn(listing []byte, top string) (found []fused) {
 	lines := bufio.NewScanner(bytes.NewReader(listing))
 	lines.Buffer(nil, 1<<24)

@@ -56,7 +56,7 @@ type predicted struct {
 	*prediction.Checked
 }
 
-// predictLogs predicts all runs of logs under a calibration. It prints what was assumed.
+// predictLogs predicts all runs of logs under a calibration. It prints the assumptions.
 func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []string) (all []predicted, repeats [][]int, err error) {
 	c, err := calibration.Read(dir)
 	if err != nil {
