@@ -122,6 +122,7 @@ def settings(run: dict[str, Any]) -> dict[str, Any]:
     if run["cell_mbps"]:
         keys["network.cells"] = 1
         keys["network.cell_down_mbps"] = keys["network.cell_up_mbps"] = run["cell_mbps"]
+        keys["description"] = f"cell with a {run['cell']} queue"  # scenarios have the fair one
     return keys
 
 
