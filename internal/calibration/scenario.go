@@ -81,7 +81,9 @@ func lastOfKey(lines []string) []string {
 // quoteComment returns a name for a comment of TOML.
 func quoteComment(name string) string { return strings.Trim(config.Literal(name), `"`) }
 
-// networkKeys returns the lines of waiting in the table [network].
+// networkKeys returns the lines of waiting in the table [network]. Once a launch is known, so are its
+// parts, which are 0 unless the log tells them apart: the values of a runtime would count them
+// twice.
 func (c *Calibration) networkKeys() (lines []string) {
 	w := &c.Waiting
 	for _, k := range []struct {
@@ -89,10 +91,11 @@ func (c *Calibration) networkKeys() (lines []string) {
 		value *Value
 	}{
 		{"client_poll_s", &w.ClientPollS}, {"server_poll_s", &w.ServerPollS},
-		{"launch_s", &w.LaunchS}, {"launch_gflop", &w.LaunchGFLOP}, {"cold_start_s", &w.ColdStartS},
+		{"launch_poll_s", &w.LaunchPollS}, {"launch_s", &w.LaunchS}, {"launch_gflop", &w.LaunchGFLOP}, {"cold_start_s", &w.ColdStartS},
 	} {
-		if k.value.Or(0) > 0 {
-			lines = append(lines, k.key+" = "+config.Literal(k.value.Value))
+		part := k.value == &w.LaunchPollS || k.value == &w.LaunchGFLOP
+		if k.value.Known() || part && w.LaunchS.Known() {
+			lines = append(lines, k.key+" = "+config.Literal(k.value.Or(0)))
 		}
 	}
 	return lines

@@ -176,3 +176,22 @@ func TestReportWidth(t *testing.T) {
 		}
 	}
 }
+
+// A launch that the log tells replaces all parts of that of the runtime: otherwise the work of a
+// launch under flower-1.41, 3 GFLOP, would count beside it.
+func TestLaunchReplacesThatOfTheRuntime(t *testing.T) {
+	text := "#! network.runtime = \"flower-1.41\"\nround,client,bytes_down,bytes_up,flops,sent_s,seen_s,receive_s,wait_s,compute_s,reply_s\n"
+	for round := range 4 {
+		at := 10 * float64(round)
+		text += fmt.Sprintf("%d,a,1e6,1e6,1e9,%v,%v,1,1.5,1,1\n", round, at, at+4.5)
+	}
+	_, dir := write(t, parse(text))
+	s, err := scenario.Load(filepath.Join(dir, ScenarioFile), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := s.Experiments[0].Jobs[0].Candidates[0].Settings.Network
+	if r := n.InForce(); math.Abs(r.LaunchS-1.5) > 1e-9 || r.LaunchPollS != 0 || r.LaunchGFLOP != 0 || r.ColdStartS != 0 || r.ClientPollS != 3.010 {
+		t.Errorf("in force: %+v", r)
+	}
+}
