@@ -25,3 +25,11 @@ func Count(n int, what string) string {
 	}
 	return strconv.Itoa(n) + " " + what + "s"
 }
+
+// Exact formats a number with the fewest digits that read back to the same bits. NaN is empty.
+func Exact(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

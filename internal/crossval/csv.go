@@ -3,8 +3,9 @@ package crossval
 import (
 	"encoding/csv"
 	"io"
-	"math"
 	"strconv"
+
+	"fedsim/internal/columns"
 )
 
 // File is an output file of a table.
@@ -32,9 +33,9 @@ func (r *Result) writeSummary(w io.Writer) error {
 		for k := range c.Models {
 			m := &c.Models[k]
 			row := []string{c.Label, c.Source, strconv.FormatBool(c.Generated), m.Name, c.measure(),
-				number(m.Mean), number(m.StandardError), strconv.Itoa(len(m.Shuffles)), "", ""}
+				columns.Exact(m.Mean), columns.Exact(m.StandardError), strconv.Itoa(len(m.Shuffles)), "", ""}
 			if m.Paper != nil {
-				row[8], row[9] = number(m.Paper.Mean), number(m.Paper.StandardError)
+				row[8], row[9] = columns.Exact(m.Paper.Mean), columns.Exact(m.Paper.StandardError)
 			}
 			rows = append(rows, row)
 		}
@@ -51,13 +52,13 @@ func (r *Result) writeShuffles(w io.Writer) error {
 		for k := range c.Models {
 			for _, s := range c.Models[k].Shuffles {
 				row := []string{c.Label, strconv.FormatBool(c.Generated), c.Models[k].Name,
-					strconv.FormatUint(s.Seed, 10), number(s.Lambda), number(s.Error)}
+					strconv.FormatUint(s.Seed, 10), columns.Exact(s.Lambda), columns.Exact(s.Error)}
 				for _, e := range s.Validation {
-					row = append(row, number(e))
+					row = append(row, columns.Exact(e))
 				}
 				if len(rows) == 0 {
 					for _, l := range s.Lambdas {
-						head = append(head, "validation_"+number(l))
+						head = append(head, "validation_"+columns.Exact(l))
 					}
 					rows = append(rows, head)
 				}
@@ -66,12 +67,4 @@ func (r *Result) writeShuffles(w io.Writer) error {
 		}
 	}
 	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// number formats a number so that it reads back to the same bits. NaN is empty.
-func number(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

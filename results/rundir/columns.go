@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 )
 
@@ -32,7 +33,7 @@ func formatValue(v results.Value, unit string) string {
 	case unit == "s":
 		return formatDecimal(v.Real())
 	default:
-		return formatNumber(v.Real())
+		return columns.Exact(v.Real())
 	}
 }
 
@@ -67,16 +68,7 @@ func parseCell[R any](c *results.Column[R], r *R, cell string) error {
 	return nil
 }
 
-// formatNumber returns the shortest digits that read back to the same bits, and an empty
-// cell for NaN.
-func formatNumber(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// formatDecimal is formatNumber without an exponent, for seconds.
+// formatDecimal is columns.Exact without an exponent, for seconds.
 func formatDecimal(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -84,7 +76,7 @@ func formatDecimal(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// parseNumber is the inverse of formatNumber and formatDecimal.
+// parseNumber is the inverse of columns.Exact and formatDecimal.
 func parseNumber(cell string) (float64, error) {
 	if cell == "" {
 		return math.NaN(), nil

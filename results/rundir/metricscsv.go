@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 )
 
@@ -48,7 +49,7 @@ func metricsTable(runs []results.Run) table {
 			for j := range runs[i].Rounds {
 				round := &runs[i].Rounds[j]
 				for _, v := range round.Metrics {
-					row = append(row[:0], runs[i].ID, strconv.Itoa(round.Round), formatDecimal(round.TimeS), v.Split, v.Name, formatNumber(v.Value))
+					row = append(row[:0], runs[i].ID, strconv.Itoa(round.Round), formatDecimal(round.TimeS), v.Split, v.Name, columns.Exact(v.Value))
 					if err := yield(row); err != nil {
 						return err
 					}

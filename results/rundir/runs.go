@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 )
 
@@ -59,12 +60,12 @@ func newRunTable(runs []results.Run, targets results.Targets) runTable {
 // the cost of each target, the constants of stragglers, updates at their limit, tuned
 // options, and the seconds of the real clock.
 func (t runTable) columns() []column {
-	columns := append(identityColumns(t.keys), runHead...)
+	list := append(identityColumns(t.keys), runHead...)
 	for i, c := range columnsOf(results.RoundColumns) {
 		if results.RoundColumns[i].Kind == results.CostColumn {
 			c.name, c.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
 		}
-		columns = append(columns, c)
+		list = append(list, c)
 	}
 	for _, x := range t.targets {
 		m, _ := results.MetricNamed(x.Metric)
@@ -72,30 +73,30 @@ func (t runTable) columns() []column {
 		if m.Higher {
 			most = "least "
 		}
-		to := " until " + x.Metric + " was at " + most + formatNumber(x.Value) + "; empty when it never was"
-		columns = append(columns,
+		to := " until " + x.Metric + " was at " + most + columns.Exact(x.Value) + "; empty when it never was"
+		list = append(list,
 			column{name: roundsToPrefix + x.Name(), kind: wholeCell, doc: "rounds" + to},
 			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
 			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
 			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to})
 	}
 	if t.measured {
-		columns = append(columns, stragglerColumns...)
+		list = append(list, stragglerColumns...)
 	}
 	if t.limited {
-		columns = append(columns, cappedColumn)
+		list = append(list, cappedColumn)
 	}
 	for _, k := range t.tuned {
-		columns = append(columns, column{name: tunedPrefix + k, doc: "chosen by tuning"})
+		list = append(list, column{name: tunedPrefix + k, doc: "chosen by tuning"})
 	}
-	return append(columns, runTail...)
+	return append(list, runTail...)
 }
 
 // appendRow appends the cells of columns. The cell of a target that the run did not reach,
 // or of a value that it did not evaluate, is empty.
 func (t runTable) appendRow(row []string, r *results.Run) []string {
 	row = appendIdentity(row, r, t.keys)
-	row = append(row, string(r.Status), r.Reason, formatNumber(r.Optimum), formatNumber(r.OptimumGap))
+	row = append(row, string(r.Status), r.Reason, columns.Exact(r.Optimum), columns.Exact(r.OptimumGap))
 	last, ok := r.Last()
 	if n := len(r.Rounds); !ok && n > 0 {
 		last, ok = r.Rounds[n-1], true
@@ -113,14 +114,14 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 	}
 	for _, x := range t.targets {
 		if c := r.CostTo(x); c.Reached {
-			row = append(row, strconv.Itoa(int(c.Rounds)), formatDecimal(c.TimeS), formatNumber(c.EnergyJ), formatNumber(c.Bytes))
+			row = append(row, strconv.Itoa(int(c.Rounds)), formatDecimal(c.TimeS), columns.Exact(c.EnergyJ), columns.Exact(c.Bytes))
 		} else {
 			row = append(row, "", "", "", "")
 		}
 	}
 	if t.measured {
 		s := cmp.Or(r.Stragglers, &results.Stragglers{PMax: math.NaN(), ThetaMax: math.NaN()})
-		row = append(row, formatNumber(s.PMax), formatNumber(s.ThetaMax))
+		row = append(row, columns.Exact(s.PMax), columns.Exact(s.ThetaMax))
 	}
 	switch {
 	case t.limited && r.Limit != "":
@@ -132,7 +133,7 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		v, _ := r.TunedValue(k)
 		row = append(row, v)
 	}
-	return append(row, formatNumber(r.WallS))
+	return append(row, columns.Exact(r.WallS))
 }
 
 // runsTable is the table of all runs.

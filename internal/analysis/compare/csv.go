@@ -3,9 +3,9 @@ package compare
 import (
 	"encoding/csv"
 	"io"
-	"math"
 	"strconv"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -25,10 +25,10 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 				err := out.Write([]string{
 					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)),
 					rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
-					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
-					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High),
+					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), columns.Exact(x.Rounds), columns.Exact(x.TimeS), columns.Exact(x.EnergyJ),
+					columns.Exact(x.Ratio.Value), columns.Exact(x.Ratio.Low), columns.Exact(x.Ratio.High),
 					strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
-					x.Metric, number(x.Target.Value), number(x.Bytes),
+					x.Metric, columns.Exact(x.Target.Value), columns.Exact(x.Bytes),
 				})
 				if err != nil {
 					return err
@@ -38,11 +38,4 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-func number(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }
