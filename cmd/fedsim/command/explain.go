@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,19 +78,15 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if cmd.Flags().Changed("deadline") && !(f.deadlineS > 0 && f.deadlineS <= 1e9) {
 		return usagef("--deadline=%v: must be positive and at most 1e9 seconds", f.deadlineS)
 	}
-	place := rundir.Locate(dir)
-	read, err := rundir.Read(place)
+	read, err := f.read(cmd, dir)
 	if err != nil {
 		return err
 	}
-	noteAbsent(cmd.ErrOrStderr(), dir, &read.Manifest)
-	run, err := explain.Find(read, f.run, func(ids []string) error {
-		return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
-	})
+	run, err := explain.Find(read, f.run)
 	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", read.Dir, err)
 	}
-	report, err := explain.Read(place, run)
+	report, err := explain.Read(read.Dir, run)
 	if errors.Is(err, rundir.ErrNoDevices) {
 		return fmt.Errorf("%w; run the scenario again with --set run.devices=true", err)
 	}
@@ -109,6 +106,23 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	}
 	_, err = io.WriteString(cmd.OutOrStdout(), report.Text(textWidth()))
 	return err
+}
+
+// read reads a run directory, which must have the run of --run.
+func (f *explainFlags) read(cmd *cobra.Command, dir string) (*rundir.Results, error) {
+	read, err := rundir.Read(rundir.Locate(dir))
+	if err != nil {
+		return nil, err
+	}
+	noteAbsent(cmd.ErrOrStderr(), dir, &read.Manifest)
+	ids := make([]string, len(read.Runs))
+	for i := range ids {
+		ids[i] = read.Runs[i].ID
+	}
+	if f.run != "" && !slices.Contains(ids, f.run) {
+		return nil, usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
+	}
+	return read, nil
 }
 
 // addEstimates adds the estimates that the flags request.

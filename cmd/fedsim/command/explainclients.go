@@ -23,30 +23,20 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 			return usagef("--%s cannot be combined with --clients", flag)
 		}
 	}
-	place := rundir.Locate(dir)
-	read, err := rundir.Read(place)
+	read, err := f.read(cmd, dir)
 	if err != nil {
 		return err
 	}
-	noteAbsent(cmd.ErrOrStderr(), dir, &read.Manifest)
 	runs := read.Runs
 	if f.run != "" {
-		at := slices.IndexFunc(runs, func(r results.Run) bool { return r.ID == f.run })
-		if at < 0 {
-			var ids []string
-			for i := range runs {
-				ids = append(ids, runs[i].ID)
-			}
-			return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
-		}
-		runs = runs[at : at+1]
+		runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.ID != f.run })
 	}
-	if err := rundir.AddClients(place, runs); err != nil {
+	if err := rundir.AddClients(read.Dir, runs); err != nil {
 		return err
 	}
 	metrics := results.ClientMetrics(runs)
 	if len(metrics) == 0 {
-		return fmt.Errorf("%s: %w; run the scenario again with --set 'run.client_metrics=[\"error\"]'", place, rundir.ErrNoClients)
+		return fmt.Errorf("%s: %w; run the scenario again with --set 'run.client_metrics=[\"error\"]'", read.Dir, rundir.ErrNoClients)
 	}
 	metric := f.metric
 	if metric == "" {

@@ -8,9 +8,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"fedsim/experiment/scenario"
 	"fedsim/results"
@@ -171,22 +171,12 @@ func eachRound(dir string, index map[string]int, each func(run int, startS float
 	return nil
 }
 
-// Find returns the run with an ID, as the directory's scenario defines it, or the
-// first run for an empty ID. It returns unknown(ids) if there is no such run.
-func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenario.RunSpec, error) {
-	var ids []string
-	for i := range r.Runs {
-		ids = append(ids, r.Runs[i].ID)
-	}
-	if len(ids) == 0 {
+// Find returns a run of the directory as its scenario defines it, or the first one for an empty ID.
+func Find(r *rundir.Results, id string) (*scenario.RunSpec, error) {
+	if len(r.Runs) == 0 {
 		return nil, fmt.Errorf("%s contains no run", r.Dir)
 	}
-	if id == "" {
-		id = ids[0]
-	}
-	if !slices.Contains(ids, id) {
-		return nil, unknown(ids)
-	}
+	id = cmp.Or(id, r.Runs[0].ID)
 	runs, err := Runs(r)
 	if err != nil {
 		return nil, err

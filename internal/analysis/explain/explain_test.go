@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/explain"
+	"fedsim/internal/filetest"
 	"fedsim/network"
 	"fedsim/results/rundir"
 )
@@ -59,7 +59,7 @@ func explained(t *testing.T, dir string) *explain.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := explain.Find(read, "", nil)
+	run, err := explain.Find(read, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,9 +286,7 @@ func writeData(t *testing.T, dir string, tasks, slow int) string {
 		}
 	}
 	file := filepath.Join(dir, fmt.Sprintf("%d-%d.csv", tasks, slow))
-	if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, b.String())
 	return file
 }
 
@@ -298,15 +296,10 @@ func slowData(t *testing.T) (with, fewer string) {
 	t.Helper()
 	dir := t.TempDir()
 	with = writeData(t, dir, 8, 2)
-	text, err := os.ReadFile(with)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, with)
 	less, _, _ := strings.Cut(string(text), "\n06,")
 	fewer = filepath.Join(dir, "fewer.csv")
-	if err := os.WriteFile(fewer, []byte(less+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, fewer, less+"\n")
 	return with, fewer
 }
 
@@ -521,7 +514,7 @@ func TestFind(t *testing.T) {
 		t.Fatalf("%d runs", len(read.Runs))
 	}
 	for i := range read.Runs {
-		run, err := explain.Find(read, read.Runs[i].ID, nil)
+		run, err := explain.Find(read, read.Runs[i].ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -534,12 +527,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("run %s: %d rounds in %v s: must be %d in %v", run.ID, len(r.Rounds), r.TimeS, last.Round, last.TimeS)
 		}
 	}
-	unknown := errors.New("unknown")
-	if _, err := explain.Find(read, "nobody", func([]string) error { return unknown }); err != unknown {
-		t.Errorf("an unknown run: %v", err)
-	}
 	read.Scenario = []byte(timed)
-	if _, err := explain.Find(read, read.Runs[0].ID, nil); err == nil || !strings.Contains(err.Error(), "does not define run") {
+	if _, err := explain.Find(read, read.Runs[0].ID); err == nil || !strings.Contains(err.Error(), "does not define run") {
 		t.Errorf("another scenario: %v", err)
 	}
 }
@@ -551,7 +540,7 @@ func TestWithoutRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := explain.Find(read, "", nil)
+	run, err := explain.Find(read, "")
 	if err != nil {
 		t.Fatal(err)
 	}

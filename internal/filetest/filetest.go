@@ -1,0 +1,87 @@
+// Package filetest reads and writes the files of tests. What fails ends the test.
+package filetest
+
+import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// T is a testing.TB or a rapid.T.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Read returns the content of a file.
+func Read(t T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// Write writes a file.
+func Write[C ~string | ~[]byte](t T, path string, content C) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// New writes a file to a new folder, and returns its path.
+func New[C ~string | ~[]byte](t testing.TB, name string, content C) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	Write(t, path, content)
+	return path
+}
+
+// Rows returns the rows of a csv file, header included. Lines of # are comments.
+func Rows(t T, path string) [][]string {
+	t.Helper()
+	r := csv.NewReader(bytes.NewReader(Read(t, path)))
+	r.Comment, r.FieldsPerRecord = '#', -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// Number returns the number of a cell.
+func Number(t T, cell string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Real returns the path of a file of real data, in the folder of FEDSIM_DATA or in ../shared/data
+// beside the module, or skips the test.
+func Real(t testing.TB, name string) string {
+	t.Helper()
+	folder := os.Getenv("FEDSIM_DATA")
+	if folder == "" {
+		module := "."
+		for range 5 {
+			if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
+				break
+			}
+			module = filepath.Join(module, "..")
+		}
+		folder = filepath.Join(module, "..", "shared", "data")
+	}
+	path := filepath.Join(folder, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no %s: set FEDSIM_DATA to the folder that holds it", path)
+	}
+	return path
+}
