@@ -32,10 +32,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	const alpha, beta = 0.5, 2.0
 	cfg := alphaBeta(func(c *Config) { c.AlphaBeta = AlphaBetaConfig{2000, 6, 4, alpha, beta, false} })
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := loaded(t, cfg)
 	var large, firsts, differences, within []float64
 	for _, task := range set.Clients {
 		n := task.X.Rows
@@ -81,10 +78,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 // largest score.
 func TestAlphaBetaModels(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
-	set, err := Load(alphaBeta(func(c *Config) { c.AlphaBeta.IID = true }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := loaded(t, alphaBeta(func(c *Config) { c.AlphaBeta.IID = true }))
 	if set.Name != "synthetic_iid (generated)" || set.Features != 60 || len(set.Clients) != 30 || len(set.Classes) != 10 || !set.Generated {
 		t.Errorf("%s of %d features, %d tasks, %d classes", set.Name, set.Features, len(set.Clients), len(set.Classes))
 	}
@@ -114,19 +108,13 @@ func TestAlphaBetaModels(t *testing.T) {
 func TestAlphaBetaSplit(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := alphaBeta(func(*Config) {})
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	rows, features, outputs, err := Sizes(cfg)
 	if err != nil || features != 60 || outputs != 10 {
 		t.Fatalf("%d features, %d outputs, %v", features, outputs, err)
 	}
 	cfg.AlphaBeta.Alpha, cfg.AlphaBeta.Beta = 1, 1
-	other, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := prepared(t, cfg)
 	for k := range split.Train.Clients {
 		train, test := split.Train.Clients[k].X.Rows, split.Test.Clients[k].X.Rows
 		if train != cfg.testing(0).staying(train+test) || int(rows[k]) != train {

@@ -102,10 +102,7 @@ func TestMissingValues(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	set, err := parseCSV(text, func(c *Config) { c.Missing = MissingDrop })
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := parsedCSV(t, text, func(c *Config) { c.Missing = MissingDrop })
 	if diff := cmp.Diff(Missing{Rows: 5, Values: 7, Dropped: true, Columns: []MissingColumn{{"label", 1, 1}, {"client", 1, 1}, {"x", 2, 0}, {"y", 3, 1}}}, set.Missing); diff != "" || set.Rows() != 2 || len(set.Clients) != 2 {
 		t.Errorf("%d rows, %d tasks: %s", set.Rows(), len(set.Clients), diff)
 	}
@@ -137,10 +134,7 @@ func TestOnlyUsedColumnsMissValues(t *testing.T) {
 		{"", NamesOf("note", "age"), 15, []MissingColumn{{"x", 5, 5}, {"y", 5, 5}}},
 		{"", NamesOf("note"), 10, []MissingColumn{{"x", 5, 0}, {"y", 5, 0}, {"age", 15, 5}}},
 	} {
-		set, err := parseCSV(text.String(), func(cfg *Config) { cfg.Columns, cfg.DropColumns, cfg.Missing = c.columns, c.drop, MissingDrop })
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := parsedCSV(t, text.String(), func(cfg *Config) { cfg.Columns, cfg.DropColumns, cfg.Missing = c.columns, c.drop, MissingDrop })
 		if diff := cmp.Diff(c.want, set.Missing.Columns); set.Rows() != c.rows || diff != "" {
 			t.Errorf("%q without %q: %d rows, want %d; %s", c.columns, c.drop, set.Rows(), c.rows, diff)
 		}

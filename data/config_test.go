@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 )
 
 // problems returns the errors of Validate in order.
@@ -21,6 +22,26 @@ func problems(cfg Config) []string {
 		said = append(said, p.Error())
 	}
 	return said
+}
+
+// loaded is Load that must not fail.
+func loaded(t filetest.T, cfg Config) *Set {
+	t.Helper()
+	set, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// prepared is Prepare that must not fail.
+func prepared(t filetest.T, cfg Config) *Split {
+	t.Helper()
+	split, err := Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return split
 }
 
 func TestValidConfigurations(t *testing.T) {

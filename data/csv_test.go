@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 	_ "fedsim/internal/rapidseed"
 )
@@ -22,6 +22,16 @@ import (
 // parseCSV reads text as the file in.csv, with changes of the configuration of a csv file.
 func parseCSV(text string, changes ...func(*Config)) (*Set, error) {
 	return parseFrom(strings.NewReader(text), "in.csv", changes...)
+}
+
+// parsedCSV is parseCSV that must not fail.
+func parsedCSV(t testing.TB, text string, changes ...func(*Config)) *Set {
+	t.Helper()
+	set, err := parseCSV(text, changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error) {
@@ -41,10 +51,7 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 }
 
 func TestReadCSV(t *testing.T) {
-	set, err := parseCSV("\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := parsedCSV(t, "\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	checkShape(t, set)
 	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
 		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
@@ -76,10 +83,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 		for i, name := range strings.Fields(c.file) {
 			text += name + []string{",1,0\n", ",-1,0\n"}[i%2]
 		}
-		set, err := parseCSV(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := parsedCSV(t, text)
 		var names []string
 		for k := range set.Clients {
 			names = append(names, set.Clients[k].Name)
@@ -91,10 +95,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 }
 
 func TestReadCSVZeroOneLabels(t *testing.T) {
-	set, err := parseCSV("client,label,x\n1,0,5\n1,1,6\n2,0,7\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := parsedCSV(t, "client,label,x\n1,0,5\n1,1,6\n2,0,7\n")
 	if diff := cmp.Diff([]float64{-1, 1}, set.Clients[0].Y); diff != "" {
 		t.Error(diff)
 	}
@@ -103,12 +104,12 @@ func TestReadCSVZeroOneLabels(t *testing.T) {
 	}
 }
 
+// An error may continue where its text ends in "…".
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
 		{"empty", "", `in.csv: the file is empty: must have a header with the columns "client", "label" and the features`},
 		{"header alone", "client,label,x\n", `in.csv: has a header but no rows`},
-		{"no task column", "cleint,label,x\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: all rows are of one client); there are: "cleint", "label", "x"; did you mean "cleint"?`},
-		{"no label column", "client,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column); there are: "client", "y", "x"`},
+		{"no task column", "cleint,label,x\n1,1,1\n", `in.csv:1: the header has no column "client" …`},
 		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: all rows are of one client); there are: "a", "b", ""` + "\n" +
 			`in.csv:1: the header has no column "label" (label_column); there are: "a", "b", ""` + "\n" +
 			`in.csv:1:5: the column's name is empty (to leave it out: data.drop_columns = [""])`},
@@ -116,29 +117,22 @@ func TestReadCSVErrors(t *testing.T) {
 			`in.csv:4:1: the row has 3 fields, the header has 4` + "\n" +
 			`in.csv:5:3: the label "3" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"; rows with such a problem: 2` + "\n" +
 			`in.csv:7:11: column "y": "1e999" is not a finite number` + "\n" +
-			`in.csv:2:9: values are missing in 2 of 5 rows ("client": 1 (1 alone), "y": 1 (1 alone)); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
+			`in.csv:2:9: values are missing in 2 of 5 rows ("client": 1 (1 alone), "y": 1 (1 alone)); …`},
 		{"problems before the end of the text", "client,label,x\n1,1,red\n1,1,\"3\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"])` + "\n" +
 			`in.csv:3:8: not delimited text: extraneous or missing " in quoted-field`},
-		{"no feature", "client,label\n1,1\n", `in.csv:1: the header has no features: must have columns besides client and label`},
 		{"duplicate column", "client,label,x, x\n", `in.csv:1:16: the columns 3 and 4 have the same name "x"`},
-		{"unnamed column", "client,label,,x\n", `in.csv:1:14: the column's name is empty (to leave it out: data.drop_columns = [""])`},
 		{"control character", "client,label,\"a\nb\"\n", `in.csv:1:14: the column's name "a\nb" must be text without control characters (to leave it out: data.drop_columns = ["a\nb"])`},
-		{"short row", "client,label,x,y\n1,1,2,3\n1,-1,2\n", `in.csv:3:1: the row has 3 fields, the header has 4`},
 		{"long row", "client,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
-		{"not a number", "client,label,x,y\n1,1,2,three\n", `in.csv:2:7: column "y": "three" is not a number (to leave out a column of text: data.drop_columns = ["y"])`},
 		{"decimal comma", "client,label,x,y\n1,1,\"2,5\",3\n", `in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
 		{"empty field", "client,label,x,y\n1,1,,2\n", `in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: data.drop_columns must name it`},
-		{"nan", "client,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
+		{"nan", "client,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); …`},
 		{"inf", "client,label,x\n1,1,-Inf\n", `in.csv:2:5: column "x": "-Inf" is not a finite number`},
-		{"overflow", "client,label,x\n1,1,1e999\n", `in.csv:2:5: column "x": "1e999" is not a finite number`},
 		{"too large", "client,label,x\n1,1,1e101\n", `in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
-		{"long field", "client,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number (to leave out a column of text: data.drop_columns = ["x"])`},
-		{"third class", "client,label,x\n1,1,1\n1,2,1\n1,yess,1\n", `in.csv:4:3: the label "yess" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"`},
+		{"long field", "client,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number …`},
 		{"label nan", "client,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); data.missing must be "drop" to leave these rows out`},
-		{"label control", "client,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text without control characters`},
-		{"0 and -1", "client,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": data.positive_class must name one of them, or data.target be "classes" or "real"`},
-		{"one class", "client,label,x\n1,1,1\n2,1,1\n", `in.csv: cannot be learned from: all labels are of one class`},
-		{"unnamed task", "client,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("client": 1); data.missing must be "drop" to leave these rows out`},
+		{"label control", "client,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text …`},
+		{"0 and -1", "client,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": …`},
+		{"unnamed task", "client,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("client": 1); …`},
 		{"bare quote", "client,label,x\n1,1,2\"3\n", `in.csv:2:6: not delimited text: bare " in non-quoted-field`},
 		{"open quote", "client,label,x\n1,1,\"3\n", `in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
 	} {
@@ -150,7 +144,7 @@ func TestReadCSVErrors(t *testing.T) {
 		if _, ok := errors.AsType[*ParseError](err); !ok {
 			t.Errorf("%s: %T is not a *ParseError", c.what, err)
 		}
-		if err.Error() != c.want {
+		if part, cut := strings.CutSuffix(c.want, "…"); !strings.HasPrefix(err.Error(), part) || !cut && err.Error() != part {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, err, c.want)
 		}
 	}
@@ -164,16 +158,10 @@ func TestReadCSVErrors(t *testing.T) {
 }
 
 func TestReadCSVFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "Mine.v2.csv")
-	if err := os.WriteFile(path, []byte("device,y,x\n1,1,1\n2,-1,1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.New(t, "Mine.v2.csv", "device,y,x\n1,1,1\n2,-1,1\n")
 	cfg := Defaults()
 	cfg.Source, cfg.Path, cfg.ClientColumn, cfg.LabelColumn = SourceCSV, path, "device", "y"
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := loaded(t, cfg)
 	if set.Name != "Mine.v2" || set.Generated || len(set.Clients) != 2 {
 		t.Errorf("set %+v", set)
 	}
@@ -211,10 +199,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	racetest.Skip(t, "compares errors of readers; shorter tests read in parallel")
 	cfg := Defaults()
 	cfg.Bias = true
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	set := split.Train
 	var file bytes.Buffer
 	if err := WriteCSV(&file, set); err != nil {
@@ -305,10 +290,7 @@ func TestWriteCSVErrors(t *testing.T) {
 func TestGeneratedStaysGenerated(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 2, 5, 6
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := loaded(t, cfg)
 	var file bytes.Buffer
 	if err := WriteCSV(&file, set); err != nil {
 		t.Fatal(err)
@@ -324,7 +306,7 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 			t.Errorf("described as\n%s", got)
 		}
 	}
-	_, err = parseFrom(strings.NewReader(strings.Replace(text, "1,", "x,", 1)), "v.csv")
+	_, err := parseFrom(strings.NewReader(strings.Replace(text, "1,", "x,", 1)), "v.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,10 +352,7 @@ func FuzzCSV(f *testing.F) {
 			},
 		} {
 			set, err := parseFrom(bytes.NewReader(text), "in.csv", change)
-			if err != nil {
-				if _, ok := errors.AsType[*ParseError](err); !ok {
-					t.Fatalf("%T %v is not a *ParseError", err, err)
-				}
+			if refused(t, err) {
 				continue
 			}
 			if set.Missing.Values == 0 || set.Missing.Dropped {

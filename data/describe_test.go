@@ -99,10 +99,7 @@ func TestDescribeMissing(t *testing.T) {
 	for missing, want := range map[string]string{
 		MissingDrop: "rows                  3\n", MissingMean: "missing values        2 in 1 rows of the file, filled in with means\nmissing by column     \"x\": 1, \"y\": 1\n",
 	} {
-		set, err := parseCSV("client,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n", func(c *Config) { c.Missing = missing })
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := parsedCSV(t, "client,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n", func(c *Config) { c.Missing = missing })
 		if got := Describe(set).String(); !strings.Contains(got, want) || !strings.Contains(got, "labels                -1 is no, +1 is yes\n") {
 			t.Errorf("%s: described as\n%s", missing, got)
 		}

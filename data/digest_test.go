@@ -10,10 +10,7 @@ func TestDigestDistinguishesSets(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 3, 4, 2
 	digest := func(change func(*Set)) uint64 {
-		set, err := Load(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := loaded(t, cfg)
 		change(set)
 		return set.Digest()
 	}

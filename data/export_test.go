@@ -41,12 +41,9 @@ func TestExportedRowsAreThoseOfMethods(t *testing.T) {
 		cfg := Defaults()
 		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
 		change(&cfg)
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		files := map[string][]byte{}
-		err = Export(split, func(name string, fill func(io.Writer) error) error {
+		err := Export(split, func(name string, fill func(io.Writer) error) error {
 			var b bytes.Buffer
 			err := fill(&b)
 			files[name] = b.Bytes()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 )
 
@@ -18,14 +19,8 @@ func TestFallback(t *testing.T) {
 	want.Preset, want.Seed, want.Synthetic.Clients = "vehicle-sensor", 4, 3
 	for _, standardize := range []bool{false, true} { // streamed, and not
 		cfg.Standardize, want.Standardize = standardize, standardize
-		got, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		like, err := Prepare(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := prepared(t, cfg)
+		like := prepared(t, want)
 		if name := like.Train.Name + ", in place of leaf no-such.json, which was not found"; got.Train.Name != name || got.Test.Name != name || !got.Train.Generated {
 			t.Errorf("the sets are named %q and %q, want %q", got.Train.Name, got.Test.Name, name)
 		}
@@ -38,12 +33,12 @@ func TestFallback(t *testing.T) {
 		t.Errorf("%v, %d features, %v", rows, features, err)
 	}
 
-	cfg.Path, cfg.PositiveClass = saved(t, "my.json", []byte(`{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0, 1]}}}`)), ""
+	cfg.Path, cfg.PositiveClass = filetest.New(t, "my.json", `{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0, 1]}}}`), ""
 	set, err := Load(cfg)
 	if err != nil || set.Name != "my" || set.Generated {
 		t.Errorf("%v: with the file, the set is not of the file", err)
 	}
-	cfg.Path = saved(t, "bad.json", []byte(`{`))
+	cfg.Path = filetest.New(t, "bad.json", `{`)
 	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("%v, want the error in the file: only a missing file is replaced", err)
 	}
@@ -55,7 +50,7 @@ func TestFallbackProblems(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Fallback = "vehicle-sensors" }, `did you mean "vehicle-sensor"?`},
-		{func(c *Config) { c.Source, c.Path = SourceSynthetic, "" }, `has no effect when source is "synthetic"`},
+		{func(c *Config) { c.Source, c.Path = SourceSynthetic, "" }, `fallback = "vehicle-sensor": has no effect`},
 		{func(c *Config) { c.Preset = "google-glass" }, "must be empty besides fallback"},
 		{func(c *Config) { c.Synthetic.Noise = 2 }, "must be in [0, 0.5)"},
 	} {

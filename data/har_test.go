@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 )
 
@@ -57,16 +58,6 @@ func zipped(t testing.TB, folder string, files map[string]string) []byte {
 	return packed.Bytes()
 }
 
-// saved writes content to a file and returns its path.
-func saved(t testing.TB, name string, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // unpacked writes files below folder in a new directory and returns that directory.
 func unpacked(t testing.TB, folder string, files map[string]string) string {
 	t.Helper()
@@ -76,9 +67,7 @@ func unpacked(t testing.TB, folder string, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, content)
 	}
 	return root
 }
@@ -87,10 +76,10 @@ func TestReadHARLayouts(t *testing.T) {
 	const folder = "UCI HAR Dataset"
 	inner := zipped(t, folder+"/", tinyHAR())
 	for name, path := range map[string]string{
-		"zip":           saved(t, "har.zip", inner),
-		"zip of files":  saved(t, "har.zip", zipped(t, "", tinyHAR())),
-		"zip in a zip":  saved(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "UCI HAR Dataset.names": "x"})),
-		"with mac junk": saved(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "__MACOSX/UCI HAR Dataset.zip": "junk"})),
+		"zip":           filetest.New(t, "har.zip", inner),
+		"zip of files":  filetest.New(t, "har.zip", zipped(t, "", tinyHAR())),
+		"zip in a zip":  filetest.New(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "UCI HAR Dataset.names": "x"})),
+		"with mac junk": filetest.New(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "__MACOSX/UCI HAR Dataset.zip": "junk"})),
 		"folder":        filepath.Join(unpacked(t, folder, tinyHAR()), folder),
 		"parent":        unpacked(t, folder, tinyHAR()),
 	} {
@@ -123,44 +112,35 @@ func TestReadHARLayouts(t *testing.T) {
 
 func TestReadHARErrors(t *testing.T) {
 	for _, c := range []struct {
-		file, content string // replaces a file of tinyHAR; "-" removes it
-		class         string
-		want          string
+		file, content, want string // content replaces a file of tinyHAR; "-" removes it
 	}{
-		{"train/X_train.txt", "1 2 3\n4 5 x6\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:2:5: "x6" is not a number`},
-		{"train/X_train.txt", "1 2 3\n4 nan 6\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:2:3: "nan" is not a finite number`},
-		{"test/X_test.txt", "1 2 -inf\n", "", `har.zip/UCI HAR Dataset/test/X_test.txt:1:5: "-inf" is not a finite number`},
-		{"test/X_test.txt", "1 2 1e200\n", "", `har.zip/UCI HAR Dataset/test/X_test.txt:1:5: "1e200" is too large, values must be at most 1e100 in size`},
-		{"train/X_train.txt", "1 2 3\n   4 5\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:2: has 2 values, features.txt names 3`},
-		{"train/X_train.txt", "1 2 3 4\n4 5 6\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:1:7: has more than the 3 values that features.txt names`},
-		{"train/X_train.txt", "1.0 2.0 3.0\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt: has 1 rows, y_train.txt has 2`},
-		{"train/X_train.txt", "1 2 3\n4 5 6\n\n7 8 9\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:4: has more rows than the 2 of y_train.txt`},
-		{"train/X_train.txt", "1 2 3", "", `har.zip/UCI HAR Dataset/train/X_train.txt: is too short to have 2 rows of 3 values`},
-		{"train/X_train.txt", strings.Repeat(" ", 1<<17) + "1 2 3\n4 5 6\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:1: the line is too long for 3 values`},
-		{"test/X_test.txt", "-", "", `har.zip/UCI HAR Dataset/test/X_test.txt: the file is missing: file does not exist`},
-		{"train/X_train.txt", "-", "", `har.zip: has no train/X_train.txt, directly or in a folder: not the UCI HAR data set`},
-		{"features.txt", "-", "", `har.zip/UCI HAR Dataset/features.txt: the file is missing: file does not exist`},
-		{"features.txt", "\n", "", `har.zip/UCI HAR Dataset/features.txt: the file is empty: must have lines with a number and a name`},
-		{"features.txt", "1 a\ntwo\n", "", `har.zip/UCI HAR Dataset/features.txt:2: "two" must be a number, a blank and a name`},
-		{"features.txt", strings.Repeat("1 a\n", 1<<16+1), "", `har.zip/UCI HAR Dataset/features.txt: names 65537 features, at most 65536 are allowed`},
-		{"train/y_train.txt", "4\n7\n", "", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: activity 7 is not in activity_labels.txt`},
-		{"train/y_train.txt", "4\nfour\n", "", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: "four" is not a whole number`},
-		{"train/y_train.txt", "4\n1\n1\n", "", `har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
-		{"test/subject_test.txt", "-3\n", "", `har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
-		{"", "", "SITING", `har.zip: has no class "SITING" (data.positive_class), it has WALKING, SITTING, STANDING (did you mean "SITTING"?)`},
-		{"", "", "STANDING", `har.zip: with "STANDING" as the positive class (data.positive_class): all labels are of one class`},
+		{"train/X_train.txt", "1 2 3\n4 5 x6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2:5: "x6" is not a number`},
+		{"train/X_train.txt", "1 2 3\n4 nan 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2:3: "nan" is not a finite number`},
+		{"train/X_train.txt", "1 2 3\n   4 5\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2: has 2 values, features.txt names 3`},
+		{"train/X_train.txt", "1 2 3 4\n4 5 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:1:7: has more than the 3 values that features.txt names`},
+		{"train/X_train.txt", "1.0 2.0 3.0\n", `har.zip/UCI HAR Dataset/train/X_train.txt: has 1 rows, y_train.txt has 2`},
+		{"train/X_train.txt", "1 2 3\n4 5 6\n\n7 8 9\n", `har.zip/UCI HAR Dataset/train/X_train.txt:4: has more rows than the 2 of y_train.txt`},
+		{"train/X_train.txt", "1 2 3", `har.zip/UCI HAR Dataset/train/X_train.txt: is too short to have 2 rows of 3 values`},
+		{"train/X_train.txt", strings.Repeat(" ", 1<<17) + "1 2 3\n4 5 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:1: the line is too long for 3 values`},
+		{"test/X_test.txt", "-", `har.zip/UCI HAR Dataset/test/X_test.txt: the file is missing: file does not exist`},
+		{"train/X_train.txt", "-", `har.zip: has no train/X_train.txt, directly or in a folder: not the UCI HAR data set`},
+		{"features.txt", "-", `har.zip/UCI HAR Dataset/features.txt: the file is missing: file does not exist`},
+		{"features.txt", "\n", `har.zip/UCI HAR Dataset/features.txt: the file is empty: must have lines with a number and a name`},
+		{"features.txt", "1 a\ntwo\n", `har.zip/UCI HAR Dataset/features.txt:2: "two" must be a number, a blank and a name`},
+		{"features.txt", strings.Repeat("1 a\n", 1<<16+1), `har.zip/UCI HAR Dataset/features.txt: names 65537 features, at most 65536 are allowed`},
+		{"train/y_train.txt", "4\n7\n", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: activity 7 is not in activity_labels.txt`},
+		{"train/y_train.txt", "4\nfour\n", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: "four" is not a whole number`},
+		{"train/y_train.txt", "4\n1\n1\n", `har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
+		{"test/subject_test.txt", "-3\n", `har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
 	} {
 		files := tinyHAR()
 		if c.content == "-" {
 			delete(files, c.file)
-		} else if c.file != "" {
+		} else {
 			files[c.file] = c.content
 		}
-		if c.class == "" {
-			c.class = "SITTING"
-		}
-		path := saved(t, "har.zip", zipped(t, "UCI HAR Dataset/", files))
-		_, err := readOneActivity(path, c.class)
+		path := filetest.New(t, "har.zip", zipped(t, "UCI HAR Dataset/", files))
+		_, err := readOneActivity(path, "SITTING")
 		want := strings.TrimSuffix(path, "har.zip") + c.want
 		if err == nil || err.Error() != want {
 			t.Errorf("\n got %v\nwant %s", err, want)
@@ -178,7 +158,7 @@ func TestReadHARErrorOrder(t *testing.T) {
 	files := tinyHAR()
 	files["train/X_train.txt"] = "1 2 3\n4 5 bad\n"
 	files["test/X_test.txt"] = "bad 2 3\n"
-	path := saved(t, "har.zip", zipped(t, "", files))
+	path := filetest.New(t, "har.zip", zipped(t, "", files))
 	for _, workers := range []int{1, 2, 8} {
 		runtime.GOMAXPROCS(workers)
 		for range 20 {
@@ -191,7 +171,7 @@ func TestReadHARErrorOrder(t *testing.T) {
 
 func TestReadHARDamagedArchives(t *testing.T) {
 	whole := zipped(t, "UCI HAR Dataset/", tinyHAR())
-	path := saved(t, "har.zip", whole[:len(whole)*2/3])
+	path := filetest.New(t, "har.zip", whole[:len(whole)*2/3])
 	_, err := readOneActivity(path, "SITTING")
 	if want := path + ": not a complete zip file: the download may be truncated: zip: not a valid zip file"; err == nil || err.Error() != want {
 		t.Errorf("truncated zip: %v", err)
@@ -201,7 +181,7 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	}
 
 	nested := zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(whole[:len(whole)/2])})
-	path = saved(t, "outer.zip", nested)
+	path = filetest.New(t, "outer.zip", nested)
 	_, err = readOneActivity(path, "SITTING")
 	if err == nil || !strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a complete zip file") {
 		t.Errorf("truncated inner zip: %v", err)
@@ -224,7 +204,7 @@ func TestReadHARDamagedArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := bytes.Replace(packed.Bytes(), []byte("  4 5 6\n"), []byte("  4 5 7\n"), 1)
-	path = saved(t, "har.zip", damaged)
+	path = filetest.New(t, "har.zip", damaged)
 	_, err = readOneActivity(path, "SITTING")
 	if !errors.Is(err, zip.ErrChecksum) || !strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read: the download may be corrupt") {
 		t.Errorf("damaged zip: %v", err)
@@ -242,7 +222,7 @@ func TestReadHARMissingOrAmbiguous(t *testing.T) {
 	for name, content := range tinyHAR() {
 		both["a/"+name], both["b/"+name] = content, content
 	}
-	_, err := readOneActivity(saved(t, "two.zip", zipped(t, "", both)), "SITTING")
+	_, err := readOneActivity(filetest.New(t, "two.zip", zipped(t, "", both)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); give the folder of one") {
 		t.Errorf("two data sets: %v", err)
 	}
@@ -258,7 +238,7 @@ func TestReadHARBoundsMemory(t *testing.T) {
 	files["features.txt"] = strings.Repeat("1 a\n", 1<<16)
 	files["train/y_train.txt"] = strings.Repeat("4\n", 1<<20)
 	files["train/subject_train.txt"] = strings.Repeat("2\n", 1<<20)
-	_, err := readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err := readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: is too short to have 1048576 rows of 65536 values") {
 		t.Errorf("error %v", err)
 	}
@@ -269,13 +249,13 @@ func TestReadHARBoundsFiles(t *testing.T) {
 	racetest.Skip(t, "compares errors of readers; shorter tests read in parallel")
 	files := tinyHAR()
 	files["train/X_train.txt"] += strings.Repeat("\n", 65<<20)
-	_, err := readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err := readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, too many for 2 rows of 3 values") {
 		t.Errorf("features: %v", err)
 	}
 	files = tinyHAR()
 	files["train/y_train.txt"] += strings.Repeat("\n", 65<<20)
-	_, err = readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err = readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/y_train.txt: has more than 67108864 bytes") {
 		t.Errorf("labels: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 )
 
@@ -45,9 +46,7 @@ func inFolder(tb testing.TB, files map[string][]byte) string {
 		tb.Fatal(err)
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o666); err != nil {
-			tb.Fatal(err)
-		}
+		filetest.Write(tb, filepath.Join(folder, name), content)
 	}
 	return folder
 }
@@ -132,9 +131,9 @@ func TestReadIDXErrors(t *testing.T) {
 		{images, packed(idxBytes(8, []int{math.MaxInt32, math.MaxInt32}, []byte{})), images + ": byte 4: has too many values"},
 		{images, packed(idxBytes(8, []int{3, 1 << 28}, []byte{1})), "must have 805306380 by the sizes in its head"},
 		{images, packed(idxBytes(8, []int{3, 4}, []byte{1, 2, 3})), images + ": is truncated"},
-		{images, packed(idxBytes(8, []int{3, 4}, make([]byte, 13))), images + ": has more bytes than its head says"},
+		{images, packed(idxBytes(8, []int{3, 4}, make([]byte, 13))), images + ": has more bytes"},
 		{images, float(math.NaN()), images + ": byte 44: NaN is not a finite number"},
-		{images, float(2e100), images + ": byte 44: 2e+100 is too large, values must be at most 1e100 in size"},
+		{images, float(2e100), images + ": byte 44: 2e+100 is too large"},
 		{images, packed(idxBytes(8, []int{2, 4}, make([]byte, 8))), labels + ": has 3 labels for the 2 rows of"},
 		{labels, packed(idxBytes(8, []int{3, 1}, make([]byte, 3))), labels + ": must have labels with one size, it has 2 sizes"},
 		{"t10k-images.idx3-ubyte", idxBytes(8, []int{1, 3}, make([]byte, 3)), "t10k-images.idx3-ubyte: has rows of 3 features, "},
@@ -155,10 +154,7 @@ func TestReadIDXErrors(t *testing.T) {
 func TestOwnTestRows(t *testing.T) {
 	cfg := Defaults()
 	cfg.Source, cfg.Path = SourceIDX, inFolder(t, smallIDX())
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	train, test := &split.Train.Clients[0], &split.Test.Clients[0]
 	if diff := cmp.Diff([]float64{1, -1, 1}, train.Y) + cmp.Diff([]float64{-1}, test.Y); diff != "" || train.Held != 0 || test.X.Row(0)[0] != 1 {
 		t.Errorf("%s, %+v %+v", diff, train, test)
@@ -169,7 +165,7 @@ func TestOwnTestRows(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	cfg.TestRows = TestRowsRandom
-	if split, err = Prepare(cfg); err != nil || split.Train.Rows() != 2 || split.Test.Rows() != 2 {
+	if split, err := Prepare(cfg); err != nil || split.Train.Rows() != 2 || split.Test.Rows() != 2 {
 		t.Errorf("%+v, %v", split, err)
 	}
 	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
@@ -184,7 +180,7 @@ func TestRealMNIST(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 70,000 images")
 	}
-	set, err := ReadIDX(filepath.Dir(realFile(t, "mnist/train-images-idx3-ubyte.gz")))
+	set, err := ReadIDX(filepath.Dir(filetest.Real(t, "mnist/train-images-idx3-ubyte.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +238,8 @@ func FuzzIDX(f *testing.F) {
 	f.Add(packed(idxBytes(14, []int{2, 1}, []float64{1, 2})), packed(idxBytes(11, []int{2}, []int16{1, 2})))
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
 		set, err := ReadIDX(filepath.Join(inFolder(t, map[string][]byte{"images": images, "labels": labels}), "images"))
-		if err != nil {
-			if _, ok := errors.AsType[*ParseError](err); !ok {
-				t.Fatalf("%T %v is not a *ParseError", err, err)
-			}
-			return
+		if !refused(t, err) {
+			checkShape(t, set)
 		}
-		checkShape(t, set)
 	})
 }

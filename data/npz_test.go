@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 // npyBytes returns an array of format 1, 2 or 3 with numbers of the type of descr.
@@ -66,10 +68,7 @@ func smallNPZ() map[string][]byte {
 
 func TestReadNPZ(t *testing.T) {
 	folder := inFolder(t, smallNPZ())
-	file := filepath.Join(t.TempDir(), "set.npz")
-	if err := os.WriteFile(file, npzBytes(smallNPZ()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := filetest.New(t, "set.npz", npzBytes(smallNPZ()))
 	for _, path := range []string{folder, file} {
 		set, err := readNPZ(Defaults(), path)
 		if err != nil {
@@ -125,10 +124,7 @@ func TestReadNPZTypes(t *testing.T) {
 // The file of testdata/scipy/make.py has texts as labels and clients (its array task), and an array of objects
 // that is not read.
 func TestReadNPZOfNumPy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "arrays.npz")
-	if err := os.WriteFile(path, scipyFile(t, "arrays.npz"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.New(t, "arrays.npz", scipyFile(t, "arrays.npz"))
 	cfg := Defaults()
 	cfg.Arrays.Clients = "task"
 	set, err := readNPZ(cfg, path)
@@ -176,7 +172,7 @@ func TestReadNPZErrors(t *testing.T) {
 		{"y.npy", x("<U1", "3", []uint32{'a', 0xd800, 'b'}), `y.npy: element 1: "\\Ud800" is not a text`},
 		{"client.npy", x("<U1", "3", []uint32{'a', 0, 'b'}), "client.npy: the client's name is empty"},
 		{"client.npy", x("<i8", "3", []int64{1, 1<<53 + 1, 1 << 53}), "client.npy: row 2: the client 9007199254740992 must be below 2^53 in size"},
-		{"x.npy", x("<f8", "65536, 65536", []byte{}), "x.npy: has too many values: must have at most 1073741824"},
+		{"x.npy", x("<f8", "65536, 65536", []byte{}), "x.npy: has too many values"},
 		{exportFile, []byte("{}"), "data.json: must have train_rows, client_names, task_of_client and features"},
 		{exportFile, []byte("[]"), "data.json: is not what fedsim data export writes: "},
 		{exportFile, []byte(`{"features": 2, "train_rows": [-1], "test_rows": [0], "client_names": ["a"], "task_of_client": [0]}`), "data.json: has -1 rows of a client"},
@@ -190,10 +186,7 @@ func TestReadNPZErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.file, err, c.want)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "x.npz")
-	if err := os.WriteFile(path, []byte("no zip"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.New(t, "x.npz", "no zip")
 	if _, err := readNPZ(Defaults(), path); err == nil || !strings.Contains(err.Error(), "x.npz: not a complete npz file") {
 		t.Error(err)
 	}
@@ -215,12 +208,9 @@ func TestReadExport(t *testing.T) {
 		cfg := Defaults()
 		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 4, 6, 9
 		change(&cfg)
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		folder := t.TempDir()
-		err = Export(split, func(name string, fill func(io.Writer) error) error {
+		err := Export(split, func(name string, fill func(io.Writer) error) error {
 			file, err := os.Create(filepath.Join(folder, name))
 			return errors.Join(err, fill(file), file.Close())
 		})
@@ -229,10 +219,7 @@ func TestReadExport(t *testing.T) {
 		}
 		back := Defaults()
 		back.Source, back.Path, back.Target, back.Precision, back.Pool, back.TestFraction = SourceNPZ, folder, cfg.Target, cfg.Precision, cfg.Pool, cfg.TestFraction
-		read, err := Prepare(back)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		read := prepared(t, back)
 		if read.Digest() != split.Digest() || !cmp.Equal(read.Train.Labels(), split.Train.Labels()) && cfg.Source == SourceCSV || read.Train.Clients[1].Name != split.Train.Clients[1].Name {
 			t.Errorf("%s: the rows differ", name)
 		}
@@ -248,13 +235,9 @@ func FuzzNPZ(f *testing.F) {
 		folder := inFolder(t, map[string][]byte{"x.npy": x, "y.npy": y, "client.npy": task, "set.npz": file})
 		for _, path := range []string{folder, filepath.Join(folder, "set.npz")} {
 			set, err := readNPZ(Defaults(), path)
-			if err != nil {
-				if _, ok := errors.AsType[*ParseError](err); !ok {
-					t.Fatalf("%T %v is not a *ParseError", err, err)
-				}
-				continue
+			if !refused(t, err) {
+				checkShape(t, set)
 			}
-			checkShape(t, set)
 		}
 	})
 }

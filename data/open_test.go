@@ -24,15 +24,9 @@ func TestRowsGeneratedAgain(t *testing.T) {
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetClasses, TargetReal}).Draw(t, "target")
 		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
-		resident, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resident := prepared(t, cfg)
 		cfg.Resident = false
-		again, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := prepared(t, cfg)
 		for _, half := range []struct {
 			name            string
 			resident, again *Set

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // skewed returns the sizes of a preset after skew, for some seeds.
@@ -19,10 +21,7 @@ func skewed(t *testing.T, preset string, smallest int) []Description {
 		cfg.Preset, cfg.Skew, cfg.SkewMin, cfg.Seed = preset, true, smallest, seed
 		cfg.Synthetic.Features = 8 // sizes do not depend on it
 		cfg.Synthetic.Factors = 4
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		all = append(all, Describe(split.Train))
 	}
 	return all
@@ -127,11 +126,8 @@ func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
 		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
 	}
 	cfg := Defaults()
-	cfg.Source, cfg.Path = SourceHAR, realFile(t, "har.zip")
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg.Source, cfg.Path = SourceHAR, filetest.Real(t, "har.zip")
+	set := loaded(t, cfg)
 	if set.Signs != [2]string{"the rest", "SITTING"} {
 		t.Errorf("labels are %q", set.Signs)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedsim/config"
@@ -477,10 +476,7 @@ func TestPartitionIsDeterministic(t *testing.T) {
 		cfg := Defaults()
 		cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax, cfg.Synthetic.Features = 1, 300, 300, 2
 		cfg.Seed, cfg.Partition = seed, p
-		set, err := Load(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := loaded(t, cfg)
 		return set.Digest()
 	}
 	for _, c := range []struct {
@@ -560,12 +556,8 @@ func TestPartitionConfigs(t *testing.T) {
 		c.change(&cfg)
 		check := config.NewChecker()
 		cfg.Validate(check)
-		var texts []string
-		for _, p := range check.Problems() {
-			texts = append(texts, p.Error())
-		}
-		if len(texts) != 1 || texts[0] != c.want {
-			t.Errorf("problems\n%s\nwant\n%s", strings.Join(texts, "\n"), c.want)
+		if got := fmt.Sprint(check.Problems()); got != "["+c.want+"]" {
+			t.Errorf("problems %s, want %s", got, c.want)
 		}
 	}
 }
@@ -576,10 +568,7 @@ func TestPartitionIsPrepared(t *testing.T) {
 	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 1, 1000, 1000
 	cfg.Bias, cfg.Standardize, cfg.Pool = true, true, true
 	cfg.Partition = partitionOf(PartitionPowerLaw, 25, func(p *PartitionConfig) { p.RowsMin = 4 })
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	rows, features, _, err := Sizes(cfg)
 	if err != nil || features != 41 || len(rows) != 25 {
 		t.Fatalf("%d sizes, %d features: %v", len(rows), features, err)

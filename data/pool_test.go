@@ -16,15 +16,9 @@ func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
 	for _, devices := range []int{1, 2} {
 		cfg := Defaults()
 		cfg.ClientsPerTask, cfg.Bias, cfg.Standardize = devices, true, true
-		apart, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		apart := prepared(t, cfg)
 		cfg.Pool = true
-		pooled, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pooled := prepared(t, cfg)
 		if n := len(pooled.Train.Clients); n != 20*devices {
 			t.Errorf("%d devices, want %d: 20 tasks shared by %d each", n, 20*devices, devices)
 		}

@@ -74,10 +74,7 @@ func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
 	racetest.Skip(t, "compares errors of readers; shorter tests read in parallel")
 	cfg := Defaults()
 	cfg.Precision, cfg.Bias = PrecisionSingle, true
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	description, merged := Describe(split.Train), Merge(split.Train)
 	var file strings.Builder
 	if err := WriteCSV(&file, split.Train); err != nil {

@@ -1,31 +1,17 @@
 package data
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
-)
 
-// realFile returns the path of a file of the real data, or skips the test.
-func realFile(tb testing.TB, name string) string {
-	tb.Helper()
-	folder := os.Getenv("FEDSIM_DATA")
-	if folder == "" {
-		folder = filepath.Join("..", "..", "shared", "data")
-	}
-	path := filepath.Join(folder, name)
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("no %s: set FEDSIM_DATA to the folder that holds it", path)
-	}
-	return path
-}
+	"fedsim/internal/filetest"
+)
 
 // The counts are those of the archive: 7415 + 2996 rows in train and test.
 func TestRealHAR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
 	}
-	set, err := readOneActivity(realFile(t, "har.zip"), "SITTING")
+	set, err := readOneActivity(filetest.Real(t, "har.zip"), "SITTING")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +40,8 @@ func TestRealHAR(t *testing.T) {
 // Tasks 6 and 8 of the authors' example set have no positive row.
 func TestRealLandmine(t *testing.T) {
 	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.ClientColumn = SourceCSV, realFile(t, "landmine.csv"), "task"
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg.Source, cfg.Path, cfg.ClientColumn = SourceCSV, filetest.Real(t, "landmine.csv"), "task"
+	set := loaded(t, cfg)
 	d := Describe(set)
 	if d.Tasks != 29 || d.Features != 9 || d.Rows != 1464 || d.OneClassTasks != 2 {
 		t.Errorf("m = %d, d = %d, rows = %d, %d tasks of one class, want 29, 9, 1464, 2", d.Tasks, d.Features, d.Rows, d.OneClassTasks)
@@ -70,7 +53,7 @@ func TestRealLandmine(t *testing.T) {
 }
 
 func BenchmarkReadHAR(b *testing.B) {
-	path := realFile(b, "har.zip")
+	path := filetest.Real(b, "har.zip")
 	for b.Loop() {
 		if _, err := readOneActivity(path, "SITTING"); err != nil {
 			b.Fatal(err)

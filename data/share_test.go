@@ -8,10 +8,7 @@ import (
 
 func TestShareDealsEveryRowOutOnce(t *testing.T) {
 	cfg := Defaults()
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := loaded(t, cfg)
 	const devices = 3
 	shared, err := Share(set, devices, 7)
 	if err != nil {

@@ -169,10 +169,7 @@ func TestSharingHelps(t *testing.T) {
 			}
 			cfg := Defaults()
 			cfg.Preset, cfg.Bias = c.preset, true
-			split, err := Prepare(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			split := prepared(t, cfg)
 			global, local, multi := modelErrors(t, split, []float64{c.lambda}, c.passes, 3)
 			if multi > 0.9*local || multi > 0.7*global {
 				t.Errorf("multi-task %.4f is not well ahead of local %.4f and global %.4f", multi, local, global)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 	"fedsim/internal/rng"
 )
 
@@ -35,11 +36,8 @@ func sparseTwins(t testing.TB, cfg Config) (sparse, dense *Set) {
 		}
 		fmt.Fprintln(&text)
 	}
-	cfg.Source, cfg.Path = SourceLIBSVM, saved(t, "sparse.txt", text.Bytes())
-	sparse, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg.Source, cfg.Path = SourceLIBSVM, filetest.New(t, "sparse.txt", text.Bytes())
+	sparse = loaded(t, cfg)
 	if !sparse.sparse() || sparse.Features != features {
 		t.Fatalf("%d features, sparse: %v", sparse.Features, sparse.sparse())
 	}

@@ -189,10 +189,7 @@ func TestSkewMatchesTable3(t *testing.T) {
 	cfg.Synthetic.Features = 8 // sizes do not depend on it
 	for seed := uint64(1); seed <= 5; seed++ {
 		cfg.Seed = seed
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		d := Describe(split.Train)
 		if d.RowsMin != 3 || d.RowsMax != 306 {
 			t.Errorf("seed %d: sizes %d to %d, want 3 to 306", seed, d.RowsMin, d.RowsMax)
@@ -293,10 +290,7 @@ func TestScalingOfConstantAndTinyFeatures(t *testing.T) {
 func TestScalingUsesTrainingRowsAlone(t *testing.T) {
 	cfg := Defaults()
 	cfg.Standardize = true
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	train, test := FitScaling(split.Train), FitScaling(split.Test)
 	off := 0.0
 	for j := range train.Mean {
@@ -314,10 +308,7 @@ func TestBias(t *testing.T) {
 	for _, d := range []int{7, 8} { // with and without room in the padding
 		cfg := Defaults()
 		cfg.Synthetic.Features, cfg.Standardize, cfg.Bias = d, true, true
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		for _, set := range []*Set{split.Train, split.Test} {
 			checkShape(t, set)
 			if set.Features != d+1 {
@@ -367,10 +358,7 @@ func TestSplitsDivideTheSameRows(t *testing.T) {
 	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
 	rows := func(split uint64) (trained, all map[float64]bool) {
 		cfg.Split = split
-		s, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := prepared(t, cfg)
 		trained, all = map[float64]bool{}, map[float64]bool{}
 		for k := range s.Train.Clients {
 			for i := range s.Train.Clients[k].X.Rows {

@@ -11,10 +11,7 @@ import "testing"
 func TestOpeningAllocatesNothing(t *testing.T) {
 	cfg := Defaults()
 	cfg.Resident = false
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := prepared(t, cfg)
 	all := func() {
 		for k := range split.Train.Clients {
 			split.Train.Open(k).Close()

@@ -25,10 +25,7 @@ func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetClasses, TargetReal}).Draw(t, "target")
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
-		set, err := Load(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := loaded(t, cfg)
 		want, err := cfg.Divide(set, cfg.SplitSeed())
 		if err != nil {
 			t.Fatal(err)

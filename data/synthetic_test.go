@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"hash/fnv"
 	"math"
 	"runtime"
@@ -33,6 +34,15 @@ func fingerprint(set *Set) uint64 {
 		}
 	}
 	return h.Sum64()
+}
+
+// refused reports whether there is an error, which must be a *ParseError.
+func refused(t *testing.T, err error) bool {
+	t.Helper()
+	if _, ok := errors.AsType[*ParseError](err); err != nil && !ok {
+		t.Fatalf("%T %v is not a *ParseError", err, err)
+	}
+	return err != nil
 }
 
 // checkShape fails unless all tasks have the set's features, a label per row
@@ -73,10 +83,7 @@ func TestPresetsMatchTable2(t *testing.T) {
 	} {
 		cfg := Defaults()
 		cfg.Preset = c.preset
-		split, err := Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := prepared(t, cfg)
 		checkShape(t, split.Train)
 		checkShape(t, split.Test)
 		d := Describe(split.Train)

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fedsim/internal/filetest"
 )
 
 const patients = `patient,site,outcome,age,"height, cm",pulse_1,pulse_2,comment
@@ -82,9 +83,7 @@ func TestTablesAsPandas(t *testing.T) {
 			}
 			content = packed.Bytes()
 		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, content)
 		cfg := Defaults()
 		cfg.Source, cfg.Path, cfg.Target, cfg.TestFraction = SourceCSV, path, TargetClasses, 0
 		cfg.ClientColumn, cfg.LabelColumn = "site", "outcome"
@@ -130,10 +129,7 @@ func TestLabels(t *testing.T) {
 		for _, label := range strings.Fields(labels) {
 			text += "1," + label + ",0\n"
 		}
-		set, err := parseCSV(text, func(c *Config) { c.Target = TargetClasses })
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := parsedCSV(t, text, func(c *Config) { c.Target = TargetClasses })
 		if got := strings.Join(set.Classes, " "); got != want {
 			t.Errorf("the labels %s have the classes %s, want %s", labels, got, want)
 		}
@@ -157,9 +153,7 @@ func TestLabels(t *testing.T) {
 func TestPackedFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv.gz")
 	for _, text := range []string{"\x1f\x8b", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x01\x02"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		cfg := Defaults()
 		cfg.Source, cfg.Path = SourceCSV, path
 		if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), path) {

@@ -17,10 +17,7 @@ func marked(t *testing.T, change func(*Config)) (cfg Config, split *Split) {
 	s := &cfg.Synthetic
 	s.Clients, s.Features, s.Factors, s.Clusters, s.RowsMin, s.RowsMax = 6, 4, 2, 2, 4, 30
 	change(&cfg)
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split = prepared(t, cfg)
 	return cfg, split
 }
 
