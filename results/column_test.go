@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/state"
 )
 
@@ -125,10 +125,7 @@ var update = flag.Bool("update", false, "rewrite the tables of columns in docs/r
 // docs/reading.md has the lists of columns.
 func TestReadingPageHasTheColumns(t *testing.T) {
 	const path = "../docs/reading.md"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	page := string(text)
 	for name, table := range map[string]string{"rounds": tableOf(RoundColumns), "devices": tableOf(DeviceColumns), "clients": tableOf(ClientColumns)} {
 		begin, end := "<!-- columns of "+name+": go test ./results -run Reading -update -->\n", "<!-- end -->"
@@ -141,12 +138,9 @@ func TestReadingPageHasTheColumns(t *testing.T) {
 	}
 	switch {
 	case *update:
-		err = os.WriteFile(path, []byte(page), 0o666)
+		filetest.Write(t, path, page)
 	case page != string(text):
-		err = fmt.Errorf("%s is out of date: run go test ./results -run Reading -update", path)
-	}
-	if err != nil {
-		t.Error(err)
+		t.Errorf("%s is out of date: run go test ./results -run Reading -update", path)
 	}
 }
 

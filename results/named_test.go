@@ -95,8 +95,6 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 		`metric "9x": its name must be 1 to 64 letters, digits, "_", "-" or ".", the first a letter`:                              {"", "9x", "", ""},
 		`metric "x": unit = "a\nb": must be at most 16 bytes of text`:                                                             {"", "x", "", "a\nb"},
 		`metric "gap": must have another name: results have a column of that name`:                                                {"", "gap", "", ""},
-		`metric "late": must have another name: results have a column of that name`:                                               {"", "late", "", ""},
-		`metric "time_s": must have another name: results have a column of that name`:                                             {"", "time_s", "", ""},
 		`metric "test_error": must have another name: results have a column of that name`:                                         {"", "test_error", "", ""},
 		`metric "test_error": better = "higher": must be "lower"`:                                                                 {"test", "error", "higher", ""},
 		`metric "` + strings.Repeat("x", 65) + `": its name must be 1 to 64 letters, digits, "_", "-" or ".", the first a letter`: {"", strings.Repeat("x", 65), "", ""},

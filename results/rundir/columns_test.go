@@ -35,10 +35,7 @@ func TestEveryColumnOfARoundIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finished, err := Read(writeDir(t, []results.Run{run}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := readDir(t, writeDir(t, []results.Run{run}))
 	for name, runs := range map[string][]results.Run{"log": live.Runs, "tables": finished.Runs} {
 		if d := cmp.Diff(run.Rounds, runs[0].Rounds, sameBits); d != "" {
 			t.Errorf("%s: %s", name, d)

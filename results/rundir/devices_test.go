@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 	"fedsim/internal/rng"
 	"fedsim/results"
@@ -89,10 +90,7 @@ func TestRowsByDeviceReadBack(t *testing.T) {
 		w := create(t, dir, true)
 		addDevices(t, w, runs, devices, everyOther)
 		finish(t, w, Complete)
-		now, err := os.ReadFile(filepath.Join(dir, devicesParquet))
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := filetest.Read(t, filepath.Join(dir, devicesParquet))
 		if before != nil && !bytes.Equal(before, now) {
 			t.Error("the same rows make other bytes")
 		}
@@ -129,10 +127,7 @@ func TestRowsByDeviceReadBack(t *testing.T) {
 	if got, want := len(f.RowGroups()), (len(runs)+1)/2; got != want {
 		t.Errorf("%d row groups, want one for each of %d runs", got, want)
 	}
-	res, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := readDir(t, dir)
 	if d := cmp.Diff([]string{roundsParquet, devicesParquet}, res.Manifest.Parquet); d != "" {
 		t.Error(d)
 	}
@@ -221,14 +216,9 @@ func TestCorruptRowsByDevice(t *testing.T) {
 	addDevices(t, w, runs, 5, func(int) bool { return true })
 	finish(t, w, Complete)
 	path := filepath.Join(w.Dir(), devicesParquet)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := filetest.Read(t, path)
 	read := func(text []byte) (n int, err error) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		err = Devices(w.Dir(), func(string, *results.DeviceRow) error { n++; return nil })
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("error %q does not begin with the file", err)
@@ -289,16 +279,11 @@ func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 	addDevices(t, w, syntheticRuns()[:1], 2, everyOther)
 	finish(t, w, Complete)
 	path := filepath.Join(dir, devicesParquet)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := filetest.Read(t, path)
 	for at := 0; at < len(content); at += 101 {
 		spoilt := bytes.Clone(content)
 		spoilt[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(path, spoilt, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, spoilt)
 		for _, format := range Formats {
 			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil || err.Error() != path+": is corrupt: its checksum does not match manifest.json" {
 				t.Fatalf("flipped at %d: %v", at, err)

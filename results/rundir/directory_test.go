@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/results"
@@ -26,13 +27,23 @@ var sameBits = cmp.Comparer(func(a, b float64) bool {
 })
 
 // create is Create that must not fail.
-func create(t *testing.T, dir string, force bool) *Writer {
+func create(t filetest.T, dir string, force bool, about ...About) *Writer {
 	t.Helper()
-	w, err := Create(dir, force, testAbout())
+	w, err := Create(dir, force, append(about, testAbout())[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// readDir is Read that must not fail.
+func readDir(t filetest.T, dir string) *Results {
+	t.Helper()
+	read, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 func addAll(t *testing.T, w *Writer, runs []results.Run) {
@@ -85,10 +96,7 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func TestRoundTrip(t *testing.T) {
 	runs := syntheticRuns()
-	got, err := Read(writeDir(t, runs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := readDir(t, writeDir(t, runs))
 	if d := cmp.Diff(runs, got.Runs, sameBits); d != "" {
 		t.Error(d)
 	}
@@ -147,10 +155,7 @@ func TestAnyRunRoundTrips(t *testing.T) {
 				runs[i].Rounds = nil
 			}
 		}
-		w, err := Create(dir, true, testAbout())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := create(t, dir, true, testAbout())
 		for i, r := range runs {
 			if err := add(w, i, r); err != nil {
 				t.Fatal(err)
@@ -159,10 +164,7 @@ func TestAnyRunRoundTrips(t *testing.T) {
 		if err := w.Finish(Complete, End{At: testFinished}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := readDir(t, dir)
 		if len(runs) == 0 && len(got.Runs) == 0 {
 			return
 		}
@@ -200,10 +202,7 @@ a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,1,0.0000001,2.5,,,0.0625,,,
 b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,,,0,0,0,0,0,0,0,,,,,,,,,,,,,,
 `,
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, filepath.Join(dir, name))
 		if d := cmp.Diff(want, string(text)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -231,10 +230,7 @@ func TestOrderOfAddDoesNotMatter(t *testing.T) {
 
 func TestManifestsCompareWithoutClock(t *testing.T) {
 	runs := syntheticRuns()
-	a, err := Read(writeDir(t, runs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := readDir(t, writeDir(t, runs))
 	for i := range runs {
 		runs[i].WallS *= 2
 	}
@@ -243,10 +239,7 @@ func TestManifestsCompareWithoutClock(t *testing.T) {
 	if err := w.Finish(Complete, End{At: testFinished.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := Read(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := readDir(t, w.Dir())
 	if cmp.Equal(a.Manifest, b.Manifest) {
 		t.Error("the clocks should differ")
 	}
@@ -402,9 +395,7 @@ func drawFigures(t *testing.T, w *Writer, names ...string) {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if err := os.WriteFile(filepath.Join(dir, n), []byte(n), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, n), n)
 	}
 }
 
@@ -435,10 +426,7 @@ func TestInterrupted(t *testing.T) {
 	w := create(t, t.TempDir(), false)
 	addAll(t, w, runs)
 	finish(t, w, Incomplete)
-	got, err := Read(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := readDir(t, w.Dir())
 	if got.Manifest.State != Incomplete || got.Manifest.Runs[2].Status != results.Interrupted {
 		t.Errorf("manifest %+v", got.Manifest)
 	}
@@ -459,10 +447,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("error %v should say where the finished runs are", err)
 	}
 	flush(t, w)
-	got, err := Read(filepath.Join(w.Dir(), stageDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := readDir(t, filepath.Join(w.Dir(), stageDir))
 	if got.Manifest.State != Running || got.Manifest.Clock.Finished != nil {
 		t.Errorf("manifest %+v", got.Manifest)
 	}

@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"math"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/parquetrows"
 	"fedsim/results"
 )
@@ -77,19 +77,6 @@ func cellOf(c column, v parquet.Value) string {
 	}
 }
 
-func readCSV(t *testing.T, path string) [][]string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
-}
-
 // withExtremes are runs with all that a cell can be.
 func withExtremes() []results.Run {
 	runs := syntheticRuns()
@@ -108,7 +95,7 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	runs := withExtremes()
 	dir := writeDir(t, runs)
 	keys := results.SweptKeys(runs)
-	got, want := cells(t, filepath.Join(dir, roundsParquet), roundsColumns(keys)), readCSV(t, filepath.Join(dir, roundsFile))
+	got, want := cells(t, filepath.Join(dir, roundsParquet), roundsColumns(keys)), filetest.Rows(t, filepath.Join(dir, roundsFile))
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("rounds: %s", d)
 	}
@@ -117,11 +104,9 @@ func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	if err := Export(&b, dir, "runs", "parquet"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, b.Bytes())
 	columns := newRunTable(runs, testAbout().Targets).columns()
-	if d := cmp.Diff(readCSV(t, filepath.Join(dir, runsFile)), cells(t, path, columns)); d != "" {
+	if d := cmp.Diff(filetest.Rows(t, filepath.Join(dir, runsFile)), cells(t, path, columns)); d != "" {
 		t.Errorf("runs: %s", d)
 	}
 }
@@ -142,7 +127,7 @@ func TestJSONHasTheCellsOfCSV(t *testing.T) {
 		if err := d.Decode(&rows); err != nil {
 			t.Fatal(err)
 		}
-		want := readCSV(t, filepath.Join(dir, name+".csv"))
+		want := filetest.Rows(t, filepath.Join(dir, name+".csv"))
 		if len(rows) != len(want)-1 {
 			t.Fatalf("%s: %d rows, want %d", name, len(rows), len(want)-1)
 		}
@@ -190,10 +175,7 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	if err != nil || stage != Locate(dir) {
 		t.Fatalf("%s, not %s: %v", stage, Locate(dir), err)
 	}
-	r, err := Read(stage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readDir(t, stage)
 	if r.Manifest.State != Running || r.Manifest.Parquet != nil {
 		t.Errorf("%s, %v", r.Manifest.State, r.Manifest.Parquet)
 	}
@@ -249,10 +231,7 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 
 // docs/reading.md names every column of metrics.csv, and every outcome.
 func TestReadingPageNamesTheColumns(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reading.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/reading.md")
 	list := names(metricsColumns)
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -60,9 +61,7 @@ func FuzzDirectory(f *testing.F) {
 			if i == int(which)%len(names) {
 				text = content
 			}
-			if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, filepath.Join(dir, name), text)
 		}
 		for _, name := range []string{"rounds", "runs", "metrics"} {
 			for _, format := range Formats {
@@ -111,9 +110,7 @@ func fuzzRows(f *testing.F, file string, read func(dir string) error) {
 	f.Add(content[:len(content)-4])
 	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, content)
 		if err := read(dir); err != nil && !strings.HasPrefix(err.Error(), path) {
 			t.Fatalf("error %q does not begin with the place", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -98,10 +99,7 @@ func TestReadLive(t *testing.T) {
 
 	about := testAbout()
 	about.Runs = 5
-	w, err := Create(dir, false, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, about)
 	l := look(Writing)
 	if l.Total != 5 || string(l.Scenario) != string(about.Scenario) || l.Manifest.State != Running ||
 		!cmp.Equal(l.Manifest.Targets, about.Targets) || !l.Manifest.Clock.Started.Equal(about.Started) {
@@ -180,10 +178,7 @@ func TestReadLiveAfterAKill(t *testing.T) {
 	flush(t, w)
 	kill(t, w)
 	path := filepath.Join(dir, stageDir, progressFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	var csv bytes.Buffer
 	if err := roundsTable(runs[1:2]).writeCSV(&csv); err != nil || len(text) > 3*csv.Len() {
 		t.Errorf("the progress of two runs has %d bytes, more than three times those of one in %s: %v", len(text), roundsFile, err)
@@ -196,9 +191,7 @@ func TestReadLiveAfterAKill(t *testing.T) {
 	}
 	told := -1
 	for end := len(text); end > 0; end -= 61 {
-		if err := os.WriteFile(path, text[:end], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text[:end])
 		l, err := ReadLive(dir)
 		if err != nil {
 			if told != 0 {
@@ -223,9 +216,7 @@ func TestReadLiveAfterAKill(t *testing.T) {
 	}
 	// Reading ends before a corrupt line.
 	text[len(text)-1] ^= 1
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 	if l := follows(t, dir); l.Runs[1].Status != results.Interrupted || len(l.Runs[1].Rounds) != len(runs[1].Rounds) {
 		t.Errorf("corrupt last line: %+v", l.Manifest.Runs[1])
 	}
@@ -243,19 +234,14 @@ func TestProgressLogStaysWhileItIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			w, err := Create(dir, false, about)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := create(t, dir, false, about)
 			run := syntheticRuns()[0]
 			if err := errors.Join(add(w, 0, run), w.Checkpoint()); err != nil {
 				t.Fatal(err)
 			}
 			kill(t, w)
-			c, err := OpenCheckpoint(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := checkpointIn(t, dir)
+			var err error
 			if w, err = c.Resume(about, placesOf([]results.Run{run})); err != nil {
 				t.Fatal(err)
 			}
@@ -383,9 +369,7 @@ func TestConcurrentProgress(t *testing.T) {
 func TestStatOfOtherDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "")
 	for _, path := range []string{dir, file} {
 		if _, err := Stat(path); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", path, err)
@@ -471,9 +455,7 @@ func FuzzProgress(f *testing.F) {
 			start := len(ended)
 			ended = endLine(append(ended, bytes.TrimRight(line[:max(0, len(line)-crcTail-1)], "\n")...), start)
 		}
-		if err := os.WriteFile(filepath.Join(dir, stageDir, progressFile), ended, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, stageDir, progressFile), ended)
 		_, _ = ReadLive(dir)
 		w, err := resume(dir)
 		if err == nil {

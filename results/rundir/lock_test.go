@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"fedsim/internal/filetest"
 )
 
 // Of many who want to write a directory, which comes and goes with them, one at a
@@ -74,9 +76,7 @@ func TestLocksThatLockNothing(t *testing.T) {
 	if err := os.Rename(path, path+"-away"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "")
 	if stillAt(l.file, path) {
 		t.Error("another file is taken for the one that is locked")
 	}
@@ -90,14 +90,9 @@ func TestLocksThatLockNothing(t *testing.T) {
 // A checkpoint is never overwritten without force, unless it has no work in it.
 func TestCheckpointsAreNotOverwritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, resumable())
 	kill(t, w) // with an index of no runs
-	if w, err = Create(dir, false, resumable()); err != nil {
-		t.Fatal(err)
-	}
+	w = create(t, dir, false, resumable())
 	addAll(t, w, syntheticRuns()[:2])
 	saveText(t, w, syntheticRuns()[3].ID, "halfway")
 	kill(t, w)
@@ -105,7 +100,7 @@ func TestCheckpointsAreNotOverwritten(t *testing.T) {
 	later := resumable()
 	later.Version = "v9" // of the same numeric version
 	for _, about := range []About{resumable(), testAbout(), later} {
-		_, err = Create(dir, false, about)
+		_, err := Create(dir, false, about)
 		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way, last written 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
 		}
@@ -114,9 +109,7 @@ func TestCheckpointsAreNotOverwritten(t *testing.T) {
 	if after := tree(t, dir); len(after) != len(before) {
 		t.Errorf("was %v, is %v", before, after)
 	}
-	if w, err = Create(dir, true, resumable()); err != nil {
-		t.Fatal(err)
-	}
+	w = create(t, dir, true, resumable())
 	if err := w.Discard(); err != nil {
 		t.Error(err)
 	}
@@ -126,19 +119,13 @@ func TestCheckpointsAreNotOverwritten(t *testing.T) {
 func TestErrorsNameAnUnfinishedReplacement(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	about := About{Version: "test", Scenario: []byte("name = \"x\"\n"), Seeds: []uint64{1}, Resumable: true}
-	w, err := Create(dir, false, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, about)
 	if err := w.Finish(Complete, End{At: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	other, err := Create(dir, true, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := create(t, dir, true, about)
 	defer func() { _ = other.Discard() }()
-	_, err = Create(dir, false, about)
+	_, err := Create(dir, false, about)
 	if !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "an unfinished one that was to replace it: resume that with fedsim run --resume "+dir) {
 		t.Errorf("error %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/npy"
 	"fedsim/results"
 )
@@ -28,10 +29,7 @@ func TestNpyIsAsSpecified(t *testing.T) {
 	if err := begin(t, w, 7, syntheticRuns()[0]).Model(2, 3, func(task int) []float64 { return m[task] }); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(w.stage(), "models", "000007.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := filetest.Read(t, filepath.Join(w.stage(), "models", "000007.npy"))
 	header := "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }"
 	want := append([]byte{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0}, header...)
 	for len(want) < 127 { // the numbers begin at a multiple of 64
@@ -119,9 +117,7 @@ func TestModelsAreExported(t *testing.T) {
 	for at := range stored { // whatever bit is another
 		spoilt := bytes.Clone(stored)
 		spoilt[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(path, spoilt, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, spoilt)
 		if err := ExportModel(io.Discard, w.Dir(), runs[1].ID, "csv"); err == nil || !strings.HasPrefix(err.Error(), path+": is corrupt: ") {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
@@ -143,10 +139,7 @@ func TestModelsAreExported(t *testing.T) {
 func TestModelsAreResumed(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	began := func(dir string) *Writer {
-		w, err := Create(dir, true, resumable())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := create(t, dir, true, resumable())
 		addModel(t, w, 0, runs[0])
 		addModel(t, w, 1, runs[1])
 		return w
@@ -165,25 +158,17 @@ func TestModelsAreResumed(t *testing.T) {
 		t.Errorf("of an interrupted run: %v", err)
 	}
 	stored := filepath.Join(dir, stageDir, modelsDir, "000001.npy")
-	content, err := os.ReadFile(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := filetest.Read(t, stored)
 	spoilt := bytes.Clone(content)
 	spoilt[len(spoilt)-1] ^= 1
-	if err := os.WriteFile(stored, spoilt, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, stored, spoilt)
 	if _, err := resume(dir); err == nil || !strings.Contains(err.Error(), "is corrupt") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(stored); err != nil {
 		t.Fatal(err)
 	}
-	w, err := resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := resumed(t, dir)
 	if left := w.Runs(); len(left) != 1 || left[0].ID != runs[0].ID {
 		t.Fatalf("%d runs are left", len(left))
 	}

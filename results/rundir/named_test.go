@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -84,10 +85,7 @@ func addNamed(t testing.TB, w *Writer, index int) {
 func namedDirectory(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, testAbout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, testAbout())
 	plain := syntheticRuns()[0]
 	empty := begin(t, w, 0, plain)
 	if err := errors.Join(empty.Round(&plain.Rounds[0]), empty.End(plain)); err != nil {
@@ -135,10 +133,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 			}
 		}
 	}
-	found, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := readDir(t, dir)
 	if d := cmp.Diff(namedRun(), found.Runs[1], sameBits); d != "" {
 		t.Error(d)
 	}
@@ -173,10 +168,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 		t.Errorf("last values by client %+v", last)
 	}
 	// A new run without named metrics in the directory leaves none of their files.
-	w, err := Create(dir, true, testAbout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, true, testAbout())
 	if err := errors.Join(add(w, 0, syntheticRuns()[0]), w.Finish(Complete, End{At: testFinished})); err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +204,7 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	about := testAbout()
 	about.Resumable = true
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, about)
 	observe := begin(t, w, 0, run)
 	for i := range run.Rounds {
 		if err := observe.Round(&run.Rounds[i]); err != nil {
@@ -235,20 +224,14 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	if err := errors.Join(add(w, 0, run), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	left, err := OpenCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := checkpointIn(t, dir)
 	if w, err = left.Resume(about, func(string) (int, bool) { return 0, true }); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
 		t.Fatal(err)
 	}
-	found, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := readDir(t, dir)
 	if d := cmp.Diff(run, found.Runs[0], sameBits); d != "" {
 		t.Errorf("resumed: %s", d)
 	}
@@ -270,9 +253,7 @@ func TestCorruptMetricsAreRefused(t *testing.T) {
 		"train,loss,0.25":          {"train,loss,", "must be a number"},
 		"train,loss,+Inf":          {"train,lots,+Inf", "must be a metric of the run"},
 	} {
-		if err := os.WriteFile(path, []byte(strings.Replace(wantMetrics, from, to[0], 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, strings.Replace(wantMetrics, from, to[0], 1))
 		if _, err := Read(dir); err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), to[1]) {
 			t.Errorf("%s: %v\nwant %s", from, err, to[1])
 		}
@@ -287,10 +268,7 @@ func TestCorruptMetricsAreRefused(t *testing.T) {
 
 // A manifest cannot declare what a learner cannot.
 func TestManifestsWithOtherMetricsAreRefused(t *testing.T) {
-	w, err := Create(filepath.Join(t.TempDir(), "run"), false, testAbout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, filepath.Join(t.TempDir(), "run"), false, testAbout())
 	defer w.Discard()
 	r := namedRun()
 	r.Metrics = append(r.Metrics, r.Metrics[0])
@@ -304,10 +282,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	about := testAbout()
 	about.Resumable = true
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, about)
 	r := namedRun()
 	write := func(c *rows, rounds ...int) {
 		for _, h := range rounds {
@@ -335,10 +310,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func() *Writer {
-		checkpoint, err := OpenCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checkpoint := checkpointIn(t, dir)
 		w, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true })
 		if err != nil {
 			t.Fatal(err)
@@ -357,26 +329,16 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	}
 	// A finished run is kept with its values, and computed again without them.
 	path := storePath(w.stage(), 0)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, whole[1:], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	checkpoint, err := OpenCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := filetest.Read(t, path)
+	filetest.Write(t, path, whole[1:])
+	checkpoint := checkpointIn(t, dir)
 	if _, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true }); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "000000.rows") {
 		t.Error(err)
 	}
 	if err := checkpoint.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, whole, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, whole)
 	w = resume()
 	if len(w.Runs()) != 1 {
 		t.Fatalf("%d runs", len(w.Runs()))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -49,10 +50,7 @@ func TestReadNamesThePlace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writeDir(t, runs)
 			path := filepath.Join(dir, c.file)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := filetest.Read(t, path)
 			switch {
 			case c.old == "remove":
 				os.Remove(path)
@@ -63,7 +61,7 @@ func TestReadNamesThePlace(t *testing.T) {
 			default:
 				os.WriteFile(path, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o666)
 			}
-			_, err = Read(dir)
+			_, err := Read(dir)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error  %v\nwanted %s", err, c.want)
 			}
@@ -141,10 +139,7 @@ func TestRunsWithoutEvaluation(t *testing.T) {
 	run.Rounds = []results.Round{unknown(0, 0), unknown(7, 1.5)}
 	addAll(t, w, []results.Run{run})
 	finish(t, w, Complete)
-	text, err := os.ReadFile(filepath.Join(w.Dir(), runsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(w.Dir(), runsFile))
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)

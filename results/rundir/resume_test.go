@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -33,10 +34,7 @@ func placesOf(runs []results.Run) func(id string) (int, bool) {
 // begun is a writer with three finished runs and a fourth under way.
 func begun(t *testing.T, dir string) *Writer {
 	t.Helper()
-	w, err := Create(dir, true, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, true, resumable())
 	runs := syntheticRuns()
 	addAll(t, w, runs[:3])
 	if err := w.Checkpoint(); err != nil {
@@ -65,6 +63,26 @@ func resume(dir string) (*Writer, error) {
 	return w, errors.Join(err, left.Close())
 }
 
+// resumed is resume that must not fail.
+func resumed(t testing.TB, dir string) *Writer {
+	t.Helper()
+	w, err := resume(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// checkpointIn is OpenCheckpoint that must not fail.
+func checkpointIn(t testing.TB, dir string) *Checkpoint {
+	t.Helper()
+	left, err := OpenCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
 // kill ends a writer as a kill of its process does.
 func kill(t *testing.T, w *Writer) {
 	t.Helper()
@@ -81,10 +99,7 @@ func kill(t *testing.T, w *Writer) {
 func whole(t *testing.T) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "whole")
-	w, err := Create(dir, false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, resumable())
 	addAll(t, w, syntheticRuns())
 	finish(t, w, Complete)
 	return tree(t, dir)
@@ -93,10 +108,7 @@ func whole(t *testing.T) map[string]string {
 // endRun resumes dir, with three finished runs or more, to the end.
 func endRun(t *testing.T, dir string) {
 	t.Helper()
-	w, err := resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := resumed(t, dir)
 	runs := syntheticRuns()
 	for i := len(w.Runs()); i < len(runs); i++ {
 		if err := add(w, i, runs[i]); err != nil {
@@ -115,10 +127,7 @@ func TestResumeAfterAKill(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--resume "+dir) {
 		t.Errorf("read before resuming: %v", err)
 	}
-	w, err := resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := resumed(t, dir)
 	runs := syntheticRuns()
 	if d := cmp.Diff(runs[:3], w.Runs(), sameBits); d != "" {
 		t.Error(d)
@@ -171,10 +180,7 @@ func TestResumeAfterAnInterrupt(t *testing.T) {
 	if got, err := Read(dir); err != nil || got.Manifest.State != Incomplete || len(got.Runs) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	w, err := resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w = resumed(t, dir)
 	if b, err := w.Load(half.ID); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -219,15 +225,10 @@ func TestCorruptStateFilesAreRefused(t *testing.T) {
 	kill(t, w)
 	name := syntheticRuns()[3].ID
 	path := w.files.path(name)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	refused := func(what string, at int, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		if _, err := w.Load(name); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), deleteIt) {
 			t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
 		}
@@ -248,17 +249,12 @@ func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	kill(t, w)
-	text, err := os.ReadFile(w.log.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, w.log.path)
 	runs := syntheticRuns()
 	head := bytes.IndexByte(text, '\n')
 	check := func(what string, at int, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(w.log.path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, w.log.path, text)
 		c, err := readCheckpoint(dir, runAgain)
 		if at <= head {
 			if !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), w.log.path+": ") || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), runAgain) {
@@ -303,36 +299,26 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	log, err := os.ReadFile(w.log.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := filetest.Read(t, w.log.path)
 	for from, to := range map[string][2]string{
 		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
 		`"format":11`:  {`"format":10`, "was written by another version of fedsim, v0.1.0: format = 10, must be 11"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
-		if err := os.WriteFile(w.log.path, append(endLine(line, 0), rest...), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, w.log.path, append(endLine(line, 0), rest...))
 		_, err := OpenCheckpoint(dir)
 		check(err, to[1])
 	}
-	if err := os.WriteFile(w.log.path, log, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, w.log.path, log)
 	old := filepath.Join(t.TempDir(), "old")
 	if err := errors.Join(os.MkdirAll(filepath.Join(old, stageDir, "kept"), 0o777), os.WriteFile(filepath.Join(old, stageDir, "kept", "index.state"), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = OpenCheckpoint(old)
+	_, err := OpenCheckpoint(old)
 	check(err, "was written by another version of fedsim: "+runAgain)
 
-	left, err := OpenCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := checkpointIn(t, dir)
 	other := resumable()
 	other.Scenario = append(bytes.Clone(other.Scenario), "x = 1\n"...)
 	_, err = left.Resume(other, placesOf(syntheticRuns()))
@@ -340,23 +326,13 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	_, err = left.Resume(resumable(), placesOf(syntheticRuns()[1:]))
 	check(err, "is not in its scenario")
 
-	text, err := os.ReadFile(w.files.path(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(w.files.path("someone else"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, w.files.path(name))
+	filetest.Write(t, w.files.path("someone else"), text)
 	_, err = w.Load("someone else")
 	check(err, "it is of \""+name)
 
-	foreign, err := Create(filepath.Join(t.TempDir(), "other"), false, other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(foreign.files.path(name), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	foreign := create(t, filepath.Join(t.TempDir(), "other"), false, other)
+	filetest.Write(t, foreign.files.path(name), text)
 	_, err = foreign.Load(name)
 	check(err, "of another scenario")
 
@@ -378,10 +354,7 @@ func TestFailedSavesLeaveTheCheckpoint(t *testing.T) {
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := resume(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := resumed(t, dir)
 	if b, err := again.Load(name); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -422,15 +395,9 @@ func TestResumeWithoutACheckpoint(t *testing.T) {
 // A run that was killed at its start is resumed from its start.
 func TestEmptyCheckpointsStartOver(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, resumable())
 	kill(t, w)
-	left, err := OpenCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := checkpointIn(t, dir)
 	if !left.Empty() {
 		t.Error("the checkpoint has work in it")
 	}
@@ -439,8 +406,8 @@ func TestEmptyCheckpointsStartOver(t *testing.T) {
 	}
 	endRun(t, dir)
 	kill(t, begun(t, dir))
-	if left, err = OpenCheckpoint(dir); err != nil || left.Empty() {
-		t.Errorf("a checkpoint of three runs is empty: %v", err)
+	if left = checkpointIn(t, dir); left.Empty() {
+		t.Error("a checkpoint of three runs is empty")
 	}
 	if err := left.Close(); err != nil {
 		t.Fatal(err)
@@ -452,26 +419,18 @@ func TestStoresHaveChecksums(t *testing.T) {
 	t.Parallel()
 	runs := syntheticRuns()[:2]
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, resumable())
 	addDevices(t, w, runs, 3, func(i int) bool { return i == 0 })
 	if err := w.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
 	stored := storePath(w.stage(), 0)
 	kill(t, w)
-	content, err := os.ReadFile(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := filetest.Read(t, stored)
 	for at := 0; at < len(content); at += 97 {
 		spoilt := bytes.Clone(content)
 		spoilt[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(stored, spoilt, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, stored, spoilt)
 		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), stored+": ") || !strings.Contains(err.Error(), deleteIt) {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
@@ -483,10 +442,7 @@ func TestStoresHaveChecksums(t *testing.T) {
 		if err := change(); err != nil {
 			t.Fatal(err)
 		}
-		w, err := resume(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := resumed(t, dir)
 		if got := w.Runs(); len(got) != 2-deleted || got[1-deleted].ID != runs[1].ID {
 			t.Errorf("%d runs are finished, want %d", len(got), 2-deleted)
 		}

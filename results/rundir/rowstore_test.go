@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -152,9 +153,7 @@ func FuzzStore(f *testing.F) {
 		f.Add(spoilt)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		of := &store{&run, path, stored}
 		for _, err := range []error{
 			devicesTable.eachStored(of, func(*results.DeviceRow) error { return nil }),
@@ -171,10 +170,7 @@ func FuzzStore(f *testing.F) {
 func TestRowsOutliveAFailedFinish(t *testing.T) {
 	t.Parallel()
 	full := func(dir string) *Writer {
-		w, err := Create(dir, false, resumable())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := create(t, dir, false, resumable())
 		addDevices(t, w, syntheticRuns()[:5], 20, everyOther)
 		addNamed(t, w, 5)
 		return w
@@ -193,10 +189,7 @@ func TestRowsOutliveAFailedFinish(t *testing.T) {
 		if err := w.Discard(); err != nil {
 			t.Fatal(err)
 		}
-		left, err := OpenCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := checkpointIn(t, dir)
 		again, err := left.Resume(resumable(), placesOf(append(syntheticRuns()[:5:5], namedRun())))
 		if err != nil {
 			t.Fatal(err)

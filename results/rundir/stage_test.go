@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -24,10 +25,7 @@ func TestUnion(t *testing.T) {
 		of := about
 		of.Started = started
 		dir := filepath.Join(root, name)
-		w, err := Create(dir, false, of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := create(t, dir, false, of)
 		for _, i := range underWay {
 			record := startRun(w, i, runs[i])
 			for _, r := range runs[i].Rounds[:2] {
@@ -92,10 +90,7 @@ func TestReadStageErrors(t *testing.T) {
 	if _, err := ReadStage(filepath.Join(root, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing directory: %v", err)
 	}
-	w, err := Create(filepath.Join(root, "x"), false, testAbout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, filepath.Join(root, "x"), false, testAbout())
 	defer w.Discard()
 	link := filepath.Join(root, "link")
 	if err := os.Symlink("x", link); err != nil {
@@ -104,9 +99,7 @@ func TestReadStageErrors(t *testing.T) {
 	if _, err := ReadStage(link); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("a link: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "x", stageDir, progressFile), []byte("{}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(root, "x", stageDir, progressFile), "{}\n")
 	if _, err := ReadStage(filepath.Join(root, "x")); err == nil || !strings.Contains(err.Error(), "is corrupt") {
 		t.Errorf("a corrupt log: %v", err)
 	}

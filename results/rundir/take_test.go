@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -46,10 +47,7 @@ func addFull(t *testing.T, w *Writer, places ...int) {
 func group(t *testing.T, about About, places ...int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "group")
-	w, err := Create(dir, false, about)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, dir, false, about)
 	addFull(t, w, places...)
 	if err := w.Suspend(); err != nil {
 		t.Fatal(err)
@@ -82,10 +80,7 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	// Run 2 under way in one of them, and finished in two.
 	half := fullRuns()[2]
 	half.Status = results.Interrupted
-	under, err := Create(filepath.Join(t.TempDir(), "under"), false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	under := create(t, filepath.Join(t.TempDir(), "under"), false, resumable())
 	if err := errors.Join(add(under, 2, half), under.Suspend()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +119,9 @@ func TestTakeRefuses(t *testing.T) {
 	flip := func(name ...string) func(dir string) string {
 		return func(dir string) string {
 			path := filepath.Join(append([]string{dir, stageDir}, name...)...)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := filetest.Read(t, path)
 			text[len(text)/2] ^= 1
-			if err := os.WriteFile(path, text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, text)
 			return path
 		}
 	}
@@ -178,10 +168,7 @@ func TestTakeRefuses(t *testing.T) {
 	twice := create(t, filepath.Join(t.TempDir(), "run"), false)
 	differs := fullRuns()[1]
 	differs.EventHash++
-	other, err := Create(filepath.Join(t.TempDir(), "other"), false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := create(t, filepath.Join(t.TempDir(), "other"), false, resumable())
 	if err := errors.Join(add(other, 1, differs), other.Suspend()); err != nil {
 		t.Fatal(err)
 	}
@@ -198,35 +185,25 @@ func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 	finish(t, one, Complete)
 	want := tree(t, one.Dir())
 
-	w, err := Create(filepath.Join(t.TempDir(), "alive"), false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := create(t, filepath.Join(t.TempDir(), "alive"), false, resumable())
 	addFull(t, w, 0, 3, 4, 40)
 	if err := w.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
 	saveText(t, w, "half", "halfway")
-	if err := os.WriteFile(w.Path("half", 1), []byte("of a program"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, w.Path("half", 1), "of a program")
 	if err := add(w, 5, fullRuns()[5]); err != nil { // the last line, torn in the copy
 		t.Fatal(err)
 	}
 	if err := w.log.flush(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(w.log.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, w.log.path)
 	torn := filepath.Join(t.TempDir(), "torn")
 	if err := os.CopyFS(torn, os.DirFS(w.Dir())); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(torn, stageDir, progressFile), text[:len(text)-9], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(torn, stageDir, progressFile), text[:len(text)-9])
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := TakeOver(w.Dir(), alive); err != nil {
 		t.Fatal(err)
@@ -239,10 +216,7 @@ func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 		if err := TakeOver(from, to); err != nil {
 			t.Fatal(err)
 		}
-		left, err := OpenCheckpoint(to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := checkpointIn(t, to)
 		taken, err := left.Resume(resumable(), placesOf(fullRuns()))
 		if err != nil {
 			t.Fatal(err)
@@ -283,10 +257,7 @@ func TestTakeOverOfALivingWriter(t *testing.T) {
 	finish(t, one, Complete)
 
 	root := t.TempDir()
-	slow, err := Create(filepath.Join(root, "slow"), false, resumable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := create(t, filepath.Join(root, "slow"), false, resumable())
 	addFull(t, slow, 0, 1)
 	const place = 3 // a run with rows by device
 	run := fullRuns()[place]
@@ -308,10 +279,7 @@ func TestTakeOverOfALivingWriter(t *testing.T) {
 	if err := TakeOver(slow.Dir(), next); err != nil {
 		t.Fatal(err)
 	}
-	w, err := resume(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := resumed(t, next)
 	continued := begin(t, w, place, run)
 	code = state.Reading(&saved)
 	if continued.State(code); code.Err() != nil {

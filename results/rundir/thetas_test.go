@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -67,10 +68,7 @@ func TestThetasSurviveTheRunDirectory(t *testing.T) {
 	}
 	check := func(dir string) {
 		t.Helper()
-		got, err := Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := readDir(t, dir)
 		for range 2 {
 			if err := AddClients(dir, got.Runs); err != nil {
 				t.Fatal(err)
@@ -84,18 +82,13 @@ func TestThetasSurviveTheRunDirectory(t *testing.T) {
 	finish(t, w, Complete)
 	check(w.Dir())
 	path := filepath.Join(w.Dir(), runsFile)
-	table, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := filetest.Read(t, path)
 	// Device 1 never answers; device 0 has 1/6, 1/12, 1/18 in rounds 2, 4, 6.
 	if lines := strings.Split(string(table), "\n"); !strings.Contains(lines[0], ",p_max,theta_max,") ||
 		!strings.Contains(lines[1], ",1,0.10185185185185186,") || !strings.Contains(lines[2], ",,,5,") {
 		t.Errorf("runs.csv:\n%s", table)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(table), "0.10185185185185186", "0.1", 1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, strings.Replace(string(table), "0.10185185185185186", "0.1", 1))
 	if _, err := Read(w.Dir()); err == nil || !strings.Contains(err.Error(), `runs.csv:2: theta_max = "0.1": must be "0.10185185185185186"`) {
 		t.Error(err)
 	}
