@@ -1,11 +1,8 @@
 package federation
 
 import (
-	"encoding/csv"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,33 +10,9 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/elementary"
+	"fedsim/internal/filetest"
 	"fedsim/internal/parallel"
 )
-
-// rowsOf reads a file of the twin without its header.
-func rowsOf(t *testing.T, name string) [][]string {
-	t.Helper()
-	file, err := os.Open("testdata/oort/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows[1:]
-}
-
-// figure reads a number.
-func figure(t *testing.T, s string) float64 {
-	t.Helper()
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
 
 // seen returns the selection of a run with so many clients, without events: a test writes
 // the reports.
@@ -66,14 +39,14 @@ type oortTrace struct {
 func readOortTrace(t *testing.T) oortTrace {
 	t.Helper()
 	trace := oortTrace{turns: map[[2]int]oortTurn{}, available: map[int][]int32{}}
-	for _, r := range rowsOf(t, "clients.csv") {
-		trace.rows = append(trace.rows, int32(figure(t, r[1])))
-		trace.expected = append(trace.expected, figure(t, r[2]))
+	for _, r := range filetest.Rows(t, "testdata/oort/clients.csv")[1:] {
+		trace.rows = append(trace.rows, int32(filetest.Number(t, r[1])))
+		trace.expected = append(trace.expected, filetest.Number(t, r[2]))
 	}
-	for _, r := range rowsOf(t, "trace.csv") {
-		round, client, x := int(figure(t, r[0])), int(figure(t, r[1])), oortTurn{u: figure(t, r[2]), seconds: figure(t, r[3])}
+	for _, r := range filetest.Rows(t, "testdata/oort/trace.csv")[1:] {
+		round, client, x := int(filetest.Number(t, r[0])), int(filetest.Number(t, r[1])), oortTurn{u: filetest.Number(t, r[2]), seconds: filetest.Number(t, r[3])}
 		if r[4] != "" {
-			x.loss = figure(t, r[4])
+			x.loss = filetest.Number(t, r[4])
 		}
 		trace.turns[[2]int{round, client}] = x
 		trace.available[round] = append(trace.available[round], int32(client))
@@ -106,7 +79,7 @@ func clientsOf(t *testing.T, line []string) []int32 {
 	t.Helper()
 	var clients []int32
 	for _, client := range strings.Fields(line[len(line)-1]) {
-		clients = append(clients, int32(figure(t, client)))
+		clients = append(clients, int32(filetest.Number(t, client)))
 	}
 	return clients
 }
@@ -129,7 +102,7 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 	}
 	o.weighted = trace.weighted
 	s := seen(trace.rows, factory)
-	picks := rowsOf(t, "picks.csv")
+	picks := filetest.Rows(t, "testdata/oort/picks.csv")[1:]
 	if len(trace.rows) != 200 || len(picks) != 50 {
 		t.Fatalf("%d clients and %d rounds", len(trace.rows), len(picks))
 	}
@@ -137,11 +110,11 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 		round := i + 1
 		s.asked = 20
 		s.open(i, true, trace.available[round])
-		if epsilon := figure(t, want[1]); !near(o.epsilon, epsilon, 1e-8*epsilon) {
+		if epsilon := filetest.Number(t, want[1]); !near(o.epsilon, epsilon, 1e-8*epsilon) {
 			t.Errorf("round %d: exploration %g, want %g", round, o.epsilon, epsilon)
 		}
 		got := slices.Clone(o.Select(s))
-		if preferred := figure(t, want[2]); !near(o.preferred, preferred, 1e-8*preferred) {
+		if preferred := filetest.Number(t, want[2]); !near(o.preferred, preferred, 1e-8*preferred) {
 			t.Errorf("round %d: preferred duration %g, want %g", round, o.preferred, preferred)
 		}
 		clients := clientsOf(t, want)
@@ -176,16 +149,16 @@ func TestOortOfItsAuthorsPicksWhatTheTwinDoes(t *testing.T) {
 	}
 	s := seen(trace.rows, factory)
 	shares := map[string]bool{}
-	for i, want := range rowsOf(t, "picks-authors.csv") {
+	for i, want := range filetest.Rows(t, "testdata/oort/picks-authors.csv")[1:] {
 		round := i + 1
 		s.asked = 20
 		s.open(i, true, trace.available[round])
 		got := slices.Clone(o.Select(s))
 		if round > 1 {
-			if share, preferred := figure(t, want[2]), figure(t, want[3]); !near(o.share, share, 1e-8) || !near(o.preferred(), preferred, 1e-8*preferred) {
+			if share, preferred := filetest.Number(t, want[2]), filetest.Number(t, want[3]); !near(o.share, share, 1e-8) || !near(o.preferred(), preferred, 1e-8*preferred) {
 				t.Errorf("round %d: share %g and preferred duration %g, want %g and %g", round, o.share, o.preferred(), share, preferred)
 			}
-			if exploited := int(figure(t, want[5])); len(o.exploited) != exploited {
+			if exploited := int(filetest.Number(t, want[5])); len(o.exploited) != exploited {
 				t.Errorf("round %d: %d clients are exploited, want %d", round, len(o.exploited), exploited)
 			}
 			shares[want[2]] = true

@@ -118,7 +118,7 @@ func TestAlwaysAvailableEqualsNoTrace(t *testing.T) {
 			busyNetwork(s)
 			s.Availability = windows{from: engine.Never, to: engine.Never}
 		}))
-		if err := sameRounds(without.Rounds, with.Rounds); err != nil {
+		if err := same(without.Rounds, with.Rounds); err != nil {
 			t.Errorf("%s: %v", protocol, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestChurnUnderEveryPolicy(t *testing.T) {
 			})
 			outs = append(outs, run(t, s))
 		}
-		if err := sameRounds(outs[0].Rounds, outs[1].Rounds); err != nil || outs[0].EventHash != outs[1].EventHash {
+		if err := same(outs[0].Rounds, outs[1].Rounds); err != nil || outs[0].EventHash != outs[1].EventHash {
 			rt.Fatalf("one worker against two: %v", err)
 		}
 		if outs[0].Status != "done" {

@@ -55,7 +55,7 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 					twin.Commit(k, 1)
 				}
 				twin.End()
-				if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+				if err := same(f.method.Model(), twin.Model()); err != nil {
 					t.Fatalf("%s, share %g, round %d: %v", name, share, h, err)
 				}
 			}

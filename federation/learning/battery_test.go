@@ -65,10 +65,7 @@ func TestEnergyIsConserved(t *testing.T) {
 			s.Schedule = Schedule{Outer: 4, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()}
 			s.Options.(*algorithms.MbSDCAOptions).Batch = 4
 		}))
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		if out.Status != results.Done {
 			t.Fatalf("%s: %s after %d rounds: %s", protocol, out.Status, len(out.Rounds)-1, out.Reason)
 		}
@@ -125,7 +122,7 @@ func TestStalledByAnEmptyBattery(t *testing.T) {
 	}
 	// What had arrived is the beginning of the run on mains.
 	whole := run(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Problem = randomProblem(t, features, lopsided...) }))
-	if err := sameRounds(out.Rounds[1:], withoutEnergy(whole.Rounds[1:len(out.Rounds)], out.Rounds[1:])); err != nil {
+	if err := same(out.Rounds[1:], withoutEnergy(whole.Rounds[1:len(out.Rounds)], out.Rounds[1:])); err != nil {
 		t.Error(err)
 	}
 }
@@ -368,10 +365,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 			joules(&s, charges*need)
 			s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
 			f := start(t, s)
-			out, err := f.Run(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := finish(t, f)
 			if enough {
 				if out.Status != results.Done || len(out.Rounds) != 31 {
 					t.Errorf("loss %g: %s after %d rounds (%s), want all 30", loss, out.Status, len(out.Rounds)-1, out.Reason)

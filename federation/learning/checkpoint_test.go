@@ -128,7 +128,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		whole := run(t, s)
 		s = make()
 		checkpoints := withCheckpoints(&s)
-		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
+		if err := same(whole.Rounds, run(t, s).Rounds); err != nil {
 			rt.Fatalf("saving checkpoints changes the run: %v", err)
 		}
 		if len(*checkpoints) != len(whole.Rounds)-1 {
@@ -141,7 +141,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		s.Resume = state.Reading(bytes.NewReader((*checkpoints)[h]))
 		s.Journal = &toldAgain
 		out := run(t, s)
-		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
+		if err := same(whole.Rounds, out.Rounds); err != nil {
 			rt.Fatalf("resumed after round %d: %v", h+1, err)
 		}
 		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status || !slices.Equal(out.Warnings, whole.Warnings) {
@@ -190,7 +190,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 		s := setup()
 		s.Pool = parallel.NewPool(1 + h%3)
 		s.Resume, s.Journal = state.Reading(bytes.NewReader((*checkpoints)[h])), &toldAgain
-		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
+		if err := same(whole.Rounds, run(t, s).Rounds); err != nil {
 			t.Errorf("resumed after round %d: %v", h+1, err)
 		}
 		if !slices.Equal(told, toldAgain) {

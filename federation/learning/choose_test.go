@@ -116,10 +116,7 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 					s.Config.DeadlineS, s.Schedule.Rounds = 0.2, 40
 					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01
 				}))
-				out, err := f.Run(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := finish(t, f)
 				if uniform == nil {
 					uniform = out
 				}

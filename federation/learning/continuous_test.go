@@ -66,9 +66,7 @@ func TestConcurrency(t *testing.T) {
 				most = max(most, working)
 			}}
 		}))
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		if most != k {
 			t.Errorf("%d devices at most work at a time, want %d", most, k)
 		}
@@ -115,7 +113,7 @@ func TestAsynchronousChurn(t *testing.T) {
 			if first == nil {
 				first = out
 			}
-			if err := sameRounds(first.Rounds, out.Rounds); err != nil || first.EventHash != out.EventHash {
+			if err := same(first.Rounds, out.Rounds); err != nil || first.EventHash != out.EventHash {
 				rt.Fatalf("queue %s, %d workers: %v", queue, 1+i%2, err)
 			}
 		}

@@ -65,7 +65,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 							Canceled:  func(engine.Event) { calls++ },
 						}
 						for _, h := range []*engine.Hooks{nil, hooks} {
-							if err := sameOutcome(scene(workers, queue, h), first); err != nil {
+							if err := same(scene(workers, queue, h), first); err != nil {
 								t.Errorf("%d workers, hooks %v: %v", workers, h != nil, err)
 							}
 						}
@@ -113,7 +113,7 @@ func TestNoProbabilityIsNoFaultModel(t *testing.T) {
 					s.Faults.DropPhase = where
 					change(&s.Faults)
 				}))
-				if err := sameOutcome(zero, none); err != nil {
+				if err := same(zero, none); err != nil {
 					t.Errorf("%s: %s = 0 at %s: %v", protocol, name, where, err)
 				}
 			}
@@ -133,7 +133,7 @@ func TestEqualProbabilitiesAreOneFaultModel(t *testing.T) {
 	each := scene(func(f *devices.Faults) { f.DropProbabilityPerDevice = []float64{0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4} })
 	rounds := scene(func(f *devices.Faults) { f.DropProbabilityByRound = []float64{0.4} })
 	for _, other := range []*Outcome{each, rounds} {
-		if err := sameOutcome(one, other); err != nil {
+		if err := same(one, other); err != nil {
 			t.Error(err)
 		}
 	}

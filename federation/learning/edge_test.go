@@ -50,10 +50,7 @@ func TestDeadlineTooShort(t *testing.T) {
 					s.AnyDeadline = true
 					f := start(t, s)
 					before := f.evaluation.modelHash()
-					out, err := f.Run(t.Context(), nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					out := finish(t, f)
 					n := f.setup.Clients
 					for h, r := range out.Rounds[1:] {
 						if r.Late != n || r.Participants != 0 || r.Dropped != 0 || r.FLOPs != 0 || r.BytesUp != 0 {

@@ -1,12 +1,16 @@
 package learning
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fedsim/algorithms"
 	"fedsim/clients"
@@ -134,11 +138,7 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	if factory.Describe(s.Options, mtl.Shape{}).Messages.None {
 		cfg := s.Problem.Config
 		cfg.Regularizer = mtl.RegIndependent
-		p, err := mtl.NewProblem(cfg, data.Split{Train: s.Problem.Train, Test: s.Problem.Test})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Problem = p
+		s.Problem = withConfig(t, s.Problem, cfg)
 	}
 	if s.Coupling == nil {
 		c, err := s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
@@ -193,82 +193,23 @@ func start(t testing.TB, s Setup) *Federation {
 }
 
 // run runs the whole plan.
-func run(t testing.TB, s Setup) *Outcome {
+func run(t testing.TB, s Setup) *Outcome { return finish(t, start(t, s)) }
+
+// finish runs the whole plan of a federation.
+func finish(t testing.TB, f *Federation) *Outcome {
 	t.Helper()
-	out, err := start(t, s).Run(t.Context(), nil)
+	out, err := f.Run(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// sameRounds compares rounds bit by bit, so that NaN equals NaN and 0 is not -0.
-func sameRounds(a, b []results.Round) error {
-	if len(a) != len(b) {
-		return fmt.Errorf("%d rounds against %d", len(a), len(b))
-	}
-	for h := range a {
-		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
-		for i := range x.NumField() {
-			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
-			if thetas, ok := x.Field(i).Interface().([]float64); ok {
-				same = slices.EqualFunc(thetas, b[h].Thetas, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) })
-			}
-			if x.Field(i).Kind() == reflect.Float64 {
-				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
-			}
-			if !same {
-				return fmt.Errorf("row %d: %s is %v against %v", h, x.Type().Field(i).Name, x.Field(i), y.Field(i))
-			}
-		}
-	}
-	return nil
-}
-
-// sameOutcome compares the outcomes of two runs.
-func sameOutcome(a, b *Outcome) error {
-	if err := sameRounds(a.Rounds, b.Rounds); err != nil {
-		return err
-	}
-	x, y := *a, *b
-	x.Rounds, y.Rounds = nil, nil
-	if !reflect.DeepEqual(x, y) {
-		return fmt.Errorf("%+v against %+v", x, y)
-	}
-	return nil
-}
-
-// sameModel compares weights, their image and dual variables bit by bit.
-func sameModel(a, b algorithms.Model) error {
-	same := func(what string, x, y []float64) error {
-		if len(x) != len(y) {
-			return fmt.Errorf("%s: %d values against %d", what, len(x), len(y))
-		}
-		for i := range x {
-			if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
-				return fmt.Errorf("%s[%d]: %v against %v", what, i, x[i], y[i])
-			}
-		}
-		return nil
-	}
-	for t := range a.W.Rows {
-		if err := same(fmt.Sprintf("w_%d", t), a.W.Row(t), b.W.Row(t)); err != nil {
-			return err
-		}
-		if a.V == nil {
-			continue
-		}
-		if err := same(fmt.Sprintf("v_%d", t), a.V.Row(t), b.V.Row(t)); err != nil {
-			return err
-		}
-	}
-	if len(a.Duals) != len(b.Duals) {
-		return fmt.Errorf("%d blocks of dual variables against %d", len(a.Duals), len(b.Duals))
-	}
-	for t := range a.Duals {
-		if err := same(fmt.Sprintf("alpha_%d", t), a.Duals[t], b.Duals[t]); err != nil {
-			return err
-		}
+// same compares values bit by bit, so that NaN equals NaN and 0 is not -0.
+func same[T any](a, b T) error {
+	exactly := cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+	if diff := cmp.Diff(a, b, exactly, cmpopts.IgnoreFields(algorithms.Model{}, "Personal")); diff != "" {
+		return errors.New(diff)
 	}
 	return nil
 }
@@ -294,12 +235,7 @@ func witness(f **Federation, seen func(e engine.Event, d clients.State)) *engine
 // learning returns a problem whose coupling is learned, starting at the identity.
 func learning(t testing.TB) *mtl.Problem {
 	t.Helper()
-	p := randomProblem(t, features, sizes...)
-	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: p.Train, Test: p.Test})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return withConfig(t, randomProblem(t, features, sizes...), mtl.Defaults())
 }
 
 // playRound does round h of a method with all devices, without a federation.

@@ -51,7 +51,7 @@ func TestOneClassEqualsItsProfile(t *testing.T) {
 				fleet.Classes[k].Device, fleet.Classes[k].BatteryWh = "phone-2017", plain.Devices.BatteryWh
 			}
 			mixed.Fleet = &fleet
-			if err := sameOutcome(run(t, plain), run(t, mixed)); err != nil {
+			if err := same(run(t, plain), run(t, mixed)); err != nil {
 				t.Errorf("%s, %s: %v", protocol, name, err)
 			}
 		}
@@ -91,9 +91,7 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 			}
 		})
 		f = start(t, s)
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		counts := [2]int{}
 		for k, of := range machines.Class {
 			counts[of]++
@@ -132,9 +130,7 @@ func TestMixedEnergyIsConserved(t *testing.T) {
 			}
 		})
 		f = start(t, s)
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		e := f.clients.Batteries().Total()
 		if d := e.DrainedJ + e.LeftJ - e.InitialJ - e.ChargedJ; math.Abs(d) > 1e-9*e.DrainedJ {
 			t.Errorf("%s: %+v: %g J are lost", protocol, e, d)

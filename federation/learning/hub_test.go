@@ -131,7 +131,7 @@ func TestHubsOfOneAtNoDistanceAreNone(t *testing.T) {
 					y.BytesDown, y.BytesUp = x.BytesDown, x.BytesUp
 				}
 			}
-			if err := sameRounds(none.Rounds, ones.Rounds); err != nil || none.ModelHash != ones.ModelHash {
+			if err := same(none.Rounds, ones.Rounds); err != nil || none.ModelHash != ones.ModelHash {
 				t.Errorf("%s, %s: %v", method, protocol, err)
 			}
 		}
@@ -373,7 +373,7 @@ func TestChurnBehindHubs(t *testing.T) {
 			rt.Fatalf("%s: %s", out.Status, out.Reason)
 		}
 		for _, queue := range engine.Queues() {
-			if err := sameOutcome(out, scene(2, queue)); err != nil {
+			if err := same(out, scene(2, queue)); err != nil {
 				rt.Fatalf("two workers, queue %s: %v", queue, err)
 			}
 		}

@@ -147,7 +147,7 @@ func TestTheJournalAddsUp(t *testing.T) {
 				}
 			}))
 		}
-		if err := sameRounds(outs[0].Rounds, outs[1].Rounds); err != nil || outs[0].EventHash != outs[1].EventHash {
+		if err := same(outs[0].Rounds, outs[1].Rounds); err != nil || outs[0].EventHash != outs[1].EventHash {
 			rt.Fatalf("a journal changes the run: %v", err)
 		}
 		if len(b.rounds) != len(outs[1].Rounds)-1 {

@@ -65,9 +65,7 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 			}
 		}
 		f.method.Algorithm = w
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		if late < 10 || rule == "refl" && !several {
 			t.Errorf("%s: %d updates are late: the test shows little", rule, late)
 		}

@@ -59,13 +59,11 @@ func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
 		}
 		a := &asked{Algorithm: f.method.Algorithm, byHand: byHand.Asynchronous, f: f}
 		f.method.Algorithm = a
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		if a.late < 10 {
 			t.Errorf("%s: %d responses are late: the test shows little", method, a.late)
 		}
-		if err := sameModel(a.Model(), byHand.Model()); err != nil {
+		if err := same(a.Model(), byHand.Model()); err != nil {
 			t.Errorf("%s: run against messages by hand: %v", method, err)
 		}
 	}

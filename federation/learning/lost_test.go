@@ -196,7 +196,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 							twin.Commit(k, 1)
 						}
 						twin.End()
-						if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+						if err := same(f.method.Model(), twin.Model()); err != nil {
 							t.Fatalf("round %d: after %d answers: %v", h, answers, err)
 						}
 						if r.Participants != answers || r.Participants+r.Dropped+r.Late != f.setup.Clients {

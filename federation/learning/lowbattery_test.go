@@ -95,7 +95,7 @@ func TestThresholdsOutOfReachChangeNothing(t *testing.T) {
 			if a.ModelHash != b.ModelHash {
 				t.Errorf("%s, %s: another model", protocol, action)
 			}
-			if err := sameRounds(a.Rounds, b.Rounds); err != nil {
+			if err := same(a.Rounds, b.Rounds); err != nil {
 				t.Errorf("%s, %s: %v", protocol, action, err)
 			}
 		}
@@ -178,10 +178,7 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 			s.Schedule.Rounds = 100
 			firstAnswers(s)
 		}))
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		sum := 0.0
 		for _, r := range out.Rounds {
 			sum += r.EnergyJ
@@ -209,10 +206,7 @@ func TestChargersFollowATrace(t *testing.T) {
 			s.Devices.ChargeW, s.Charging = 5, plugged
 			s.Schedule.Rounds = 60
 		}))
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		return out, f
 	}
 	out, f := outcome(true)

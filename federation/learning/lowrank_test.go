@@ -110,10 +110,7 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := f.Run(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := finish(t, f)
 			if _, isDense := f.coupling.(*mtl.Dense); isDense != dense {
 				t.Fatalf("%s: the run ends under a %T", test.name, f.coupling)
 			}

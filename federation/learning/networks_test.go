@@ -50,10 +50,7 @@ func TestNetworksInAFederation(t *testing.T) {
 					s.Faults.DropProbability = 0.2
 				})
 				f := start(t, s)
-				out, err := f.Run(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := finish(t, f)
 				outs[i] = out
 				if i > 0 && (out.ModelHash != outs[0].ModelHash || out.EventHash != outs[0].EventHash) {
 					t.Errorf("%d workers: other bits than with one", workers)

@@ -38,10 +38,7 @@ func TestLocalLearningSendsNothing(t *testing.T) {
 			}
 			s := world(t, "local", federation.Deadline, drops)
 			f := start(t, s)
-			out, err := f.Run(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := finish(t, f)
 			lost := 0
 			for h, r := range out.Rounds {
 				if r.BytesDown != 0 || r.BytesUp != 0 {

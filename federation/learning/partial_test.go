@@ -244,7 +244,7 @@ func TestPartialWorkIsDeterministic(t *testing.T) {
 		})
 		learnt := run(t, s)
 		s.Pool = parallel.NewPool(5)
-		if err := sameOutcome(learnt, run(t, s)); err != nil {
+		if err := same(learnt, run(t, s)); err != nil {
 			t.Errorf("%s: with 5 workers: %v", protocol, err)
 		}
 		if events := run(t, timed(t, s)); events.EventHash != learnt.EventHash || events.Steps != learnt.Steps {

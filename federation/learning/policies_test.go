@@ -77,10 +77,7 @@ func TestTooFewReportsAreForgotten(t *testing.T) {
 		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Config.MinReports, s.Schedule.Rounds = least, 3 })
 		f := start(t, s)
 		before := f.evaluation.modelHash()
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		if changed := out.ModelHash != before; changed != changes {
 			t.Errorf("at least %d reports of %d: the model has changed: %t", least, len(sizes), changed)
 		}

@@ -57,20 +57,17 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 				s.Schedule.ThetaEvery = 3
 			}
 		}))
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		return out, f.method.Model()
 	}
 	for _, method := range withoutHubs() {
 		want, model := end(method, wide)
 		for name, split := range map[string]*data.Split{"in memory": kept, "made anew": anew} {
 			got, single := end(method, split)
-			if err := sameOutcome(got, want); err != nil {
+			if err := same(got, want); err != nil {
 				t.Errorf("%s, %s: %v", method, name, err)
 			}
-			if err := sameModel(single, model); err != nil {
+			if err := same(single, model); err != nil {
 				t.Errorf("%s, %s: %v", method, name, err)
 			}
 		}

@@ -194,14 +194,14 @@ func TestPrivateRunsHaveTheSameBits(t *testing.T) {
 		for _, workers := range []int{1, 2, 8} {
 			s := stormyGuarded(t, mechanism)
 			s.Pool = parallel.NewPool(workers)
-			if err := sameOutcome(run(t, s), whole); err != nil {
+			if err := same(run(t, s), whole); err != nil {
 				t.Errorf("%s, %d workers: %v", mechanism, workers, err)
 			}
 		}
 		for h, saved := range *checkpoints {
 			s := stormyGuarded(t, mechanism)
 			s.Resume = state.Reading(bytes.NewReader(saved))
-			if err := sameOutcome(run(t, s), whole); err != nil {
+			if err := same(run(t, s), whole); err != nil {
 				t.Errorf("%s, resumed after round %d: %v", mechanism, h+1, err)
 			}
 		}

@@ -115,10 +115,7 @@ func TestHopelessWithStates(t *testing.T) {
 		s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
 		s.Devices.ChargeDelayS = 20
 		f := start(t, s)
-		out, err := f.Run(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		if done := out.Status == "done"; done != enough || f.clients.Try(0) > 10 {
 			t.Errorf("enough = %t: %s after %d attempts: %s", enough, out.Status, f.clients.Try(0), out.Reason)
 		}

@@ -17,15 +17,11 @@ func TestRefusals(t *testing.T) {
 		change                 func(*Setup)
 		want                   string
 	}{
-		{"cocoa with a deadline", "cocoa", federation.Deadline, nil,
-			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device`},
 		{"a method of rounds", "fedavg", federation.Asynchronous, nil, `federation.protocol = "asynchronous": must be another: fedavg works in rounds`},
 		{"no amount of work", "mocha", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MOCHAOptions).Epochs = 0 },
 			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
 		{"no batch", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MbSGDOptions).Batch = 0 },
 			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mb-sgd has no setting for the amount of local work`},
-		{"authors with a deadline", "mocha", federation.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
-			`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
 		{"a method that the authors do not have", "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Config.Cost = federation.Authors
 			described(s, func(d *algorithms.Description) { d.Work.AuthorUnits = 0 })

@@ -60,7 +60,7 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 					if f.server.Stalled() != "" {
 						t.Fatalf("round %d: stalled: %s", h, f.server.Stalled())
 					}
-					if err := sameModel(f.method.Model(), calm.method.Model()); err != nil {
+					if err := same(f.method.Model(), calm.method.Model()); err != nil {
 						t.Fatalf("round %d: with faults and without: %v", h, err)
 					}
 					if n := f.setup.Clients; r.Participants != n || c.Participants != n || r.Late != 0 || c.Late != 0 || c.Dropped != 0 {

@@ -56,9 +56,7 @@ func TestSelectorsSeeBatteries(t *testing.T) {
 		s.Availability = coins{7, 0.8}
 		s.Schedule.Rounds = 60
 	}))
-	if _, err := f.Run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	finish(t, f)
 	if plugged == 0 || plugged == seen || others == 0 {
 		t.Errorf("%d of %d reports are of plugged clients, %d clients were not available: the test shows little", plugged, seen, others)
 	}
@@ -100,10 +98,7 @@ func TestReportsOfBatteriesAreCharged(t *testing.T) {
 		})
 	}
 	f := start(t, setup("careful"))
-	out, err := f.Run(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := finish(t, f)
 	longest := engine.Time(0)
 	for k := range sizes {
 		longest = max(longest, f.clients.UsualTransfers(k, batteryReport, batteryReport))

@@ -30,7 +30,7 @@ func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
 	uniform := scene("uniform", 1)
 	for _, name := range papersSelectors() {
 		one := scene(name, 1)
-		if err := sameOutcome(scene(name, 4), one); err != nil {
+		if err := same(scene(name, 4), one); err != nil {
 			t.Errorf("%s: 4 workers: %v", name, err)
 		}
 		if one.Status != results.Done || one.EventHash == uniform.EventHash {
@@ -90,9 +90,7 @@ func TestLossesOfRows(t *testing.T) {
 		return s.Uniform(3, nil)
 	}
 	f = start(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = "curious", 3 }))
-	if _, err := f.Run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	finish(t, f)
 	if compared < 20 {
 		t.Errorf("%d reports are compared", compared)
 	}
@@ -117,10 +115,7 @@ func TestEstimatesAreCharged(t *testing.T) {
 	s := setup("fedcs")
 	s.Journal = &seen
 	f := start(t, s)
-	out, err := f.Run(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := finish(t, f)
 	const each = 2 * (latencyS + 8*report/1e6)
 	asked := seen.taken(rounds)
 	script = func(s *federation.Selection) []int32 { return asked[s.Round] }

@@ -109,9 +109,7 @@ func TestASelectorSeesThePast(t *testing.T) {
 				s.Availability = coins{7, 0.8}
 			}
 		}))
-		if _, err := f.Run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, f)
 		if compared < 20 {
 			t.Errorf("%s: %d responses are compared: the test shows little", protocol, compared)
 		}

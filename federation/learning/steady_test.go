@@ -14,7 +14,7 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// serverDoneAt makes n devices of ten rows with faults, jitter and batteries.
+// busy makes n devices of ten rows with faults, jitter and batteries.
 func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federation {
 	rows := make([]int, n)
 	for k := range rows {
@@ -38,66 +38,32 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 	return f
 }
 
-// A round allocates the closures of its parallel loop and nothing for a device
-// or an event.
+// A round allocates the closures of its parallel loop and nothing for a device or an event, also
+// behind hubs, and where what devices and links do changes all the time.
 func TestRoundsAllocateNothingPerDevice(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
-		var per [2]float64
-		for i, n := range []int{30, 1000} {
-			f := busy(t, n, protocol)
-			for range 20 { // until the engine's tables have grown
-				f.runRound()
+	for name, change := range map[string]func(*Setup){
+		"plain":  func(*Setup) {},
+		"hubs":   func(s *Setup) { s.Network.HubSize = 10 },
+		"models": func(s *Setup) { s.Speed, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} },
+	} {
+		for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+			var per [2]float64
+			for i, n := range []int{30, 1000} {
+				f := busy(t, n, protocol, change)
+				for range 20 { // until the engine's tables have grown
+					f.runRound()
+				}
+				per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+				if f.server.Stalled() != "" {
+					t.Fatal(f.server.Stalled())
+				}
 			}
-			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
-			if f.server.Stalled() != "" {
-				t.Fatal(f.server.Stalled())
+			t.Logf("%s, %s: %g allocations a round of 30 devices, %g of 1000", name, protocol, per[0], per[1])
+			// Six with one worker for each of three loops: what parallel.For keeps of
+			// a loop, its closure and the bound handler.
+			if per[0] > 18 || per[1] > per[0]+2 { // a table of the engine may still grow
+				t.Errorf("%s, %s: %g allocations a round of 30 devices, %g of 1000: want the same few", name, protocol, per[0], per[1])
 			}
-		}
-		t.Logf("%s: %g allocations a round of 30 devices, %g of 1000", protocol, per[0], per[1])
-		// Six with one worker for each of three loops: what parallel.For keeps of
-		// a loop, its closure and the bound handler.
-		if per[0] > 18 || per[1] > per[0]+2 { // a table of the engine may still grow
-			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
-		}
-	}
-}
-
-// Likewise behind hubs.
-func TestHubsAllocateNothing(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
-		var per [2]float64
-		for i, n := range []int{30, 1000} {
-			f := busy(t, n, protocol, func(s *Setup) { s.Network.HubSize = 10 })
-			for range 20 {
-				f.runRound()
-			}
-			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
-			if f.server.Stalled() != "" {
-				t.Fatal(f.server.Stalled())
-			}
-		}
-		if per[0] > 18 || per[1] > per[0]+2 {
-			t.Errorf("%s: %g allocations a round of 30 devices behind hubs, %g of 1000: want the same few", protocol, per[0], per[1])
-		}
-	}
-}
-
-// Likewise where what devices and links do changes all the time.
-func TestModelsAllocateNothing(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
-		var per [2]float64
-		for i, n := range []int{30, 1000} {
-			f := busy(t, n, protocol, func(s *Setup) { s.Speed, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} })
-			for range 20 {
-				f.runRound()
-			}
-			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
-			if f.server.Stalled() != "" {
-				t.Fatal(f.server.Stalled())
-			}
-		}
-		if per[0] > 18 || per[1] > per[0]+2 {
-			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestEvalEvery(t *testing.T) {
 				}
 			}
 		}
-		if err := sameRounds([]results.Round{r}, []results.Round{want}); err != nil {
+		if err := same([]results.Round{r}, []results.Round{want}); err != nil {
 			t.Errorf("round %d: %v", h, err)
 		}
 	}
@@ -180,10 +180,10 @@ func TestInterruption(t *testing.T) {
 		if out.Status != want || out.Reason != "" {
 			t.Errorf("after round %d: status %s (%s), want %s", after, out.Status, out.Reason, want)
 		}
-		if err := sameRounds(out.Rounds, whole.Rounds[:after+1]); err != nil {
+		if err := same(out.Rounds, whole.Rounds[:after+1]); err != nil {
 			t.Errorf("after round %d: %v", after, err)
 		}
-		if err := sameRounds(seen, out.Rounds); err != nil {
+		if err := same(seen, out.Rounds); err != nil {
 			t.Errorf("after round %d, observed: %v", after, err)
 		}
 	}
@@ -195,10 +195,7 @@ func TestOuterIterations(t *testing.T) {
 	plan := Schedule{Outer: 3, Rounds: 4, EvalEvery: 1, Optimum: math.NaN()}
 	s := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Problem, s.Schedule = learning(t), plan })
 	f := start(t, s)
-	out, err := f.Run(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := finish(t, f)
 	twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1}, s.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +222,7 @@ func TestOuterIterations(t *testing.T) {
 			}
 		}
 	}
-	if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+	if err := same(f.method.Model(), twin.Model()); err != nil {
 		t.Error(err)
 	}
 
@@ -235,7 +232,7 @@ func TestOuterIterations(t *testing.T) {
 	for h := range a.Rounds {
 		a.Rounds[h].Outer = 0
 	}
-	if err := sameOutcome(a, b); err != nil {
+	if err := same(a, b); err != nil {
 		t.Errorf("three outer iterations under a fixed Omega against one: %v", err)
 	}
 }

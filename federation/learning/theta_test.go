@@ -32,7 +32,7 @@ func TestThetaChangesNothing(t *testing.T) {
 				}
 				x.Thetas = nil
 			}
-			if err := sameOutcome(plain, measured); err != nil {
+			if err := same(plain, measured); err != nil {
 				t.Errorf("%s, %s: %v", method, protocol, err)
 			}
 		}

@@ -145,7 +145,7 @@ func TestChurnOnSharedLinks(t *testing.T) {
 			if first == nil {
 				first = out
 			}
-			if err := sameRounds(first.Rounds, out.Rounds); err != nil || first.EventHash != out.EventHash {
+			if err := same(first.Rounds, out.Rounds); err != nil || first.EventHash != out.EventHash {
 				rt.Fatalf("queue %s, %d workers: %v", queue, 1+i%2, err)
 			}
 		}

@@ -3,7 +3,6 @@ package learning
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/internal/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts")
@@ -111,14 +111,9 @@ func TestTranscript(t *testing.T) {
 				}
 				path := "testdata/" + c.file
 				if *update {
-					if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					filetest.Write(t, path, out.String())
 				}
-				want, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := filetest.Read(t, path)
 				if d := cmp.Diff(string(want), out.String()); d != "" {
 					t.Errorf("%s with queue %s (run with -update to accept):\n%s", path, queue, d)
 				}

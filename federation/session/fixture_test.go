@@ -2,10 +2,11 @@ package session
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
-	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fedsim/algorithms"
 	"fedsim/clients"
@@ -16,7 +17,6 @@ import (
 	_ "fedsim/internal/rapidseed"
 	"fedsim/mtl"
 	"fedsim/network"
-	"fedsim/results"
 )
 
 // The figures of the world of the tests: see those of package learning.
@@ -87,22 +87,11 @@ func run(t testing.TB, s learning.Setup) *learning.Outcome {
 
 func joules(s *learning.Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
 
-// sameRounds compares the measures of rounds bit by bit.
-func sameRounds(a, b []results.Round) error {
-	if len(a) != len(b) {
-		return fmt.Errorf("%d rounds against %d", len(a), len(b))
-	}
-	for h := range a {
-		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
-		for i := range x.NumField() {
-			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
-			if x.Field(i).Kind() == reflect.Float64 {
-				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
-			}
-			if !same {
-				return fmt.Errorf("row %d: %s is %v against %v", h, x.Type().Field(i).Name, x.Field(i), y.Field(i))
-			}
-		}
+// same compares values bit by bit, so that NaN equals NaN and 0 is not -0.
+func same[T any](a, b T) error {
+	exactly := cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+	if diff := cmp.Diff(a, b, exactly); diff != "" {
+		return errors.New(diff)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestSessionsSelect(t *testing.T) {
 		want := recordRun(t, s)
 		var got []results.Round
 		play(t, sessionOf(t, s, nil), want, func(r results.Round, _ []Notice) { got = append(got, r) })
-		if err := sameRounds(got, want.Rounds[1:]); err != nil {
+		if err := same(got, want.Rounds[1:]); err != nil {
 			t.Errorf("%s in a session: %v", name, err)
 		}
 	}

@@ -91,7 +91,7 @@ func TestADriverEndsRoundsOnItsOwn(t *testing.T) {
 			for round := 1; round < len(want.Rounds); round++ {
 				got = append(got, selfDriven(t, ses, s, want, round))
 			}
-			if err := sameRounds(got, want.Rounds[1:]); err != nil {
+			if err := same(got, want.Rounds[1:]); err != nil {
 				t.Errorf("%s, %s: %v", w.name, protocol, err)
 			}
 			a, b := clientEvents(events), clientEvents(want.events)

@@ -173,7 +173,7 @@ func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 				var got []results.Round
 				ses := sessionOf(t, s, nil)
 				play(t, ses, want, func(r results.Round, _ []Notice) { got = append(got, r) })
-				if err := sameRounds(got, want.Rounds[1:]); err != nil {
+				if err := same(got, want.Rounds[1:]); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				if out := ses.Finish(); out.EventHash != want.EventHash || out.Events != want.Events {
@@ -250,7 +250,7 @@ func TestADriverWaitsForAll(t *testing.T) {
 			}
 			got = append(got, r)
 		}
-		if err := sameRounds(got, want.Rounds[1:]); err != nil {
+		if err := same(got, want.Rounds[1:]); err != nil {
 			t.Errorf("%s: %v", w.name, err)
 		}
 		if out := ses.Finish(); out.EventHash != want.EventHash {
