@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/filetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
@@ -40,10 +39,7 @@ func (p *place) options(t testing.TB) Options {
 		Version: "test", Clock: func() time.Time { return time.Unix(0, 0) },
 		Open: func(h Hello) (*Directory, *Error) {
 			p.hello = h
-			file := filepath.Join(t.TempDir(), "small.toml")
-			if err := os.WriteFile(file, []byte(cmp.Or(p.scenario, small)), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			file := filetest.New(t, "small.toml", cmp.Or(p.scenario, small))
 			s, err := scenario.LoadDriven(file, nil, scenario.Driver{Method: h.Method, Seed: h.Seed})
 			if err != nil {
 				return nil, &Error{Code: CodeScenario, Message: err.Error(), Cause: err}

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/external"
+	"fedsim/internal/filetest"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 )
@@ -21,14 +22,12 @@ const greeting = `> {"op":"hello","v":[1]}
 < {"step_flops":1,"down_bytes":16,"up_bytes":24}
 `
 
-// learner starts a learner that follows a transcript.
-func learner(t *testing.T, transcript string) (*external.Learner, string) {
+// learner starts a learner that follows a transcript, and adds fields to its answer to start.
+func learner(t *testing.T, transcript string, fields ...string) (*external.Learner, string) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "transcript")
-	if err := os.WriteFile(file, []byte(greeting+strings.ReplaceAll(transcript, "DIR", dir)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, strings.Replace(greeting, `"up_bytes":24`, `"up_bytes":24`+strings.Join(fields, ""), 1)+strings.ReplaceAll(transcript, "DIR", dir))
 	l := external.NewLearners(t.Context(), nil)
 	about := external.RunInfo{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
 	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
@@ -49,21 +48,9 @@ func learner(t *testing.T, transcript string) (*external.Learner, string) {
 // Hubs add up the responses of learners that say so.
 func TestOneModel(t *testing.T) {
 	for _, one := range []bool{false, true} {
-		file := filepath.Join(t.TempDir(), "transcript")
-		transcript := strings.Replace(greeting, `"up_bytes":24`, fmt.Sprintf(`"up_bytes":24,"one_model":%t`, one), 1)
-		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		l := external.NewLearners(t.Context(), nil)
-		a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, _ := learner(t, "", fmt.Sprintf(`,"one_model":%t`, one))
 		if kind := a.About.Model; (kind == algorithms.OneModel) != one {
 			t.Errorf("one_model = %t: says %d", one, kind)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -71,22 +58,11 @@ func TestOneModel(t *testing.T) {
 // A learner says how many steps are a mini-batch and what they read and write, and may say otherwise
 // of its work: 10 steps of 4 are 3 mini-batches.
 func TestLearnersReportOverheads(t *testing.T) {
-	const work = `> {"op":"solve","run":1,"round":0,"work":[{"client":0,"steps":null,"seed":2005508890567804}]}
+	a, _ := learner(t, `> {"op":"solve","run":1,"round":0,"work":[{"client":0,"steps":null,"seed":2005508890567804}]}
 < {"work":[{"client":0,"steps":10,"flops":2,"up_bytes":3,"batches":7,"traffic_bytes":1.5e9}]}
 > {"op":"finish","run":1}
 < {}
-`
-	file := filepath.Join(t.TempDir(), "transcript")
-	started := strings.Replace(greeting, `"up_bytes":24`, `"up_bytes":24,"batch_steps":4,"step_traffic_bytes":80`, 1)
-	if err := os.WriteFile(file, []byte(started+work), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	l := external.NewLearners(t.Context(), nil)
-	defer l.Close()
-	a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
-	if err != nil {
-		t.Fatal(err)
-	}
+`, `,"batch_steps":4,"step_traffic_bytes":80`)
 	if batches, traffic := a.About.Work.Overheads(5, 10); batches != 3 || traffic != 800 {
 		t.Errorf("10 steps are %d mini-batches and %g bytes", batches, traffic)
 	}
@@ -160,9 +136,7 @@ func TestTwoStatesTakeTurns(t *testing.T) {
 `)
 	var first, second bytes.Buffer
 	for k, b := range []*bytes.Buffer{&first, &second} {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("state", 1-k)), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, fmt.Sprint("state", 1-k)), "")
 		c := state.Writing(b)
 		if a.State(c); c.Err() != nil {
 			t.Fatal(c.Err())

@@ -2,7 +2,6 @@ package external_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/filetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
@@ -30,20 +30,14 @@ func blocks(page, language string) (found []string) {
 // The transcripts of docs/learner-protocol.md are what fedsim asks, with its scenario.
 func TestTheTranscriptsOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/learner-protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/learner-protocol.md")
 	sources, transcripts := blocks(string(page), "toml"), blocks(string(page), "transcript")
 	if len(sources) != 1 || len(transcripts) != 2 {
 		t.Fatalf("%d scenarios and %d transcripts", len(sources), len(transcripts))
 	}
 	sets := [][]string{nil, {"federation.protocol=asynchronous", "federation.over_selection=1", "run.rounds=2"}}
 	for i, transcript := range transcripts {
-		file := filepath.Join(t.TempDir(), "transcript")
-		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		file := filetest.New(t, "transcript", transcript)
 		s, err := scenario.Parse([]string{"a.toml", "b.toml"}[i], []byte(sources[0]), append(sets[i], "methods.mean.command="+config.Literal(scripted(file))))
 		if err != nil {
 			t.Fatal(err)

@@ -1,13 +1,13 @@
 package external_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"fedsim/algorithms"
 	"fedsim/internal/external"
+	"fedsim/internal/filetest"
 	"fedsim/mtl"
 )
 
@@ -30,9 +30,7 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 > {"op":"finish","run":1}
 < {}
 `
-	if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, transcript)
 	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
 	l := external.NewLearners(t.Context(), notices)
 	start := func() *external.Learner {
@@ -63,9 +61,7 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 		for range notices {
 		}
 	}()
-	if err := os.WriteFile(answered, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, answered, "")
 	<-over
 	if got := l.Pending(); got != "" || works[0].Err != nil {
 		t.Errorf("after the answer: %q, %v", got, works[0].Err)
