@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/filetest"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
@@ -218,9 +218,7 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, text)
 	}
 	write(rows)
 	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`, fmt.Sprintf("data.path=%q", file), "run.rounds=3")

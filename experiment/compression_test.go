@@ -1,12 +1,12 @@
 package experiment
 
 import (
-	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // The bytes in rounds.csv are those of the formulas of docs/compression.md: of 5 devices that
@@ -30,14 +30,9 @@ func TestBytesInRoundsFile(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		mustStore(t, dir, "[methods.fedavg]\n", 1, "run.rounds=4", "problem.warm_omega=0", "problem.optimum_sweeps=0",
 			"compression.up="+c.up, "compression.down="+c.down, fmt.Sprint("network.payload_bytes_per_value=", c.value))
-		f, err := os.Open(filepath.Join(dir, "rounds.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := csv.NewReader(f).ReadAll()
-		f.Close()
-		if err != nil || len(rows) != 6 {
-			t.Fatalf("%d lines: %v", len(rows), err)
+		rows := filetest.Rows(t, filepath.Join(dir, "rounds.csv"))
+		if len(rows) != 6 {
+			t.Fatalf("%d lines", len(rows))
 		}
 		down, up := slices.Index(rows[0], "bytes_down"), slices.Index(rows[0], "bytes_up")
 		for h, row := range rows[1:] {

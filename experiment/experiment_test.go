@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
@@ -298,9 +299,7 @@ func TestDataAreReadOnce(t *testing.T) {
 		}
 		text.WriteString([]string{"x", "y", "z"}[i%3] + "," + formatted(a) + "," + formatted(b) + "," + label + "\n")
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text.String())
 	e := parse(t, `
 [methods.mocha]
 [methods.mb-sgd]

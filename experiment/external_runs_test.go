@@ -13,6 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/filetest"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -21,10 +22,7 @@ import (
 // startsOf returns the lines that learners have logged: process, number and ID of each run.
 func startsOf(t *testing.T, log string) (processes []string, runs int) {
 	t.Helper()
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, log)
 	for line := range strings.Lines(string(text)) {
 		runs++
 		if p := strings.Fields(line)[0]; !slices.Contains(processes, p) {
@@ -195,9 +193,7 @@ func TestChangedStatesOfLearnersAreRejected(t *testing.T) {
 		t.Fatalf("%d files of the learner: %v", len(files), err)
 	}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(store.Dir, f.Name()), []byte("other"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(store.Dir, f.Name()), "other")
 	}
 	_, err = gather(t.Context(), e, Options{Checkpoints: policy})
 	if err == nil || !strings.Contains(err.Error(), "has changed: its SHA-256 is not that of the checkpoint") {

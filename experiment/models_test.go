@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/filetest"
 	"fedsim/internal/racetest"
 	"fedsim/network"
 	"fedsim/results"
@@ -207,9 +207,7 @@ func TestModelsResume(t *testing.T) {
 func TestModelsOnTopOfTraces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.csv")
 	write := func(kind, value string) string {
-		if err := os.WriteFile(file, fmt.Appendf(nil, "device,time_s,kind,value\nd,0,%s,%s\nd,1000,end,\n", kind, value), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, fmt.Appendf(nil, "device,time_s,kind,value\nd,0,%s,%s\nd,1000,end,\n", kind, value))
 		return fmt.Sprintf("traces.files=[%q]", file)
 	}
 	halved := lastOf(t, beatingDevices, "devices.options.factor=1", write("speed", "0.5"))

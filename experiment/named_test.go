@@ -18,6 +18,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/compare"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/filetest"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
 	"fedsim/mtl"
@@ -372,10 +373,7 @@ func TestDeclaredMetricsResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"rounds.csv", "metrics.csv", "clients.parquet"} {
-			want, err := os.ReadFile(filepath.Join(whole, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := filetest.Read(t, filepath.Join(whole, name))
 			if got, err := os.ReadFile(filepath.Join(parts, name)); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: %s of a resumed run differs (%d bytes, want %d): %v", protocol, name, len(got), len(want), err)
 			}

@@ -192,7 +192,7 @@ func TestInvalidCheckpointsAreRejected(t *testing.T) {
 	rejected("fewer lambdas", resume(fewer, name, content), "it belongs to another table")
 	other = table
 	other.Shuffles, other.Folds = 1, 7 // as many parts
-	rejected("other folds", resume(other, name, content), "it belongs to another table")
+	rejected("other folds", resume(other, name, content), "another table")
 }
 
 // halfway returns the checkpoints of a table that is interrupted halfway.

@@ -13,6 +13,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/filetest"
 )
 
 // For Omega from a file, the identity gives M = I/(2(l1+l2)). The centering matrix gives the
@@ -31,9 +32,7 @@ func TestMeanWithKnownOmega(t *testing.T) {
 			}
 			text.WriteString("\n")
 		}
-		if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text.String())
 		return path
 	}
 	split := randomSplit(5, 3, 6, 6, 6)
@@ -81,23 +80,24 @@ func TestMeanWithKnownOmega(t *testing.T) {
 	}
 }
 
+// An error may continue where its text ends in "…".
 func TestOmegaFileFaults(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no number", "1,0\n0,one\n", `omega.csv:2:3: "one" must be a number of at most 1e100 in size`},
-		{"not finite", "1,NaN\n0,1\n", `omega.csv:1:3: "NaN" must be a number of at most 1e100 in size`},
-		{"too large", "1e101,0\n0,1\n", `omega.csv:1:1: "1e101" must be a number of at most 1e100 in size`},
+		{"not finite", "1,NaN\n0,1\n", `omega.csv:1:3: "NaN" …`},
+		{"too large", "1e101,0\n0,1\n", `omega.csv:1:1: "1e101" …`},
 		{"short row", "1,0\n0\n", "omega.csv:2: the row has 1 numbers: it must have one for each of the 2 tasks"},
-		{"long row", "1,0,0\n0,1\n", "omega.csv:1: the row has 3 numbers: it must have one for each of the 2 tasks"},
+		{"long row", "1,0,0\n0,1\n", "omega.csv:1: the row has 3 numbers: …"},
 		{"few rows", "1,0\n", "omega.csv: omega has 1 rows: it must have one for each of the 2 tasks"},
 		{"many rows", "1,0\n0,1\n0,0\n", "omega.csv:3: omega has more than 2 rows: it must have one for each task"},
-		{"empty", "", "omega.csv: omega has 0 rows: it must have one for each of the 2 tasks"},
+		{"empty", "", "omega.csv: omega has 0 rows: …"},
 		{"not symmetric", "1,0.5\n\n0.4,1\n", "omega.csv:3:1: omega must be symmetric: this is 0.4, and 0.5 in row 1, column 2"},
 		{"indefinite", "1,2\n2,1\n", "omega.csv: omega has the eigenvalue -1: it must be positive semidefinite"},
 		{"quotes", "1,\"0\n0,1\n", `omega.csv:2:5: not comma-separated values: extraneous or missing " in quoted-field`},
 	} {
 		_, err := parseOmega(strings.NewReader(test.text), "omega.csv", 2)
 		var parse *data.ParseError
-		if !errors.As(err, &parse) || err.Error() != test.want {
+		if part, cut := strings.CutSuffix(test.want, "…"); !errors.As(err, &parse) || !strings.HasPrefix(err.Error(), part) || !cut && err.Error() != part {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
@@ -199,11 +199,7 @@ func TestRegularizerConfig(t *testing.T) {
 		test.change(&cfg)
 		c := config.NewChecker()
 		cfg.Validate(c)
-		got := ""
-		for _, p := range c.Problems() {
-			got += p.Error()
-		}
-		if got != test.want {
+		if got := fmt.Sprint(c.Problems()); got != "["+test.want+"]" {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "fedsim/internal/rapidseed"
+
+	"fedsim/internal/filetest"
 )
 
 // Every number lies in its bin, and bins have round edges.
@@ -95,7 +97,7 @@ func TestDistributions(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	f, err := Read(write(t, "x.toml", inTOML))
+	f, err := Read(filetest.New(t, "x.toml", inTOML))
 	if err != nil {
 		t.Fatal(err)
 	}

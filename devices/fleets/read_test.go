@@ -1,7 +1,6 @@
 package fleets
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/internal/filetest"
 	"fedsim/network"
 )
 
@@ -67,22 +67,12 @@ const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,batt
 	"old,0.25,phone-2010,,,,,,3g,,0.2,,,,\n" +
 	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,,0.5,0.01,2,0.1\n"
 
-// write writes a fleet to a file in a new folder.
-func write(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestFormatsAreAlike(t *testing.T) {
-	a, err := Read(write(t, "x.toml", inTOML))
+	a, err := Read(filetest.New(t, "x.toml", inTOML))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Open(write(t, "x.csv", inCSV))
+	b, err := Open(filetest.New(t, "x.csv", inCSV))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +108,7 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"x.csv", inCSV + "1,2\n", "x.csv:4:1: wrong number of fields"},
 		{"x.csv", "name,share\n\"a,1\n", "x.csv:2:6: extraneous or missing \" in quoted-field"},
 	} {
-		_, err := Read(write(t, c.name, c.text))
+		_, err := Read(filetest.New(t, c.name, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, must say %s", c.text, err, c.want)
 		}
@@ -167,7 +157,7 @@ func TestConfig(t *testing.T) {
 	if f.Fleet() != nil {
 		t.Error("the defaults have a fleet")
 	}
-	f.File, f.DataSpeed = write(t, "x.toml", "link_speed_correlation = 0.5\n"+inTOML), -0.25
+	f.File, f.DataSpeed = filetest.New(t, "x.toml", "link_speed_correlation = 0.5\n"+inTOML), -0.25
 	if got := found(&f); got != "" {
 		t.Fatal(got)
 	}
@@ -194,7 +184,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		*n = network.Config{Profile: "wifi", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 1, RateSpread: 1}
 	}
 	none, fleet := Defaults(), Defaults()
-	fleet.File = write(t, "x.toml", inTOML)
+	fleet.File = filetest.New(t, "x.toml", inTOML)
 	if got := found(&fleet); got != "" {
 		t.Fatal(got)
 	}
@@ -238,7 +228,7 @@ func FuzzRead(f *testing.F) {
 // changes.
 func TestAFleetOverridesTheProfile(t *testing.T) {
 	fleet := Defaults()
-	fleet.File = write(t, "x.toml", inTOML)
+	fleet.File = filetest.New(t, "x.toml", inTOML)
 	fleet.Validate(config.NewChecker())
 	for _, c := range []struct {
 		of       Config

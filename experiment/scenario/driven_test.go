@@ -1,19 +1,16 @@
 package scenario
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // loadDriven writes a scenario to a file and loads it for a driver.
 func loadDriven(t *testing.T, text string, seed uint64, overrides ...string) (*Scenario, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "x.toml")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := filetest.New(t, "x.toml", text)
 	by := Driver{Method: "own"}
 	if seed > 0 {
 		by.Seed = &seed

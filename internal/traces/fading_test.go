@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 )
 
 // Look-ups in any order agree with a walk from time 0.
@@ -134,7 +135,7 @@ func TestFadingDependsOnDeviceAndSeed(t *testing.T) {
 func TestFadingOfTracedRates(t *testing.T) {
 	text := csvHeader + "\na,0,down_mbps,10\na,7,down_mbps,20\na,30,end,\n"
 	c := Default()
-	c.Files = []string{put(t, "x.csv", text)}
+	c.Files = []string{filetest.New(t, "x.csv", text)}
 	sets, err := c.Load()
 	if err != nil {
 		t.Fatal(err)
