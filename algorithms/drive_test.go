@@ -1,16 +1,13 @@
 package algorithms
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/filetest"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 	"fedsim/mtl"
@@ -109,54 +106,17 @@ func describe(name string, shape mtl.Shape) Description {
 	return f.Describe(f.Options(), shape)
 }
 
-// dataPath finds a file of real data, or skips the test.
-func dataPath(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("FEDSIM_DATA")
-	if dir == "" {
-		dir = "../../shared/data"
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not there: set FEDSIM_DATA to the folder that holds it", name)
-	}
-	return path
-}
-
 // oracle is a row of testdata/optima.csv: an optimum computed by another program.
 type oracle struct {
 	data, scaling, regularizer string
 	lambda, optimum, gap       float64
 }
 
-// referenceRows returns the rows of a file of reference values, below its header.
-func referenceRows(t testing.TB, path string) [][]string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows[1:]
-}
-
 func oracles(t testing.TB) []oracle {
 	t.Helper()
 	var all []oracle
-	for _, row := range referenceRows(t, "testdata/optima.csv") {
-		number := func(i int) float64 {
-			x, err := strconv.ParseFloat(row[i], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return x
-		}
+	for _, row := range filetest.Rows(t, "testdata/optima.csv")[1:] {
+		number := func(i int) float64 { return filetest.Number(t, row[i]) }
 		all = append(all, oracle{row[0], row[3], row[4], number(6), number(7), number(8)})
 	}
 	return all
@@ -165,7 +125,7 @@ func oracles(t testing.TB) []oracle {
 func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
 	t.Helper()
 	cfg := data.Defaults()
-	cfg.Path, cfg.TestFraction = dataPath(t, o.data), 0
+	cfg.Path, cfg.TestFraction = filetest.Real(t, o.data), 0
 	cfg.Source = map[string]string{"landmine.csv": "csv", "har.zip": "uci-har"}[o.data]
 	if cfg.Source == "csv" {
 		cfg.ClientColumn = "task"

@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/config"
+	"fedsim/internal/filetest"
 	"fedsim/internal/rng"
 )
 
@@ -281,9 +281,7 @@ func TestGraphsOfFiles(t *testing.T) {
 		{"0 1\n1 2\n0 1\n", ":3\": must not repeat line 1"},
 	} {
 		path := filepath.Join(t.TempDir(), "graph.txt")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, c.text)
 		g, err := newGraph(&GossipOptions{Graph: graphFile, File: path}, 4, 0)
 		switch {
 		case c.want == "" && err != nil:

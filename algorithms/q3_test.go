@@ -3,9 +3,9 @@ package algorithms
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/mtl"
 )
 
@@ -16,15 +16,11 @@ var q3Steps = []int{2, 5, 10}
 func q3Reference(t testing.TB) map[string]map[string]float64 {
 	t.Helper()
 	values := map[string]map[string]float64{}
-	for _, row := range referenceRows(t, "testdata/q3.csv") {
-		x, err := strconv.ParseFloat(row[3], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range filetest.Rows(t, "testdata/q3.csv")[1:] {
 		if values[row[1]] == nil {
 			values[row[1]] = map[string]float64{}
 		}
-		values[row[1]][row[2]] = x
+		values[row[1]][row[2]] = filetest.Number(t, row[3])
 	}
 	return values
 }

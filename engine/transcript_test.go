@@ -3,11 +3,12 @@ package engine
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts with the output of the engine")
@@ -23,10 +24,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts with the output
 //	state             print the clock and the number of pending events
 func TestTranscript(t *testing.T) {
 	const file = "testdata/order.txt"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, file)
 	for _, queue := range Queues() {
 		c := &conversation{t: t, handles: map[string]Handle{}, names: map[Handle]string{}, on: map[string][]string{}}
 		c.engine = New(3, Options{Queue: queue, Hooks: &Hooks{Fired: c.fired}})
@@ -45,9 +43,7 @@ func TestTranscript(t *testing.T) {
 		}
 		transcript := strings.Join(got, "\n\n") + "\n"
 		if *update {
-			if err := os.WriteFile(file, []byte(transcript), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, file, transcript)
 			continue
 		}
 		if d := cmp.Diff(string(text), transcript); d != "" {

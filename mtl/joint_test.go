@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/filetest"
 	"fedsim/internal/parallel"
 	"fedsim/internal/racetest"
 )
@@ -33,15 +32,8 @@ func probabilistic(t *testing.T, set func(*Config)) *Problem {
 // convention "authors".
 func landmine(t *testing.T, lambda float64) *Problem {
 	t.Helper()
-	dir := os.Getenv("FEDSIM_DATA")
-	if dir == "" {
-		dir = "../../shared/data"
-	}
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path, cfg.TestFraction, cfg.ClientColumn = "csv", filepath.Join(dir, "landmine.csv"), 0, "task"
-	if _, err := os.Stat(cfg.Path); err != nil {
-		t.Skip("landmine.csv is not there: set FEDSIM_DATA to the folder that holds it")
-	}
+	cfg.Source, cfg.Path, cfg.TestFraction, cfg.ClientColumn = "csv", filetest.Real(t, "landmine.csv"), 0, "task"
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		t.Fatal(err)

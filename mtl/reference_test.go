@@ -1,16 +1,14 @@
 package mtl
 
 import (
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/filetest"
 	"fedsim/internal/kernel"
 )
 
@@ -24,39 +22,14 @@ func takesLong(t *testing.T) {
 	}
 }
 
-// realFile returns the path of a data file, or skips the test.
-func realFile(t testing.TB, name string) string {
-	t.Helper()
-	folder := os.Getenv("FEDSIM_DATA")
-	if folder == "" {
-		folder = "../../shared/data"
-	}
-	path := filepath.Join(folder, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no %s in %s: set FEDSIM_DATA to the folder that holds it", name, folder)
-	}
-	return path
-}
-
 // references returns the quantities of a case of models.csv, which independent programs have
 // computed, or skips the test.
 func references(t testing.TB, id, name string) map[string]float64 {
 	t.Helper()
-	file, err := os.Open(realFile(t, "../reference/models.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	values := map[string]float64{}
-	for _, row := range rows {
+	for _, row := range filetest.Rows(t, filetest.Real(t, "../reference/models.csv")) {
 		if row[0] == id && row[1] == name {
-			if values[row[2]], err = strconv.ParseFloat(row[3], 64); err != nil {
-				t.Fatal(err)
-			}
+			values[row[2]] = filetest.Number(t, row[3])
 		}
 	}
 	if len(values) == 0 {
@@ -78,7 +51,7 @@ func wrongRows(p *Problem, w *data.Matrix) int {
 func activities(t testing.TB) *data.Set {
 	t.Helper()
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path, cfg.Target = data.SourceHAR, realFile(t, "har.zip"), data.TargetClasses
+	cfg.Source, cfg.Path, cfg.Target = data.SourceHAR, filetest.Real(t, "har.zip"), data.TargetClasses
 	set, err := data.Load(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +150,7 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 	takesLong(t)
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path, cfg.Target = data.SourceIDX, realFile(t, "mnist"), data.TargetClasses
+	cfg.Source, cfg.Path, cfg.Target = data.SourceIDX, filetest.Real(t, "mnist"), data.TargetClasses
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +177,7 @@ func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 // value of another program, and has its training errors.
 func TestHingeOptimaOnVehicle(t *testing.T) {
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path = data.SourceLEAF, realFile(t, "vehicle.json")
+	cfg.Source, cfg.Path = data.SourceLEAF, filetest.Real(t, "vehicle.json")
 	set, err := data.Load(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +209,7 @@ func TestRidgeOptimaOnSchool(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	cfg := data.Defaults()
-	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, realFile(t, "school.mat"), data.TargetReal
+	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, filetest.Real(t, "school.mat"), data.TargetReal
 	set, err := data.Load(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -1,17 +1,13 @@
 package network
 
 import (
-	"bufio"
-	"encoding/csv"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 )
 
 // The polls of a grid by hand: at the first, between two, at one, and where time ends.
@@ -147,31 +143,11 @@ type deployment struct {
 // attempts.
 func readDeployment(t *testing.T) []deployment {
 	t.Helper()
-	dir := os.Getenv("FEDSIM_DATA")
-	if dir == "" {
-		t.Skip("FEDSIM_DATA names no directory of data")
-	}
-	file, err := os.Open(filepath.Join(dir, "logs", "flower_b1.csv"))
-	if err != nil {
-		t.Skip(err)
-	}
-	defer file.Close()
-	number := func(s string) float64 {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
+	path := filetest.Real(t, "logs/flower_b1.csv")
+	number := func(s string) float64 { return filetest.Number(t, s) }
 	var rounds []deployment
-	var table strings.Builder
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		line := lines.Text()
-		if !strings.HasPrefix(line, "#") {
-			table.WriteString(line + "\n")
-			continue
-		}
-		_, polls, ok := strings.Cut(line, "server polls a round (start:end:replies): ")
+	for line := range strings.Lines(string(filetest.Read(t, path))) {
+		_, polls, ok := strings.Cut(strings.TrimSpace(line), "server polls a round (start:end:replies): ")
 		if !ok {
 			continue
 		}
@@ -185,10 +161,7 @@ func readDeployment(t *testing.T) []deployment {
 			rounds = append(rounds, d)
 		}
 	}
-	records, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := filetest.Rows(t, path)
 	for _, r := range records[1:] {
 		row := map[string]engine.Time{}
 		for i, key := range records[0] {

@@ -1,16 +1,13 @@
 package compress
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/kernel"
 	"fedsim/internal/rng"
 )
@@ -42,31 +39,13 @@ func stream(round int) rng.Stream { return rng.New(3, rng.Compression, 1, round)
 // reference reads the values of models.csv, section G, by "case quantity".
 func reference(t *testing.T) map[string]float64 {
 	t.Helper()
-	for _, root := range []string{filepath.Join(os.Getenv("FEDSIM_DATA"), ".."), "../../../shared"} {
-		text, err := os.ReadFile(filepath.Join(root, "reference", "models.csv"))
-		if err != nil {
-			continue
+	values := map[string]float64{}
+	for _, row := range filetest.Rows(t, filetest.Real(t, "../reference/models.csv")) {
+		if row[0] == "G" {
+			values[row[1]+" "+row[2]] = filetest.Number(t, row[3])
 		}
-		lines := csv.NewReader(bytes.NewReader(text))
-		lines.FieldsPerRecord = -1
-		all, err := lines.ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		values := map[string]float64{}
-		for _, line := range all {
-			if line[0] == "G" {
-				x, err := strconv.ParseFloat(line[3], 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				values[line[1]+" "+line[2]] = x
-			}
-		}
-		return values
 	}
-	t.Skip("no reference values: reference/models.csv is absent")
-	return nil
+	return values
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -1,11 +1,10 @@
 package privacy
 
 import (
-	"encoding/csv"
 	"math"
-	"os"
-	"strconv"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // The accountant agrees with Google's dp-accounting 0.6.0 (RdpAccountant with its default
@@ -14,24 +13,11 @@ import (
 // epsilon is lower by at most 2 %. The accountants of privacy loss distributions have the exact
 // epsilon, which is below.
 func TestEpsilonIsThatOfPublishedAccountants(t *testing.T) {
-	file, err := os.Open("testdata/epsilon.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	reader := csv.NewReader(file)
-	reader.Comment = '#'
-	rows, err := reader.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows[1:] {
+	for _, row := range filetest.Rows(t, "testdata/epsilon.csv")[1:] {
 		x := make([]float64, len(row))
 		for i := 1; i < len(row); i++ {
-			if x[i], err = strconv.ParseFloat(row[i], 64); row[i] == "" {
-				x[i] = math.NaN()
-			} else if err != nil {
-				t.Fatal(err)
+			if x[i] = math.NaN(); row[i] != "" {
+				x[i] = filetest.Number(t, row[i])
 			}
 		}
 		rate, noise, rounds, delta, google, opacus, exact := x[1], x[2], x[3], x[4], x[5], x[6], x[7]

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"fedsim/cmd/fedsim/command"
+	"fedsim/internal/filetest"
 	"fedsim/mtl"
 )
 
@@ -113,20 +112,14 @@ func TestLossPlugin(t *testing.T) {
 		t.Errorf("exit %d, %s", exit, message)
 	}
 
-	file := filepath.Join(t.TempDir(), "robust.toml")
-	if err := os.WriteFile(file, []byte(robust), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := filetest.New(t, "robust.toml", robust)
 	var files [2][]byte
 	for i, loss := range []string{"huber", "slow-huber"} {
 		dir := filepath.Join(t.TempDir(), loss)
 		if exit, _, message := fedsim(t, "run", file, "--out", dir, "--set", "problem.loss="+loss); exit != 0 {
 			t.Fatalf("exit %d, %s", exit, message)
 		}
-		rounds, err := os.ReadFile(filepath.Join(dir, "rounds.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rounds := filetest.Read(t, filepath.Join(dir, "rounds.csv"))
 		files[i] = bytes.ReplaceAll(rounds, []byte(loss), []byte("loss"))
 	}
 	if !bytes.Equal(files[0], files[1]) {
@@ -138,11 +131,7 @@ func TestLossPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	number := func(row []string, column string) float64 {
-		x, err := strconv.ParseFloat(row[slices.Index(rows[0], column)], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
+		return filetest.Number(t, row[slices.Index(rows[0], column)])
 	}
 	best := math.Inf(1)
 	for _, row := range rows[1:] {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // fullDisk is a file on a disk that fails at one place.
@@ -124,9 +126,7 @@ func TestFailuresLeaveNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a.csv")
-			if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, "old")
 			var closed int
 			create = func(dir *os.Root, name string) (file, error) {
 				f, err := dir.Create(name)

@@ -1,12 +1,12 @@
 package crossval
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/filetest"
 	"fedsim/mtl"
 )
 
@@ -14,9 +14,7 @@ func TestLocate(t *testing.T) {
 	working, folder := t.TempDir(), t.TempDir()
 	t.Chdir(working)
 	for _, path := range []string{filepath.Join(working, "local.zip"), filepath.Join(working, "both.zip"), filepath.Join(folder, "both.zip"), filepath.Join(folder, "folder.zip")} {
-		if err := os.WriteFile(path, []byte("not a zip"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, "not a zip")
 	}
 	generated := data.Defaults()
 	generated.Preset = "human-activity"

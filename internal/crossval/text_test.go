@@ -6,12 +6,13 @@ import (
 	"flag"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -54,14 +55,9 @@ func TestRendering(t *testing.T) {
 		}
 		path := filepath.Join("testdata", file.Name)
 		if *update {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, b.Bytes())
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := filetest.Read(t, path)
 		if diff := cmp.Diff(string(want), b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}

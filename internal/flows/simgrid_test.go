@@ -2,14 +2,12 @@ package flows
 
 import (
 	"cmp"
-	"encoding/csv"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 )
 
 // SimGrid is the external oracle: Casanova, Giersch, Legrand, Quinson and Suter, JPDC
@@ -17,15 +15,7 @@ import (
 // fairness. bench/simgrid_test.go writes and checks testdata/simgrid.csv. A row is one
 // transfer; cell -1 is none.
 func TestAgainstSimGrid(t *testing.T) {
-	file, err := os.Open("testdata/simgrid.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := filetest.Rows(t, "testdata/simgrid.csv")
 	cases, worst := 0, 0.0
 	for rest := rows[1:]; len(rest) > 0; cases++ {
 		n := 1
@@ -58,13 +48,7 @@ func TestAgainstSimGrid(t *testing.T) {
 // of each transfer according to SimGrid.
 func simGridCase(t *testing.T, rows [][]string) (p problem, ends []float64) {
 	t.Helper()
-	number := func(s string) float64 {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
+	number := func(s string) float64 { return filetest.Number(t, s) }
 	first := rows[0]
 	p.tree.ServerMbps = number(first[1])
 	p.ops = append(p.ops, op{at: engine.FromSeconds(number(first[2])), what: server, value: number(first[3])})

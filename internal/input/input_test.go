@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // TestOpenRefuses: files without an end are refused before they are opened. A test that
@@ -20,9 +22,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Skip(err)
 	}
 	for path, size := range map[string]int64{sparse: 1 << 40, small: 5} {
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, "")
 		if err := os.Truncate(path, size); err != nil {
 			t.Skip(err)
 		}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 var update = flag.Bool("update", false, "write THIRD-PARTY.txt")
@@ -83,10 +85,7 @@ func readNotices(t *testing.T, root string, dirs map[string]bool) (found []notic
 			if e.IsDir() || !isNotice.MatchString(e.Name()) {
 				continue
 			}
-			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := filetest.Read(t, filepath.Join(dir, e.Name()))
 			name, err := filepath.Rel(root, filepath.Join(dir, e.Name()))
 			if err != nil {
 				t.Fatal(err)
@@ -191,9 +190,7 @@ func written(parts []part) string {
 func TestUpToDate(t *testing.T) {
 	want := written(carried(t))
 	if *update {
-		if err := os.WriteFile("THIRD-PARTY.txt", []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, "THIRD-PARTY.txt", want)
 		return
 	}
 	if Text == want {

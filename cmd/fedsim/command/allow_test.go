@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // starting are the commands that start the programs of a scenario, if the user allows it.
@@ -41,9 +43,7 @@ devices = true
 algorithm = "external"
 command = ["learner", "log=started"]
 `
-	if err := os.WriteFile(filepath.Join(dir, "x.toml"), []byte(scenario), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "x.toml"), scenario)
 	call := func(args ...string) (output string, err error) {
 		cmd := exec.Command("fedsim", args...)
 		cmd.Dir = dir

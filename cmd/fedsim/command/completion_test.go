@@ -13,6 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/filetest"
 )
 
 // completed returns the completions of the last word of a command line, and the directive
@@ -35,9 +36,7 @@ func completed(t *testing.T, words ...string) (offers []string, directive string
 // 8 files with these extensions, 16 directories, 32 in this order.
 func TestCompletion(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("query.toml", []byte("[methods.ours]\nalgorithm = \"cocoa\"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, "query.toml", "[methods.ours]\nalgorithm = \"cocoa\"\n")
 	for _, c := range []struct {
 		line      string // "_" is an empty word
 		want      []string
@@ -100,9 +99,7 @@ func TestCompletionOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errors bytes.Buffer
 	const text = "[data.synthetic]\nclients = 3\nfeatures = 4\n[problem]\noptimum_sweeps = 0\n[run]\nrounds = 1\nseeds = [1, 2]\n[methods.mocha]\n[methods.cocoa]\n"
-	if err := os.WriteFile("quickstart.toml", []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, "quickstart.toml", text)
 	small := []string{"run", "quickstart.toml", "--out", "made", "--progress", "none"}
 	if status := Main(small, &out, &errors); status != 0 {
 		t.Fatal(errors.String())

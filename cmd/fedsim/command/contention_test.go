@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 // contended has two short runs with rows by device, and a long run, which takes a tenth
@@ -54,9 +56,7 @@ func halt(t *testing.T, program ...string) *halted {
 	if err := os.Chmod(h.root, 0o777); err != nil { // for users other than root
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(h.root, "x.toml"), []byte(contended), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(h.root, "x.toml"), contended)
 	h.exits(t, 0, "fedsim", "run", "x.toml", "--out", "whole")
 	h.cmd = exec.Command(program[0], append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none", "--workers=1")...)
 	h.cmd.Dir, h.cmd.Stderr = h.root, &h.stderr

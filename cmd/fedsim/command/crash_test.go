@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/results/rundir"
 )
 
@@ -109,9 +110,7 @@ func resumeKilled(t *testing.T, text string, kills int) {
 	root := t.TempDir()
 	figures := fmt.Sprintf("--no-figures=%t", kills <= 12)
 	scenario := filepath.Join(root, "x.toml")
-	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, scenario, text)
 	started := time.Now()
 	if out, err := exec.Command("fedsim", "run", scenario, figures, "--out", filepath.Join(root, "whole")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 var everyCall = flag.Bool("every-call", false, "check what every call leaves, not a sample of them, and draw the figures")
@@ -63,9 +65,7 @@ func newCrashes(t *testing.T) *crashes {
 		c.args = c.args[:1]
 	}
 	c.scenario = c.path("x.toml")
-	if err := os.WriteFile(c.scenario, []byte(complete), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, c.scenario, complete)
 	c.want = map[bool]map[string]string{}
 	for _, figures := range []bool{false, true} {
 		whole := c.path(fmt.Sprint("whole", figures))
@@ -108,7 +108,7 @@ func (c *crashes) each(command []string, dir string, installing func(dir string)
 	checked := 0
 	for _, name := range whole {
 		state := strings.TrimSuffix(name, ".ok")
-		content := fmt.Sprint(filesOf(c.T, state))
+		content := fmt.Sprint(listing(c.T, state))
 		if seen[content] {
 			continue
 		}
@@ -133,24 +133,6 @@ func (c *crashes) each(command []string, dir string, installing func(dir string)
 	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(dir)); err != nil {
 		c.Fatal(err)
 	}
-}
-
-// filesOf returns the files of a folder.
-func filesOf(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		files[strings.TrimPrefix(path, dir)] = string(content)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // same requires the files of an undisturbed run.
@@ -198,9 +180,7 @@ func TestRunsKilledAtEveryCall(t *testing.T) {
 func TestForcedRunsKilledAtEveryCall(t *testing.T) {
 	c := newCrashes(t)
 	dir, other := c.path("dir"), c.path("other.toml")
-	if err := os.WriteFile(other, []byte(strings.ReplaceAll(complete, `"x"`, `"y"`)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, other, strings.ReplaceAll(complete, `"x"`, `"y"`))
 	runFedsim(t, "run", other, "--out", dir, "-q")
 	runFedsim(t, "report", dir)
 	old := lasting(t, dir)

@@ -3,13 +3,13 @@ package command
 import (
 	"bytes"
 	"compress/gzip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/filetest"
 )
 
 // indented returns the blocks of a page that are indented by four spaces.
@@ -50,14 +50,10 @@ func TestDataPage(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, "mine.csv.gz"), packed.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, filepath.Join(dir, "mine.csv.gz"), packed.Bytes())
 		}
 		name := filepath.Join(dir, "x.toml")
-		if err := os.WriteFile(name, []byte("[data]\n"+source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, name, "[data]\n"+source)
 		cfg, err := scenario.LoadData(name, nil)
 		if err != nil {
 			t.Errorf("%v:\n%s", err, source)

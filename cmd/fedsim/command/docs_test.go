@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // root is the repository, relative to this package.
@@ -14,11 +16,24 @@ const root = "../../.."
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(root, name))
 	return string(text)
+}
+
+// runLines runs lines of shell blocks in a folder, and returns how many there were.
+func runLines(t *testing.T, dir string, blocks []string) (ran int) {
+	t.Helper()
+	for _, block := range blocks {
+		for line := range strings.Lines(block) {
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s%v\n%s", line, err, out)
+			}
+			ran++
+		}
+	}
+	return ran
 }
 
 // blocks returns the code blocks of a page in a language.

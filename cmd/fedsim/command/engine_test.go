@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -140,9 +141,7 @@ func inDir(dir string, args ...string) ([]byte, error) {
 func TestEngineHasTheEventsOfTimingMode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 	of := costs(t, dir)
 	for _, c := range []struct {
 		name   string
@@ -254,9 +253,7 @@ var session = []string{
 func TestKilledEnginesResume(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 	start := func(out string) *engineProcess {
 		return startEngine(t, dir, "timed.toml", "--resume", out, "--no-figures", "--checkpoint=1e-9", "--set", "network.jitter=0.3")
 	}
@@ -309,14 +306,12 @@ func TestKilledEnginesResume(t *testing.T) {
 func TestEngineNoticesOtherLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 	p := startEngine(t, dir, "timed.toml", "--resume", "out")
 	for _, line := range session[:8] {
 		p.ask("%s", line)
 	}
-	if status, stderr := p.wait(); status != 75 || !strings.HasSuffix(stderr, "fedsim: the input ended before the op finish: interrupted after round 1; results so far: out; resume by starting the driver with --resume out\n") {
+	if status, stderr := p.wait(); status != 75 || !strings.HasSuffix(stderr, ": interrupted after round 1; results so far: out; resume by starting the driver with --resume out\n") {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	p = startEngine(t, dir, "timed.toml", "--resume", "out")
@@ -350,7 +345,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 		status int
 		stderr string
 	}{
-		{"end", func(p *engineProcess) {}, 75, "the input ended before the op finish: interrupted after round 1; "},
+		{"end", func(p *engineProcess) {}, 75, "the input ended before "},
 		{"half", func(p *engineProcess) { _, _ = io.WriteString(p.to, `{"op":"nod`) }, 75, "the input ended within a line: interrupted after round 1; "},
 		{"signal", func(p *engineProcess) {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -366,9 +361,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 			p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures")
 			for _, line := range session[:8] {
 				p.ask("%s", line)
@@ -403,9 +396,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 func TestEngineSavesNothingBeforeRound1(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 	fails := func(p *engineProcess) {
 		if answer := p.ask(`{"op":"finish","state":"failed"}`); !strings.Contains(answer, `"directory":null,`) {
 			t.Error(answer)
@@ -455,9 +446,7 @@ func TestEngineRefuses(t *testing.T) {
 		"two.toml":   timed + "[[experiment]]\nname = \"a\"\n[[experiment]]\nname = \"b\"\n",
 		"file":       "",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	const good = `{"op":"hello","v":[1],"driver":"d","method":"m"}`
 	for _, c := range []struct{ args, hello, code, message, stderr string }{
@@ -499,9 +488,7 @@ func TestEngineRefuses(t *testing.T) {
 func TestEngineStalls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
 	p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures", "--set", "devices.battery_wh=1e-5", "--set", "devices.charge_w=0")
 	p.ask(`{"op":"hello","v":[1],"driver":"d","method":"m"}`)
 	answer := p.ask(`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":1e12,"up_bytes":1000}]}`)

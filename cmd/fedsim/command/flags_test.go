@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"fedsim/internal/filetest"
 )
 
 // flagCases lists each command with a small call of it, and for each of its flags arguments
@@ -168,9 +170,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tuned := flagScenario + "[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = 1e-2\n"
 	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "log.csv": flagLog, "lines.jsonl": flagLines, "states.json": flagStates} {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, name, text)
 	}
 	for _, call := range []string{
 		"run x.toml --out one --quiet", "run x.toml --out two --quiet --set run.rounds=3 --no-figures", "plan x.toml --out p", "plan x.toml --out done",

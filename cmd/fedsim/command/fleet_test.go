@@ -2,14 +2,13 @@ package command
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fedsim/config"
 	"fedsim/devices/fleets"
+	"fedsim/internal/filetest"
 )
 
 // TestFleetsPage runs the commands of docs/fleets.md and reads its files. The page explains
@@ -21,17 +20,7 @@ func TestFleetsPage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/fleets.md")
 	dir := t.TempDir()
-	ran := 0
-	for _, block := range blocks(page, "sh") {
-		for line := range strings.Lines(block) {
-			cmd := exec.Command("sh", "-c", line)
-			cmd.Dir = dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s%v\n%s", line, err, out)
-			}
-			ran++
-		}
-	}
+	ran := runLines(t, dir, blocks(page, "sh"))
 	files := blocks(page, "toml")
 	tables := blocks(page, "csv")
 	if ran < 5 || len(files) != 2 || len(tables) != 1 {
@@ -39,9 +28,7 @@ func TestFleetsPage(t *testing.T) {
 	}
 	for name, text := range map[string]string{"page.toml": files[1], "page.csv": tables[0]} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		if f, err := fleets.Read(path); err != nil || len(f.Classes) != 2 {
 			t.Errorf("%s: %+v (%v)", name, f, err)
 		}

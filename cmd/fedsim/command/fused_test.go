@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // The compiler for arm64 fuses every shape of x*y + z that the compilers for other
@@ -83,10 +85,7 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 		t.Fatalf("the compiler listed no instructions of mtl/subproblem.go for %s:\n%.2000s", arch, listing)
 	}
 	return slices.DeleteFunc(fusedIn(listing, top), func(f fused) bool {
-		source, err := os.ReadFile(filepath.Join(top, f.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := filetest.Read(t, filepath.Join(top, f.file))
 		return strings.Contains(strings.Split(string(source), "\n")[f.line-1], "math.FMA(")
 	})
 }

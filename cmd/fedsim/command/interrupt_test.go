@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/filetest"
 	"fedsim/results/rundir"
 )
 
@@ -48,13 +49,7 @@ func interruptWhen(is func(path string) bool) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		fail(err)
 	}
-	err := cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		os.Exit(exit.ExitCode())
-	}
-	if err != nil {
-		fail(err)
-	}
+	exitAs(cmd.Wait())
 }
 
 // interruptItself sends itself two interrupts.
@@ -111,9 +106,7 @@ algorithm = "external"
 command = [%q, "-c", 'read a; echo "{\"v\":1,\"name\":\"n\",\"can\":[],\"metrics\":[]}"; read b; : > %s; exec sleep 1000']
 `, sh, started)
 	file := filepath.Join(dir, "hangs.toml")
-	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, scenario)
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		_ = os.Remove(started)
 		cmd := exec.Command("fedsim", "run", file, "--allow-external", "--progress=none", "--force", "--out", filepath.Join(dir, "out"))

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 // impatient is fedsim that takes claims over which are a second old.
@@ -56,9 +58,7 @@ func TestKilledWorkers(t *testing.T) {
 	scenarios := [2]string{killable, tabled}
 	for i, text := range scenarios {
 		scenario := filepath.Join(root, fmt.Sprint(i, ".toml"))
-		if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, scenario, text)
 		whole := filepath.Join(root, fmt.Sprint("whole", i))
 		runFedsim(t, "run", scenario, "--no-figures", "--out", whole)
 		want[i] = lasting(t, whole)

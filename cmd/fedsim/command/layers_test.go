@@ -60,17 +60,24 @@ func imported(t *testing.T, name string) []string {
 	return found
 }
 
-// imports returns what each package of the module imports of it.
-func imports(t *testing.T) map[string][]string {
+// packages returns the packages of the module.
+func packages(t *testing.T) (names []string) {
 	list := exec.Command("go", "list", "./...")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
 		t.Skipf("go list: %v", err) // no go command
 	}
-	found := map[string][]string{}
 	for path := range strings.FieldsSeq(string(out)) {
-		name := strings.TrimPrefix(path, "fedsim/")
+		names = append(names, strings.TrimPrefix(path, "fedsim/"))
+	}
+	return names
+}
+
+// imports returns what each package of the module imports of it.
+func imports(t *testing.T) map[string][]string {
+	found := map[string][]string{}
+	for _, name := range packages(t) {
 		found[name] = imported(t, name)
 	}
 	return found

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/devices"
+	"fedsim/internal/filetest"
 	"fedsim/mtl"
 	"fedsim/network"
 )
@@ -69,9 +69,7 @@ func TestModelsPage(t *testing.T) {
 		losses += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", name, f.Formula, f.Conjugate, f.Domain, lipschitz, cmp.Or(f.Mu, number(traits.Smoothness)))
 	}
 	if losses = strings.TrimSuffix(losses, "\n"); *updateTutorial {
-		if err := os.WriteFile(filepath.Join(root, "docs/models.md"), []byte(before+head+losses+"\n\n"+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, "docs/models.md"), before+head+losses+"\n\n"+after)
 	} else if table != losses {
 		t.Errorf("the losses of docs/models.md (make generate writes them) are\n%s\nwant\n%s", table, losses)
 	}

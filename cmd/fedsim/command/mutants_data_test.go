@@ -8,11 +8,12 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 // dataFile is a kind of file that fedsim reads besides scenarios.
@@ -58,10 +59,7 @@ func dataFiles(t *testing.T) []dataFile {
 	}
 	file := func(path string) []byte {
 		t.Helper()
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := filetest.Read(t, path)
 		return content
 	}
 	quote := func(key, path string) string { return key + `="` + path + `"` }
@@ -238,9 +236,7 @@ func TestMutantData(t *testing.T) {
 	files := dataFiles(t)
 	pickles := slices.IndexFunc(files, func(f dataFile) bool { return strings.HasSuffix(f.name, ".pkl") })
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("learners.toml", []byte(learners), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, "learners.toml", learners)
 	forMutants(t, 2, *mutants, func(m *mutated) {
 		// All pickles together are one kind.
 		f := files[m.random.IntN(pickles+1)]

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 // several is a scenario whose run directory has every kind of file.
@@ -50,9 +52,7 @@ func runDirectories(t *testing.T) (finished, unfinished, whole string) {
 	root := t.TempDir()
 	finished = filepath.Join(root, "finished")
 	scenario := filepath.Join(root, "x.toml")
-	if err := os.WriteFile(scenario, []byte(several), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, scenario, several)
 	var out, errs bytes.Buffer
 	if status := execute(t.Context(), []string{"run", scenario, "--out", finished, "--progress=none"}, &out, &errs); status != 0 {
 		t.Fatal(errs.String())
@@ -134,9 +134,9 @@ func TestMutantResults(t *testing.T) {
 			m.Fatal(err)
 		}
 		m.corrupt(dir)
-		before := listing(m, dir)
+		before := listing(m.T, dir)
 		changed := func(args []string) {
-			if d := cmp.Diff(before, listing(m, dir)); d != "" {
+			if d := cmp.Diff(before, listing(m.T, dir)); d != "" {
 				m.report("%v changed the directory: %s", args, d)
 			}
 		}
@@ -172,8 +172,8 @@ func TestMutantResults(t *testing.T) {
 }
 
 // listing returns the files of a directory.
-func listing(m *mutated, dir string) map[string]string {
-	m.Helper()
+func listing(t *testing.T, dir string) map[string]string {
+	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -184,7 +184,7 @@ func listing(m *mutated, dir string) map[string]string {
 		return err
 	})
 	if err != nil {
-		m.Fatal(err)
+		t.Fatal(err)
 	}
 	return files
 }
@@ -234,7 +234,7 @@ func TestMutantCheckpoints(t *testing.T) {
 // checkpoints returns the files that --resume needs.
 func (m *mutated) checkpoints(dir string) map[string]string {
 	m.Helper()
-	files := listing(m, dir)
+	files := listing(m.T, dir)
 	for name := range files {
 		if stage := "/.unfinished/"; strings.HasPrefix(name, stage) && !strings.HasPrefix(name, stage+"checkpoint/") && name != stage+"progress.jsonl" && !strings.HasPrefix(name, stage+"devices/") {
 			delete(files, name)

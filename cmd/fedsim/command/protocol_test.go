@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fedsim/internal/filetest"
 )
 
 var updateProtocol = flag.Bool("update-protocol", false, "rewrite the responses in docs/engine-protocol.md")
@@ -17,9 +19,7 @@ func TestEngineTranscripts(t *testing.T) {
 	const page = "docs/engine-protocol.md"
 	text := read(t, page)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "phones.toml"), []byte(blocks(text, "toml")[0]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "phones.toml"), blocks(text, "toml")[0])
 	transcripts := blocks(text, "text")
 	if len(transcripts) != 2 {
 		t.Fatalf("%d transcripts", len(transcripts))
@@ -45,9 +45,7 @@ func TestEngineTranscripts(t *testing.T) {
 			continue
 		}
 		text = strings.Replace(text, transcript, got, 1)
-		if err := os.WriteFile(filepath.Join(root, page), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, page), text)
 	}
 	for _, name := range []string{"run/metrics.csv", "run/clients.parquet", "run/devices.parquet", "failures/metrics.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

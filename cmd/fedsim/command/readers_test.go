@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -85,9 +86,7 @@ func TestReadersAcceptEveryRun(t *testing.T) {
 			t.Fatalf("%d of %d settings are rejected", int(seed)-complete, seed)
 		}
 		text := anySettings(rand.New(rand.NewPCG(seed, 4)))
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		made := filepath.Join(dir, fmt.Sprint(seed))
 		fedsim := func(args ...string) (int, string) {
 			var out, errs bytes.Buffer

@@ -118,3 +118,13 @@ func fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
+
+// exitAs exits with the status of a program that has ended.
+func exitAs(err error) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		fail(err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/report"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -57,13 +58,7 @@ func browse() {
 	if _, err := io.Copy(os.Stdout, out); err != nil {
 		fail(err)
 	}
-	err = cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		os.Exit(exit.ExitCode())
-	}
-	if err != nil {
-		fail(err)
-	}
+	exitAs(cmd.Wait())
 }
 
 // printedURL reads the address of a server from a line or from JSON.
@@ -106,9 +101,7 @@ max_time_s = %s
 [methods.mocha]
 `
 	// The first run would take hours; the last ends at once.
-	if err := os.WriteFile(scenario, fmt.Appendf(nil, text, "0"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, scenario, fmt.Appendf(nil, text, "0"))
 	server := exec.Command("fedsim", "serve", dir)
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -202,9 +195,7 @@ max_time_s = %s
 		t.Errorf("interrupted: %s, %+v", r.State, r.Runs)
 	}
 
-	if err := os.WriteFile(scenario, fmt.Appendf(nil, text, "10"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, scenario, fmt.Appendf(nil, text, "10"))
 	if out, err := exec.Command("fedsim", "run", scenario, "--out", dir, "--force", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

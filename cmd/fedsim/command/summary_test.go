@@ -17,6 +17,7 @@ import (
 	"fedsim/internal/analysis/fairness"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
+	"fedsim/internal/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -58,9 +59,7 @@ set = [{ label = "small" }]
 func TestRunJSON(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "x.toml"), filepath.Join(dir, "x")
-	if err := os.WriteFile(file, []byte(summarized), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, summarized)
 	var stdout, stderr bytes.Buffer
 	if status := Main([]string{"run", file, "--out", out, "--json"}, &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d: %s", status, stderr.String())

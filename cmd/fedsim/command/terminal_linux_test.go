@@ -54,13 +54,7 @@ func onTerminal() {
 	if _, err := io.Copy(io.MultiWriter(os.Stderr, asked), terminal); err != nil && !errors.Is(err, syscall.EIO) { // the end
 		fail(err)
 	}
-	err = cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		os.Exit(exit.ExitCode())
-	}
-	if err != nil {
-		fail(err)
-	}
+	exitAs(cmd.Wait())
 }
 
 // waitFor calls then once, when it has been written a text.

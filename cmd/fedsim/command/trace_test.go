@@ -3,12 +3,11 @@ package command
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"fedsim/internal/filetest"
 	"fedsim/internal/traces"
 )
 
@@ -27,21 +26,9 @@ func TestTracesPage(t *testing.T) {
 		"state_traces.json":      `{"a": {"messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 01:00:00\tWifi"}, "b": {"messages": ""}}`,
 		"speed_distri.json":      `{"a": {"down_u": 1000, "down_sigma": 450, "up_u": 100, "up_sigma": 45}}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
-	ran := 0
-	for _, block := range blocks(page, "sh") {
-		for line := range strings.Lines(block) {
-			cmd := exec.Command("sh", "-c", line)
-			cmd.Dir = dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s%v\n%s", line, err, out)
-			}
-			ran++
-		}
-	}
+	ran := runLines(t, dir, blocks(page, "sh"))
 	examples := blocks(page, "csv")
 	if ran < 6 || len(examples) != 1 {
 		t.Fatalf("the page has %d commands and %d files: must have 6 and 1", ran, len(examples))
@@ -71,9 +58,7 @@ func TestTraceFlagsOfOtherFormats(t *testing.T) {
 	for path, text := range map[string]string{
 		csv: "device,time_s,kind,value\nd,0,available,1\nd,9,end,\n", pickle: read(t, "internal/traces/testdata/capacity.pkl"),
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	const flash = " has no effect on a file of the format %s (%s): leave it out, or name a file of flash"
 	for _, c := range []struct{ flag, path, want string }{

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/filetest"
 )
 
 var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the outputs and the picture of docs/tutorial.md")
@@ -87,10 +89,7 @@ func TestTutorial(t *testing.T) {
 	if ran < 8 {
 		t.Errorf("ran %d blocks, the page has at least 8", ran)
 	}
-	picture, err := os.ReadFile(filepath.Join(dir, "runs/drops/figures/drops.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := filetest.Read(t, filepath.Join(dir, "runs/drops/figures/drops.png"))
 	if *updateTutorial {
 		rewriteTutorial(t, between, found, picture)
 	}
@@ -152,7 +151,5 @@ func distance(t *testing.T, one, other []byte) float64 {
 func rewriteTutorial(t *testing.T, between []string, found []fence, picture []byte) {
 	t.Helper()
 	rewritePage(t, "docs/tutorial.md", between, found)
-	if err := os.WriteFile(filepath.Join(root, "docs/images/tutorial.png"), picture, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(root, "docs/images/tutorial.png"), picture)
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/internal/columns"
+	"fedsim/internal/filetest"
 )
 
 // requireFit reports every line that is wider than a terminal.
@@ -71,9 +71,7 @@ tune.mb-sgd."options.step" = [0.1, 1.0]
 tune.mb-sgd."options.batch" = [1, 4]
 tuning.extend = 0
 `
-	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, scenario, text)
 	run, other := filepath.Join(dir, "run"), filepath.Join(dir, "other")
 	for _, args := range [][]string{
 		{"run", scenario, "--out", run},

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/internal/filetest"
 	"fedsim/internal/parallel"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
@@ -379,14 +379,9 @@ func TestGolden(t *testing.T) {
 	slicesOf(t, parse(t, got))
 	const golden = "testdata/tiny.json"
 	if *update {
-		if err := os.WriteFile(golden, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, golden, got)
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := filetest.Read(t, golden)
 	if !bytes.Equal(got, want) {
 		t.Errorf("the trace differs from %s; -update if it is right:\n%s", golden, got)
 	}

@@ -3,13 +3,13 @@ package serve
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/filetest"
 	"fedsim/internal/recordtest"
 	"fedsim/internal/report"
 	"fedsim/results"
@@ -120,7 +120,5 @@ func encoded(t *testing.T, dir string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 }
