@@ -71,8 +71,9 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 	if err := p.Write(f.out, s); err != nil {
 		return err
 	}
+	groups := len(p.Groups())
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "plan: %s (%s in %s, %s, about %s on one core)\n", f.out,
-		count(p.Runs, "run"), count(len(p.Groups()), "group"), count(len(p.Needs()), "prerequisite"), planTime(p.TimeS()))
+		count(p.Runs, "run"), count(groups, "group"), count(len(p.Items)-groups, "prerequisite"), planTime(p.TimeS()))
 	return err
 }
 

@@ -34,14 +34,9 @@ const (
 	Scenario = "scenario.toml"
 )
 
-// format is the version of the layout of a plan directory.
-const format = 2 // 1: groups and prerequisites apart
-
 // Plan is the content of plan.json. The same scenario and version of fedsim give the same plan.
 type Plan struct {
-	Format   int      `json:"format"`
 	Version  string   `json:"fedsim"`
-	Numerics int      `json:"numerics"`
 	Name     string   `json:"scenario"`
 	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
 	Command  []string `json:"command"`         // of the run that the merged directory equals
@@ -106,15 +101,10 @@ func (p *Plan) TimeS() (sum float64) {
 	return sum
 }
 
-// Groups returns the items that are made for their results, Needs those that are made for others.
-func (p *Plan) Groups() []*Item { return p.those(false) }
-
-// Needs returns the prerequisites: see Groups.
-func (p *Plan) Needs() []*Item { return p.those(true) }
-
-func (p *Plan) those(needs bool) (items []*Item) {
+// Groups returns the items that are made for their results. The others are prerequisites.
+func (p *Plan) Groups() (items []*Item) {
 	for i := range p.Items {
-		if p.Items[i].IsNeed() == needs {
+		if !p.Items[i].IsNeed() {
 			items = append(items, &p.Items[i])
 		}
 	}
@@ -145,8 +135,7 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Format: format, Version: o.Version, Numerics: rundir.Numerics,
-		Name: s.Name, Scenario: sum(resolved), Command: o.Command,
+		Version: o.Version, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
 		Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
@@ -236,10 +225,6 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 // maxPlan is the most bytes of a plan.
 const maxPlan = 1 << 28
 
-// ErrChanged is wrapped by errors about a plan that does not fit its checksum, its scenario or
-// this version of fedsim.
-var ErrChanged = errors.New("cannot be used")
-
 // Is reports whether a directory holds a plan.
 func Is(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, File))
@@ -255,7 +240,7 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 		return nil, nil, nil, err
 	}
 	refuse := func(why, remedy string) (*Plan, *scenario.Scenario, []byte, error) {
-		return nil, nil, nil, fmt.Errorf("%s: %w: %s: %s", file, ErrChanged, why, remedy)
+		return nil, nil, nil, fmt.Errorf("%s: cannot be used: %s: %s", file, why, remedy)
 	}
 	const again = "plan the scenario again in another directory"
 	var p Plan
@@ -267,8 +252,6 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	switch want, err := p.sum(); {
 	case err != nil:
 		return nil, nil, nil, err
-	case p.Format != format:
-		return refuse(fmt.Sprintf("format = %d, and this version of fedsim reads %d", p.Format, format), again)
 	case want != p.Sum:
 		return refuse("it was changed after it was written: its checksum does not match", "restore it, or "+again)
 	case p.Version != version:

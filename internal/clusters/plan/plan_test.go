@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +42,7 @@ func TestPlansReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Runs != 6 || len(p.Groups()) == 0 {
-		t.Errorf("%d runs, %d groups, %d needs", p.Runs, len(p.Groups()), len(p.Needs()))
+		t.Errorf("%d runs, %d groups", p.Runs, len(p.Groups()))
 	}
 	written(t, dir, load(t), "v1") // the same plan again
 	back, again, _, err := plan.Read(dir, "v1")
@@ -104,8 +103,8 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if test.change != nil && !errors.Is(err, plan.ErrChanged) {
-			t.Errorf("%s: not ErrChanged: %v", name, err)
+		if test.change != nil && !strings.Contains(err.Error(), "cannot be used") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
