@@ -22,7 +22,7 @@ func TestServedPageFollowsPlan(t *testing.T) {
 		t.Fatalf("%d groups are done, %v", len(done), err)
 	}
 	for _, group := range done[2:] {
-		if err := errors.Join(os.RemoveAll(group), os.Remove(filepath.Join(dir, "ended", filepath.Base(group)+".json"))); err != nil {
+		if err := errors.Join(os.RemoveAll(group), os.Remove(filepath.Join(dir, "claims", filepath.Base(group)+".json"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,10 +41,10 @@ func TestServedPageFollowsPlan(t *testing.T) {
 	if len(waiting) < 3 {
 		t.Fatalf("%d groups wait: the test needs 3", len(waiting))
 	}
-	claim, failure := filepath.Join(dir, "claims", waiting[0]+".json"), filepath.Join(dir, "ended", waiting[1]+".json")
+	claim, failure := filepath.Join(dir, "claims", waiting[0]+".json"), filepath.Join(dir, "claims", waiting[1]+".json")
 	for file, text := range map[string]string{
 		claim:   `{"worker": "node7-1", "host": "node7", "process": {"pid": 4242}, "share": 0.42, "took_s": 95}`,
-		failure: `{"worker": "node8-1", "failure": "write rounds.csv: no space left on device", "host": "node8"}`,
+		failure: `{"worker": "node8-1", "ended": true, "failure": "write rounds.csv: no space left on device", "host": "node8"}`,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -268,9 +268,12 @@ func kill(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		for _, path := range claims {
-			text, _ := os.ReadFile(path) // it may have ended
-			var claim struct{ Process struct{ PID int } }
-			if json.Unmarshal(text, &claim) == nil && claim.Process.PID > 1 && syscall.Kill(claim.Process.PID, syscall.SIGKILL) == nil {
+			text, _ := os.ReadFile(path) // another worker may take it
+			var claim struct {
+				Process struct{ PID int }
+				Ended   bool
+			}
+			if json.Unmarshal(text, &claim) == nil && !claim.Ended && claim.Process.PID > 1 && syscall.Kill(claim.Process.PID, syscall.SIGKILL) == nil {
 				t.Logf("killed the process %d of %s", claim.Process.PID, strings.TrimSuffix(filepath.Base(path), ".json"))
 				return
 			}

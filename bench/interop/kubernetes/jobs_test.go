@@ -170,8 +170,11 @@ func worker(t *testing.T, dir string, job *batchv1.Job, index int) *corev1.Pod {
 		}
 		claims, err := filepath.Glob(filepath.Join(dir, "claims", "*.json"))
 		for _, path := range claims {
-			var claim struct{ Host string }
-			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &claim) == nil && claim.Host == found.Spec.Hostname {
+			var claim struct {
+				Host  string
+				Ended bool
+			}
+			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &claim) == nil && !claim.Ended && claim.Host == found.Spec.Hostname {
 				return true, nil
 			}
 		}

@@ -265,8 +265,8 @@ func (p *planned) done() map[string]string {
 		if !e.IsDir() {
 			continue
 		}
-		claim, err := os.ReadFile(filepath.Join(p.dir, "ended", e.Name()+".json"))
-		if err == nil { // it is written after the folder
+		claim, err := os.ReadFile(filepath.Join(p.dir, "claims", e.Name()+".json"))
+		if err == nil && bytes.Contains(claim, []byte(`"ended": true`)) { // it is written after the folder
 			done[e.Name()] = string(claim)
 		}
 	}

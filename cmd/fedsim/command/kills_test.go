@@ -188,11 +188,11 @@ func (c *campaign) run(most int) (kills int) {
 	c.end(companion, 0)
 	c.end(c.worker("--no-wait"), 0)
 	c.observe()
-	ended, err := filepath.Glob(filepath.Join(c.dir, "ended", "*.json"))
-	if err != nil || len(ended) == 0 {
-		c.Errorf("no claims have ended: %v", err)
+	claims, err := filepath.Glob(filepath.Join(c.dir, "claims", "*.json"))
+	if err != nil || len(claims) == 0 {
+		c.Errorf("there are no claims: %v", err)
 	}
-	for _, path := range ended {
+	for _, path := range claims {
 		if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte(`"failure"`)) {
 			c.Errorf("failed: %s, %v", text, err)
 		}
@@ -249,12 +249,12 @@ func (c *campaign) hit(companion *process) *process {
 	return nil
 }
 
-// holds reports whether a process has a claim.
+// holds reports whether a process has a claim that has not ended.
 func (c *campaign) holds(p *process, claims string) bool {
 	paths, _ := filepath.Glob(claims)
 	return slices.ContainsFunc(paths, func(path string) bool {
 		text, _ := os.ReadFile(path)
-		return bytes.Contains(text, fmt.Appendf(nil, `"pid": %d,`, p.Process.Pid))
+		return bytes.Contains(text, fmt.Appendf(nil, `"pid": %d,`, p.Process.Pid)) && !bytes.Contains(text, []byte(`"ended"`))
 	})
 }
 

@@ -65,7 +65,7 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(m.lacking) > 0 && !f.partial {
+	if !m.state.Complete() && !f.partial {
 		return m.missing()
 	}
 	o := f.options(m.Plan.Command)
@@ -114,13 +114,11 @@ func (f *mergeFlags) complete(cmd *cobra.Command, dir string, m *merging, exists
 	return exists
 }
 
-// merging is a plan directory and its unfinished groups.
+// merging is a plan directory and the state of its groups.
 type merging struct {
 	*work.Dir
-	path     string
-	places   func(id string) (int, bool)
-	lacking  []*plan.Item // groups that are not done
-	finished []string     // the directories of groups that are done
+	state  *work.State
+	places func(id string) (int, bool)
 }
 
 // open reads a plan directory.
@@ -129,30 +127,27 @@ func (f *mergeFlags) open(dir string) (*merging, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merging{Dir: d, path: dir, places: experiment.Places(d.Scenario.Experiments)}
-	for _, it := range d.Plan.Groups() {
-		done, err := m.Done(it)
-		switch {
-		case err != nil:
-			return nil, err
-		case !done:
-			m.lacking = append(m.lacking, it)
-		case it.Kind == experiment.KindRuns:
-			m.finished = append(m.finished, m.DoneDir(it.ID))
-		}
-	}
-	return m, nil
+	state, err := d.View(time.Now).State()
+	return &merging{d, state, experiment.Places(d.Scenario.Experiments)}, err
 }
 
 // take adds the finished runs to the run directory. It records what unfinished groups lack, and
 // refuses groups that are done without some of their runs.
 func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
-	if err := w.Take(cmd.Context(), m.places, m.finished...); err != nil {
+	var finished []string // the directories of groups of runs that are done
+	for i := range m.Plan.Items {
+		if it := &m.Plan.Items[i]; it.Kind == experiment.KindRuns && m.isDone(i) {
+			finished = append(finished, m.DoneDir(it.ID))
+		}
+	}
+	if err := w.Take(cmd.Context(), m.places, finished...); err != nil {
 		return err
 	}
-	for _, it := range m.lacking {
-		if err := m.takeUnfinished(cmd, w, it); err != nil {
-			return err
+	for i := range m.Plan.Items {
+		if it := &m.Plan.Items[i]; it.Kind == experiment.KindRuns && !m.isDone(i) {
+			if err := m.takeUnfinished(cmd, w, it); err != nil {
+				return err
+			}
 		}
 	}
 	had := map[int]bool{}
@@ -161,27 +156,30 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 		had[at] = true
 	}
 	var absent []string
-	for _, it := range m.Plan.Groups() {
-		lacks := slices.DeleteFunc(slices.Clone(it.Runs()), func(id string) bool {
-			at, ok := m.places(id)
-			return ok && had[at]
-		})
-		if dir := m.DoneDir(it.ID); len(lacks) > 0 && slices.Contains(m.finished, dir) {
-			return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s", dir, lacks[0], dir, m.path)
-		}
-		absent = append(absent, lacks...)
-	}
-	for _, it := range m.lacking {
-		if it.Kind == experiment.KindTable {
+	for i := range m.Plan.Items {
+		it := &m.Plan.Items[i]
+		if it.Kind == experiment.KindTable && !m.isDone(i) {
 			absent = append(absent, experiment.SetName(it.Of[0], it.Of[1]))
+		}
+		for _, id := range it.Runs() {
+			if at, ok := m.places(id); ok && had[at] {
+				continue
+			}
+			if dir := m.DoneDir(it.ID); m.isDone(i) {
+				return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s", dir, id, dir, m.Path())
+			}
+			absent = append(absent, id)
 		}
 	}
 	if len(absent) > 0 && len(w.Runs()) == 0 && len(m.wholeTables(absent)) == 0 {
-		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.path, m.path)
+		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.Path(), m.Path())
 	}
 	w.Lack(absent)
 	return nil
 }
+
+// isDone reports whether an item of the plan is done.
+func (m *merging) isDone(i int) bool { return m.state.Items[i].Condition == work.Done }
 
 // takeUnfinished adds the finished runs of the attempts at a group. The worker may finish the
 // group meanwhile.
@@ -224,18 +222,10 @@ func (m *merging) wholeTables(absent []string) []crossval.TableSpec {
 // missing returns the error of groups that are not done: the first few, and why.
 func (m *merging) missing() error {
 	const named = 3
-	state, err := m.View(time.Now).State()
-	if err != nil {
-		return err
-	}
 	var texts []string
 	runs, sets := 0, 0
-	failed := map[string]string{} // reasons, by item
-	for i := range state.Items {
-		item := &state.Items[i]
-		if item.Condition == work.Failed {
-			failed[item.ID] = item.Reason
-		}
+	for i := range m.state.Items {
+		item := &m.state.Items[i]
 		if m.Plan.Items[i].IsNeed() || item.Condition == work.Done {
 			continue
 		}
@@ -243,13 +233,11 @@ func (m *merging) missing() error {
 			sets++
 		}
 		why := string(item.Condition)
-		if item.Condition == work.Running {
-			why = "running on " + item.Host
-		}
-		for _, id := range append(item.WaitsFor, item.ID) {
-			if reason, ok := failed[id]; ok {
-				why = "failed: " + reason
-			}
+		switch item.Condition {
+		case work.Running:
+			why += " on " + item.Host
+		case work.Failed:
+			why += ": " + item.Reason
 		}
 		texts = append(texts, what(item)+" ("+why+")")
 	}
@@ -262,11 +250,11 @@ func (m *merging) missing() error {
 		lacking += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
 	}
 	again := ""
-	if len(failed) > 0 {
+	if m.state.Groups.Failed > 0 {
 		again = " --retry"
 	}
 	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
-		m.path, lacking, strings.Join(texts[:min(len(texts), named)], ", "), more, m.path, again)
+		m.Path(), lacking, strings.Join(texts[:min(len(texts), named)], ", "), more, m.Path(), again)
 }
 
 // absentText names the first absent run of a partial merge, and counts the rest.

@@ -34,7 +34,7 @@ func init() {
 func undo(dir string, n int) error {
 	done, err := filepath.Glob(filepath.Join(dir, "done", "*"))
 	for i := 0; i < n && err == nil; i++ {
-		err = errors.Join(os.RemoveAll(done[i]), os.Remove(filepath.Join(dir, "ended", filepath.Base(done[i])+".json")))
+		err = errors.Join(os.RemoveAll(done[i]), os.Remove(filepath.Join(dir, "claims", filepath.Base(done[i])+".json")))
 	}
 	return err
 }

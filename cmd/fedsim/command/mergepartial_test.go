@@ -47,7 +47,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir, p, out := lackingOne(t)
 	first := p.Groups()[0]
-	claim, failure := filepath.Join(dir, "claims", first.ID+".json"), filepath.Join(dir, "ended", first.ID+".json")
+	claim := filepath.Join(dir, "claims", first.ID+".json")
 	refused := func(words ...string) {
 		t.Helper()
 		status, text, errors := mainOf("merge", dir, "--out", out)
@@ -72,10 +72,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	}
 	write(claim, `{"worker": "w", "host": "node7"}`)
 	refused("(running on node7)")
-	if err := os.Remove(claim); err != nil {
-		t.Fatal(err)
-	}
-	write(failure, `{"worker": "w", "failure": "learner x: exit status 9", "host": "node7"}`)
+	write(claim, `{"worker": "w", "ended": true, "failure": "learner x: exit status 9", "host": "node7"}`)
 	refused("(failed: learner x: exit status 9)")
 
 	// A group that is done without its run, and one of another plan.

@@ -41,7 +41,7 @@ func (s planState) ended() (bool, error) {
 	case s.Complete():
 		return true, nil
 	case s.Stuck():
-		return true, fmt.Errorf("%s: %d of %s left: all failed or need what has failed: read the reasons with fedsim status, then submit again",
+		return true, fmt.Errorf("%s: %d of %s left: all have failed: read the reasons with fedsim status, then submit again",
 			s.Directory, s.Groups.Total-s.Groups.Done, count(s.Groups.Total, "group"))
 	default:
 		return false, nil
@@ -93,7 +93,7 @@ func (s planState) left() string {
 	case s.Complete():
 		return "none"
 	case s.Stuck():
-		return "not known; all that is left has failed or needs what has failed"
+		return "not known; all that is left has failed"
 	case known(s.LeftS):
 		return fmt.Sprintf("about %s with %s", secondsText(s.LeftS), count(s.Workers, "worker"))
 	case known(s.WorkS):
@@ -106,14 +106,13 @@ func (s planState) left() string {
 // advice says in a line what to do next.
 func (s planState) advice() string {
 	submit := "fedsim submit " + quote.Shell(s.Directory) + " --engine ENGINE"
-	failed := s.Groups.Failed+s.Needs.Failed > 0
 	switch s.Next {
 	case nextMerge:
 		return "fedsim merge " + quote.Shell(s.Directory)
 	case nextSubmit:
 		return submit
 	case nextWait:
-		if failed || s.Groups.Stopped > 0 {
+		if s.Groups.Failed+s.Groups.Stopped > 0 {
 			return "wait; then " + submit
 		}
 	}
@@ -131,7 +130,11 @@ func (s planState) text(width int) string {
 	if list := s.of(work.Failed); len(list) > 0 {
 		b.WriteString("\nfailed\n")
 		for _, item := range list[:min(len(list), mostShown)] {
-			b.WriteString(columns.Wrap(fmt.Sprintf("%s %s, on %s, %s ago: %s", shortID(item), what(item), cmp.Or(item.Host, "?"), secondsText(item.AgeS), quote.Line(item.Reason)), width, 2) + "\n")
+			by := "" // nobody has tried what needs a prerequisite that failed
+			if item.Host != "" {
+				by = fmt.Sprintf(", on %s, %s ago", item.Host, secondsText(item.AgeS))
+			}
+			b.WriteString(columns.Wrap(fmt.Sprintf("%s %s%s: %s", shortID(item), what(item), by, quote.Line(item.Reason)), width, 2) + "\n")
 		}
 		more(&b, len(list))
 	}
@@ -159,16 +162,12 @@ func more(b *strings.Builder, n int) {
 // shortID returns the start of an ID, which is enough to find its files.
 func shortID(item *work.Item) string { return item.ID[:min(len(item.ID), 8)] }
 
-// what names the runs of a group, or a prerequisite.
+// what names the runs of a group, or another item.
 func what(item *work.Item) string {
-	switch {
-	case item.Runs > 1:
-		return fmt.Sprintf("%s +%d", item.About, item.Runs-1)
-	case item.Runs == 1:
-		return item.About
-	default:
-		return strings.TrimSpace(item.Kind + " " + item.About)
+	if item.Runs > 0 {
+		return item.Title()
 	}
+	return item.Kind + " " + item.Title()
 }
 
 // running lists what is running.

@@ -26,9 +26,12 @@ func (f *resumeFlags) add(cmd *cobra.Command) {
 	f.addCheckpoint(cmd)
 }
 
+// checkpointEvery is the default of --checkpoint, in seconds.
+const checkpointEvery = 60
+
 // addCheckpoint adds the flag --checkpoint.
 func (f *resumeFlags) addCheckpoint(cmd *cobra.Command) {
-	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "minimum seconds between checkpoints; 0: none")
+	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", checkpointEvery, "minimum seconds between checkpoints; 0: none")
 }
 
 // check checks the values and the combination of flags.

@@ -33,11 +33,11 @@ func failWaiting() {
 		if item.Condition != work.Waiting {
 			continue
 		}
-		note, err := json.Marshal(work.Claim{Worker: "w", Failure: "the disk is full", Host: "node8"})
+		note, err := json.Marshal(work.Claim{Worker: "w", Ended: true, Failure: "the disk is full", Host: "node8"})
 		if err != nil {
 			fail(err)
 		}
-		if err := os.WriteFile(filepath.Join(os.Args[2], "ended", item.ID+".json"), note, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(os.Args[2], "claims", item.ID+".json"), note, 0o666); err != nil {
 			fail(err)
 		}
 	}

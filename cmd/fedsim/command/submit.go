@@ -1,11 +1,13 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -15,13 +17,12 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/submit"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/quote"
 )
 
-// engineLocal is the engine of processes on this machine. The others are templates.
+// engineLocal is the engine of workers in this process. The others are templates.
 const engineLocal = "local"
 
 // submitFlags are the flags of fedsim submit.
@@ -44,17 +45,17 @@ func newSubmit() *cobra.Command {
   hyperqueue  a task array of HyperQueue (hq)
   kubernetes  an indexed Job of Kubernetes (kubectl)
 
-The plan is divided into parts, one for each task. By default a part takes about
-five minutes on one core. Parts that are done are left out. If nothing is missing,
-nothing is sent. Groups that failed are tried again.
+All tasks are the same worker ("fedsim work DIR --no-wait"), by default one for
+each five minutes of work on one core. If nothing is missing, nothing is sent.
+Groups that failed are tried again.
 
 For a scheduler, the command writes a script or manifest to DIR/submitted and
 submits it. --print only prints it. --template names a file to use in its place,
 for another scheduler or for what a site needs (docs/clusters.md). Options after
 -- go to the scheduler; kubernetes needs --image and --claim there.
 
-The limit of time of a task is twice the estimate of its part, and ten minutes.
-Its memory is one and a half times the estimate of its largest group, and 256 MiB.
+The limit of time of a task is ten minutes and twice its share of the estimates.
+Its memory is one and a half times the estimate of the largest group, and 256 MiB.
 
 The exit status of local is 75 if it is interrupted. The same command continues.`,
 		Example: `  fedsim submit plans/lte --engine local
@@ -112,6 +113,8 @@ func (f *submitFlags) find() (*submit.Engine, error) {
 		return e, nil
 	case f.engine == "":
 		return nil, usagef("--engine is missing: must be one of %s", strings.Join(engines(), ", "))
+	case f.engine == engineLocal && f.print:
+		return nil, usagef("--print cannot be combined with --engine %s, which starts workers without a script", engineLocal)
 	case f.engine == engineLocal:
 		return nil, nil
 	}
@@ -124,10 +127,10 @@ func (f *submitFlags) find() (*submit.Engine, error) {
 
 // submission describes the missing groups of a plan directory, which are sent.
 type submission struct {
-	dir     string // absolute
-	named   string // as the user wrote it
-	view    *work.View
-	missing *submit.Missing
+	*work.Dir
+	view   *work.View
+	state  *work.State // before it is sent
+	groups int         // the number of those that are not done
 }
 
 func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) error {
@@ -139,44 +142,47 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 	if err != nil {
 		return err
 	}
-	of := &submission{named: dir, view: d.View(time.Now)}
-	if of.dir, err = filepath.Abs(dir); err != nil {
+	of := &submission{Dir: d, view: d.View(time.Now)}
+	if of.state, err = of.view.State(); err != nil {
 		return err
 	}
-	state, err := of.view.State()
-	if err != nil {
-		return err
-	}
-	of.missing = submit.Look(d.Plan, state)
-	if of.missing.Groups == 0 {
+	of.groups = of.state.Groups.Total - of.state.Groups.Done
+	if of.groups == 0 {
 		out := cmd.OutOrStdout()
 		if f.print { // a script, which is empty then
 			out = cmd.ErrOrStderr()
 		}
-		_, err := fmt.Fprintf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(state.Groups.Total, "group"), quote.Shell(dir))
+		_, err := fmt.Fprintf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(of.state.Groups.Total, "group"), quote.Shell(dir))
 		return err
+	}
+	if engine == nil && len(options) > 0 {
+		return usagef("engine %s takes no options, but %s is given", engineLocal, options[0])
 	}
 	if err := f.programs.allow(cmd, d.Scenario); err != nil {
 		return err
 	}
-	j, err := f.job(of, d.Plan, len(programsOf(d.Scenario)) > 0)
+	if engine == nil {
+		return f.local(cmd, of)
+	}
+	j, err := f.job(of)
+	if err == nil {
+		err = j.SetOptions(options)
+	}
+	if _, ok := errors.AsType[*submit.OptionError](err); ok {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
-	if engine == nil {
-		if len(options) > 0 {
-			return usagef("engine %s takes no options, but %s is given", engineLocal, options[0])
-		}
-		return f.local(cmd, of, d, j)
-	}
-	if err := j.SetOptions(options); err != nil {
-		return usageError{err}
-	}
-	return f.send(cmd, engine, of, d, j)
+	return f.send(cmd, engine, of, j)
 }
 
-// job returns the job of the missing groups. Programs says that workers start programs.
-func (f *submitFlags) job(of *submission, p *plan.Plan, programs bool) (*submit.Job, error) {
+// job returns the job of the missing groups, without the limits of a task.
+func (f *submitFlags) job(of *submission) (*submit.Job, error) {
+	dir, err := filepath.Abs(of.Path())
+	if err != nil {
+		return nil, err
+	}
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -191,14 +197,14 @@ func (f *submitFlags) job(of *submission, p *plan.Plan, programs bool) (*submit.
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range []string{of.dir, binary, folder, here} {
+	for _, path := range []string{dir, binary, folder, here} {
 		if strings.ContainsAny(path, "\r\n") {
 			return nil, usagef("%s: has a line break in its name", quote.Text(path))
 		}
 	}
-	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: of.dir, Here: here, Data: folder, AllowExternal: programs}
-	of.missing.Fit(j, f.tasks)
-	j.Command = []string{binary, "work", of.dir, "--workers", strconv.Itoa(f.cores)}
+	p, programs := of.Plan, len(programsOf(of.Scenario)) > 0
+	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: dir, Here: here, Data: folder, AllowExternal: programs}
+	j.Command = []string{binary, "work", dir, "--workers", strconv.Itoa(f.cores), "--no-wait"}
 	if programs {
 		j.Command = append(j.Command, "--allow-external")
 	}
@@ -211,22 +217,17 @@ func jobName(name string) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// forget lets workers try failed groups again, and notes the groups that run now.
-func forget(cmd *cobra.Command, of *submission, d *work.Dir) error {
-	if n := of.missing.Running; n > 0 {
-		printLine(cmd.ErrOrStderr(), fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n, count(of.missing.Groups, "missing group")), false)
+// begin lets workers try failed groups again, and notes the groups that run now.
+func (of *submission) begin(cmd *cobra.Command) error {
+	if n := of.state.Groups.Running; n > 0 {
+		printLine(cmd.ErrOrStderr(), fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n, count(of.groups, "missing group")), false)
 	}
-	for _, id := range of.missing.Failed {
-		if err := d.Forget(id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return of.view.Retry()
 }
 
 // send submits a job to a scheduler.
-func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, d *work.Dir, j *submit.Job) error {
-	j.Command = append(j.Command, "--no-wait")
+func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, j *submit.Job) error {
+	seconds := j.Fit(of.Plan, of.state, f.tasks)
 	j.Place(engine)
 	text, command, err := engine.Render(j)
 	if _, ok := errors.AsType[*submit.OptionError](err); ok || err != nil && f.template != "" {
@@ -239,18 +240,17 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 		_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 		return err
 	}
-	if err := missingData(d.Scenario); err != nil {
+	if err := missingData(of.Scenario); err != nil {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: data.path: %w: tasks need it too", err))
 	}
-	if err := forget(cmd, of, d); err != nil {
+	if err := of.begin(cmd); err != nil {
 		return err
 	}
 	printed, err := submit.Send(cmd.Context(), j, text, command)
 	if err != nil {
 		return err
 	}
-	m := of.missing
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent: %s, %s%s; %s\n", count(j.Tasks, "task"), count(m.Groups, "group"), about(m.TimeS), printed)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent: %s, %s, about %s on one core; %s\n", count(j.Tasks, "task"), count(of.groups, "group"), planTime(seconds), printed)
 	return err
 }
 
@@ -268,10 +268,35 @@ func missingData(s *scenario.Scenario) error {
 	return nil
 }
 
-// about describes an estimate, if there is one.
-func about(seconds float64) string {
-	if seconds == 0 {
-		return ""
+// local does the missing groups with workers in this process.
+func (f *submitFlags) local(cmd *cobra.Command, of *submission) error {
+	if err := requireMemory(of.Scenario); err != nil {
+		return err
 	}
-	return fmt.Sprintf(", about %s on one core", max(rounded(seconds), time.Second))
+	n := f.tasks
+	if n == 0 {
+		n = max(runtime.GOMAXPROCS(0)/f.cores, 1)
+	}
+	n = min(n, of.groups) // the others have nothing to do
+	if err := of.begin(cmd); err != nil {
+		return err
+	}
+	dir := quote.Shell(of.Path())
+	printLine(cmd.ErrOrStderr(), fmt.Sprintf("%s begin; \"fedsim status %s --watch\" shows how far they are", count(n, "worker"), dir), false)
+	w := workFlags{computeFlags: computeFlags{workers: f.cores}}
+	w.quiet, w.checkpoint = true, checkpointEvery
+	failed := w.start(cmd, of.Dir, n)
+	state, err := of.view.State()
+	switch {
+	case err != nil:
+		return err
+	case state.Complete():
+		printError(cmd.ErrOrStderr(), failed) // others did what this worker could not
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n", count(of.groups, "group"), count(n, "worker"), dir)
+		return err
+	case cmd.Context().Err() != nil:
+		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(state.Groups.Total-state.Groups.Done, "group")), context.Canceled}
+	default:
+		return failed
+	}
 }

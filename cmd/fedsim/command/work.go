@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +60,6 @@ a group has failed, and the others are done.`,
 }
 
 func (f *workFlags) work(cmd *cobra.Command, dir string) error {
-	defer ignoreTerminate()()
 	if err := errors.Join(f.computeFlags.check(false), f.resumeFlags.check(cmd)); err != nil {
 		return err
 	}
@@ -69,32 +70,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if err := f.permit(cmd)(d.Scenario); err != nil {
 		return err
 	}
-	var directory directoryFlags
-	o := directory.options(d.Plan.Command)
-	o.Every = f.every()
-	about, err := into.About(d.Scenario, o)
-	if err != nil {
-		return err
-	}
-	compute := f.options(cmd)
-	if o.Every > 0 {
-		compute.Checkpoints = experiment.CheckpointPolicy{Every: o.Every, Clock: time.Now}
-	}
-	by, err := thisWorker()
-	if err != nil {
-		return err
-	}
-	note := func(text string) {
-		if !f.quiet {
-			printLine(cmd.ErrOrStderr(), text, false)
-		}
-	}
-	waitsForRounds(cmd.Context())
-	err = d.Work(cmd.Context(), work.Options{
-		Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
-		Run:   compute,
-		Stale: staleAfter,
-	})
+	err = f.start(cmd, d, 1)
 	if experiment.Interrupted(err) {
 		return interrupted{fmt.Sprintf("interrupted; checkpoints are saved; continue with: fedsim work %s", dir), err}
 	}
@@ -109,10 +85,50 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	return err
 }
 
+// start lets n workers of this process do the items of a plan until they end. It returns the error of
+// the first that has one.
+func (f *workFlags) start(cmd *cobra.Command, d *work.Dir, n int) error {
+	defer ignoreTerminate()()
+	var directory directoryFlags
+	o := directory.options(d.Plan.Command)
+	o.Every = f.every()
+	about, err := into.About(d.Scenario, o)
+	if err != nil {
+		return err
+	}
+	compute := f.options(cmd)
+	if o.Every > 0 {
+		compute.Checkpoints = experiment.CheckpointPolicy{Every: o.Every, Clock: time.Now}
+	}
+	note := func(text string) {
+		if !f.quiet {
+			printLine(cmd.ErrOrStderr(), text, false)
+		}
+	}
+	waitsForRounds(cmd.Context())
+	var all sync.WaitGroup
+	errs := make([]error, n)
+	for i := range errs {
+		all.Go(func() {
+			by, err := thisWorker()
+			if err == nil {
+				err = d.Work(cmd.Context(), work.Options{
+					Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
+					Run:   compute,
+					Stale: staleAfter,
+				})
+			}
+			errs[i] = err
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs...)
+}
+
 // staleAfter is the age of a claim that is taken over; 0: the default. Tests shorten it.
 var staleAfter time.Duration
 
-// thisWorker returns who this process is, under a name that no other has: process numbers and
+// thisWorker returns a worker of this process, under a name that no other has: process numbers and
 // the names of hosts are given again.
 func thisWorker() (by work.Claim, err error) {
 	by.Host, err = os.Hostname()

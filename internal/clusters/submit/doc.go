@@ -1,5 +1,5 @@
-// Package submit sends the missing groups of a plan to an engine: a scheduler that runs
-// tasks, each a worker with a part of the groups, or processes on this machine.
+// Package submit sends the missing groups of a plan to an engine: a scheduler that runs tasks, each
+// a worker.
 //
 // The engine of a scheduler is one template (engines/), which gives the script or manifest
 // and the command that submits it. A site can write another.

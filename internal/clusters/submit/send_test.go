@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,48 +64,5 @@ func TestSendFails(t *testing.T) {
 	j.Place(Shipped("slurm"))
 	if _, err := Send(t.Context(), j, "", []string{"no-such-scheduler"}); err == nil || !strings.HasPrefix(err.Error(), "no-such-scheduler: not found: ") {
 		t.Error(err)
-	}
-}
-
-// Workers of this machine fail on their own, and are interrupted together.
-func TestLocal(t *testing.T) {
-	scheduler(t, "worker", `
-if [ "$1" = wait ]; then
-	trap 'exit 75' TERM
-	echo >"$2/$BASHPID"
-	while :; do sleep 0.01; done
-fi
-if mkdir "$2/first" 2>/dev/null; then
-	echo 'fedsim: no memory' >&2
-	kill -KILL $BASHPID
-fi`)
-	var failed []Worker
-	Local(t.Context(), []string{"worker", "fail", t.TempDir()}, 3, func(w Worker) {
-		if w.Err != nil {
-			failed = append(failed, w)
-		}
-	})
-	if len(failed) != 1 || failed[0].Status != -1 || !strings.HasSuffix(failed[0].Err.Error(), " of 3: was killed by the signal killed; the last line of its standard error: fedsim: no memory") {
-		t.Errorf("%v", failed)
-	}
-
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for {
-			if entries, err := os.ReadDir(dir); err != nil || len(entries) == 2 {
-				cancel()
-				return
-			}
-		}
-	}()
-	n := 0
-	Local(ctx, []string{"worker", "wait", dir}, 2, func(w Worker) {
-		if n++; w.Status != 75 {
-			t.Errorf("%+v", w)
-		}
-	})
-	if n != 2 {
-		t.Errorf("%d workers ended", n)
 	}
 }

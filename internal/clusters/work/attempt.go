@@ -17,12 +17,11 @@ import (
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/input"
-	"fedsim/internal/quote"
 	"fedsim/results/rundir"
 )
 
 // errTaken is the reason, beside an interruption, to stop an item under way.
-var errTaken = errors.New("another worker does it or has done it")
+var errTaken = errors.New("another worker has claimed it")
 
 // attempt is the work of this worker on an item.
 type attempt struct {
@@ -30,8 +29,7 @@ type attempt struct {
 	*plan.Item
 	lease  *lease
 	cancel context.CancelCauseFunc
-	dir    string  // the run directory of a group
-	before float64 // the seconds of the workers before this one, whose work it continues
+	dir    string // the run directory of a group
 	began  time.Time
 	share  atomic.Uint64 // the bits of the share that is done
 }
@@ -55,6 +53,9 @@ func (w *worker) do(ctx context.Context, it *plan.Item, l *lease) error {
 		err = a.make(ctx)
 	}
 	w.limitMemory()
+	if errors.Is(context.Cause(ctx), errTaken) {
+		return errTaken
+	}
 	return err
 }
 
@@ -106,21 +107,12 @@ func (a *attempt) open() (*rundir.Writer, error) {
 		}
 		w, err := a.takeOver(filepath.Join(a.AttemptsDir(a.ID), e.Name()))
 		if errors.Is(err, rundir.ErrCheckpoint) {
-			a.Note(fmt.Sprintf("%s: an attempt is not continued: %v", nameOf(a.Item), err))
+			a.Note(fmt.Sprintf("group %s: an attempt is not continued: %v", a.ID, err))
 		} else if w != nil || err != nil {
-			return w, errors.Join(err, a.continues())
+			return w, err
 		}
 	}
 	return rundir.Create(a.dir, false, a.About)
-}
-
-// continues counts the time of the workers before this one.
-func (a *attempt) continues() error {
-	last, err := a.Ended(a.ID)
-	if last != nil {
-		a.before = last.TookS
-	}
-	return err
 }
 
 // takeOver continues the attempt of a worker that no longer works on it. It returns nil if there is no
@@ -147,14 +139,11 @@ func (a *attempt) takeOver(from string) (w *rundir.Writer, err error) {
 
 // make makes a prerequisite or a table. All workers share the checkpoints: they have the same content.
 func (a *attempt) make(ctx context.Context) error {
-	if err := a.continues(); err != nil {
-		return err
-	}
 	return a.compute(ctx, nil, rundir.NewStates(a.AttemptsDir(a.ID), a.resolved))
 }
 
-// compute computes the item under heartbeats. It cancels the computation when another worker does or
-// has done the item.
+// compute computes the item under heartbeats. It cancels the computation when another worker has claimed
+// the item.
 func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints experiment.CheckpointStore) error {
 	o := a.Run
 	o.Shared, o.Preparation, o.DataFolder = a.shared, a.live, a.DataFolder
@@ -172,7 +161,7 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		ticker := time.NewTicker(a.Stale / 6)
+		ticker := time.NewTicker(a.stale / 6)
 		defer ticker.Stop()
 		for {
 			select {
@@ -194,18 +183,14 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 // measure notes the share and the time in the claim.
 func (a *attempt) measure() {
 	a.lease.claim.Share = math.Float64frombits(a.share.Load())
-	a.lease.claim.TookS = a.before + a.Run.Clock().Sub(a.began).Seconds()
+	a.lease.claim.TookS = a.lease.last.TookS + a.Run.Clock().Sub(a.began).Seconds()
 }
 
-// beat writes a heartbeat, and cancels work on a group that another worker does or has done. Errors
-// cost no more than work done twice: a claim without heartbeats expires.
+// beat writes a heartbeat, and cancels work on an item that another worker has claimed since. Errors cost
+// no more than work done twice: a claim without heartbeats is free.
 func (a *attempt) beat() {
 	a.measure()
-	mine, _ := a.lease.beat()
-	if a.Kind != experiment.KindRuns {
-		return // its states appear when this worker stores them
-	}
-	if done, err := a.Done(a.Item); !mine || done && err == nil {
+	if mine, _ := a.lease.beat(); !mine {
 		a.cancel(errTaken)
 	}
 }
@@ -243,11 +228,4 @@ type shared struct {
 // Reject returns the error of a state that does not fit the data of this machine.
 func (s shared) Reject(name string, why error) error {
 	return fmt.Errorf("%s: %w: %w: give every machine the same files", filepath.Join(s.dir, rundir.StateFile(name)), errOtherData, why)
-}
-
-// fail records the failure of an item in its claim.
-func (w *worker) fail(it *plan.Item, l *lease, why error) {
-	l.claim.Failure = quote.Line(why.Error())
-	w.failed[it.ID] = true
-	w.Note(fmt.Sprintf("%s: failed: %s", nameOf(it), l.claim.Failure))
 }

@@ -18,12 +18,12 @@ const StaleAfter = time.Minute
 
 // Claim says who works on an item of the plan, or who did so last and how far that worker came.
 type Claim struct {
-	Worker  string    `json:"worker"` // a name that no other process ever has
-	Host    string    `json:"host"`
-	Process Process   `json:"process"`
-	Started time.Time `json:"started"`
-	Share   float64   `json:"share"`  // the share of the item that is done, in [0, 1]
-	TookS   float64   `json:"took_s"` // the seconds of work so far, with those of workers before it
+	Worker  string  `json:"worker"` // a name that no other process ever has
+	Host    string  `json:"host"`
+	Process Process `json:"process"`
+	Share   float64 `json:"share"`           // the share of the item that is done, in [0, 1]
+	TookS   float64 `json:"took_s"`          // the seconds of work so far, with those of workers before it
+	Ended   bool    `json:"ended,omitempty"` // the worker does not work on the item any more
 
 	// Failure is one line that says why the item failed; empty: it did not. Only ended claims have one.
 	Failure string `json:"failure,omitempty"`
@@ -34,10 +34,11 @@ type Claim struct {
 // Age returns the time since the last heartbeat at a time of the file server.
 func (c *Claim) Age(now time.Time) time.Duration { return max(0, now.Sub(c.written)) }
 
-// Expired reports whether the worker of a claim must be taken for dead at a time of the file
-// server: its last heartbeat is as old as after, or it was a process of this machine and has ended.
-func (c *Claim) Expired(now time.Time, after time.Duration) bool {
-	return c.Age(now) >= after || c.Process.ended()
+// Free reports whether others may claim the item at a time of the file server: the claim has ended,
+// or its worker must be taken for dead. Its last heartbeat is then as old as after, or it was a
+// process of this machine and is gone.
+func (c *Claim) Free(now time.Time, after time.Duration) bool {
+	return c.Ended || c.Age(now) >= after || c.Process.ended()
 }
 
 // maxClaim limits the bytes of the file of a claim.
@@ -86,20 +87,38 @@ type lease struct {
 	dir   *Dir
 	id    string
 	claim Claim
+	last  Claim // of the worker before this one; without a name: there is none
 }
 
-// acquire claims an item. ok is false if another worker has a claim whose last heartbeat is not
-// older than after. The function now returns the time of the file server.
+// acquire claims an item. ok is false if another worker has a claim that is not free, see [Claim.Free].
+// The function now returns the time of the file server. Of several workers that find a free claim one
+// succeeds: who renames it.
 func (d *Dir) acquire(id string, by Claim, after time.Duration, now func() time.Time) (l *lease, ok bool, err error) {
-	l = &lease{d, id, by}
+	l = &lease{dir: d, id: id, claim: by}
 	if ok, err = l.create(); ok || err != nil {
 		return l, ok, err
 	}
-	if ok, err = d.endExpired(id, by.Worker, after, now); !ok || err != nil {
+	old, err := d.Claim(id)
+	if err != nil || old == nil || !old.Free(now(), after) {
 		return l, false, err
 	}
+	aside := filepath.Join(d.path, claimsDir, "."+id+"-"+by.Worker)
+	if err := os.Rename(d.claimPath(id), aside); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // another worker was first
+		}
+		return l, false, err
+	}
+	last, err := readClaim(aside)
+	if err != nil || last == nil {
+		return l, false, err
+	}
+	if last.Worker != old.Worker || !last.written.Equal(old.written) { // another worker was first, or its worker lives
+		return l, false, os.Rename(aside, d.claimPath(id))
+	}
+	l.last, l.claim.TookS = *last, last.TookS
 	ok, err = l.create()
-	return l, ok, err
+	return l, ok, errors.Join(err, remove(aside))
 }
 
 // create creates the file of the claim. It reports false if there is one.
@@ -117,35 +136,7 @@ func (l *lease) create() (created bool, err error) {
 	return true, nil
 }
 
-// endExpired moves a claim that has expired to the ended ones. Of several workers one succeeds: who
-// renames it.
-func (d *Dir) endExpired(id, by string, after time.Duration, now func() time.Time) (ended bool, err error) {
-	old, err := d.Claim(id)
-	if old == nil || err != nil {
-		return err == nil, err
-	}
-	if !old.Expired(now(), after) {
-		return false, nil
-	}
-	path := d.claimPath(id)
-	aside := filepath.Join(d.path, claimsDir, "."+id+"-"+by)
-	if err := os.Rename(path, aside); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // another worker was first
-		}
-		return false, err
-	}
-	moved, err := readClaim(aside)
-	if err != nil {
-		return false, err
-	}
-	if moved != nil && moved.Worker != old.Worker { // another worker was first, and this is its claim
-		return false, os.Rename(aside, path)
-	}
-	return true, os.Rename(aside, d.endedPath(id))
-}
-
-// beat writes a heartbeat. It reports false if another worker has the claim.
+// beat writes a heartbeat. It reports false if another worker has or had the claim since.
 func (l *lease) beat() (mine bool, err error) {
 	there, err := l.dir.Claim(l.id)
 	switch {
@@ -160,17 +151,25 @@ func (l *lease) beat() (mine bool, err error) {
 }
 
 // release ends the claim, unless another worker has it. One under which nothing was done leaves the
-// last one as it is.
+// last one.
 func (l *lease) release() error {
-	there, err := l.dir.Claim(l.id)
+	path := l.dir.claimPath(l.id)
+	there, err := readClaim(path)
 	if err != nil || there != nil && there.Worker != l.claim.Worker {
 		return err
 	}
-	if l.claim.TookS > 0 || l.claim.Failure != "" {
-		err = l.claim.write(l.dir.endedPath(l.id))
+	switch nothing := l.claim.Failure == "" && l.claim.TookS == l.last.TookS; {
+	case nothing && l.last.Worker == "":
+		return remove(path)
+	case nothing:
+		l.claim = l.last
+	}
+	l.claim.Ended = true
+	if err = l.claim.write(path); err == nil {
+		return nil
 	}
 	if l.claim.Failure == "" {
-		err = nil // it only tells times
+		err = nil // on a full disk; it only tells times
 	}
-	return errors.Join(err, remove(l.dir.claimPath(l.id)))
+	return errors.Join(err, remove(path))
 }

@@ -30,7 +30,7 @@ func another(name string) Claim { return Claim{Worker: name, Host: "elsewhere"} 
 // requireClaim claims and requires success or not.
 func requireClaim(t *testing.T, d *Dir, id string, by Claim, want bool) *lease {
 	t.Helper()
-	l, ok, err := d.acquire(id, by, StaleAfter, d.clock(by.Worker, time.Now).now)
+	l, ok, err := d.acquire(id, by, StaleAfter, d.View(time.Now).fileTime)
 	if err != nil || ok != want {
 		t.Fatalf("acquire(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
 	}
@@ -77,11 +77,20 @@ func TestClaim(t *testing.T) {
 	if err := a.release(); err != nil {
 		t.Fatal(err)
 	}
-	requireWorker(t, d, "1", "")
-	if c, err := d.Ended("1"); err != nil || c == nil || c.Worker != "a" || c.Share != 0.25 {
-		t.Errorf("the ended claim is %+v, %v", c, err)
+	if c := requireWorker(t, d, "1", "a"); !c.Ended || c.Share != 0.25 {
+		t.Errorf("the ended claim is %+v", c)
 	}
-	requireClaim(t, d, "1", another("b"), true)
+	b := requireClaim(t, d, "1", another("b"), true)
+	if err := b.release(); err != nil { // nothing was done
+		t.Fatal(err)
+	}
+	if c := requireWorker(t, d, "1", "a"); !c.Ended || c.TookS != 3 {
+		t.Errorf("the ended claim is %+v", c)
+	}
+	b = requireClaim(t, d, "1", another("b"), true)
+	if c := requireWorker(t, d, "1", "b"); c.Ended || c.TookS != 3 {
+		t.Errorf("the claim of the next worker is %+v", c)
+	}
 	if err := a.release(); err != nil { // of another
 		t.Fatal(err)
 	}
@@ -102,16 +111,21 @@ func TestStaleClaimIsTakenOver(t *testing.T) {
 	a := requireClaim(t, d, "1", another("a"), true)
 	grow(t, d, "1", StaleAfter+time.Second)
 	b := requireClaim(t, d, "1", another("b"), true)
-	if c, err := d.Ended("1"); err != nil || c == nil || c.Worker != "a" {
-		t.Errorf("the ended claim is %+v, %v", c, err)
-	}
 	requireBeat(t, a, false)
 	requireWorker(t, d, "1", "b")
 	if err := b.release(); err != nil {
 		t.Fatal(err)
 	}
-	requireBeat(t, a, true) // it still works on the group
-	requireWorker(t, d, "1", "a")
+	requireBeat(t, a, true) // nothing was done, and it still works on the group
+	requireClaim(t, d, "1", another("b"), false)
+	grow(t, d, "1", StaleAfter+time.Second)
+	b = requireClaim(t, d, "1", another("b"), true)
+	b.claim.TookS = 1
+	if err := b.release(); err != nil {
+		t.Fatal(err)
+	}
+	requireBeat(t, a, false)
+	requireWorker(t, d, "1", "b")
 }
 
 // Of several workers that find a stale claim one has it afterwards, always a whole one.
@@ -124,7 +138,7 @@ func TestOneTakesOver(t *testing.T) {
 		var all sync.WaitGroup
 		for _, name := range []string{"a", "b", "c", "d"} {
 			all.Go(func() {
-				_, ok, err := d.acquire("1", another(name), StaleAfter, d.clock(name, time.Now).now)
+				_, ok, err := d.acquire("1", another(name), StaleAfter, d.View(time.Now).fileTime)
 				if err != nil {
 					t.Error(err)
 				}
@@ -214,36 +228,22 @@ func TestClaimOfEndedProcess(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	d := newDir(t)
-	if c, err := d.Ended("1"); c != nil || err != nil {
-		t.Fatal(c, err)
-	}
-	l := requireClaim(t, d, "1", another("a"), true)
+	d := planned(t, 0)
+	id := d.Plan.Groups()[0].ID
+	l := requireClaim(t, d, id, another("a"), true)
 	l.claim.Failure, l.claim.TookS = "NaN", 2
 	if err := l.release(); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := d.Ended("1"); err != nil || c.Failure != "NaN" || c.Host != "elsewhere" || c.TookS != 2 {
-		t.Fatal(c, err)
+	if c := requireWorker(t, d, id, "a"); !c.Ended || c.Failure != "NaN" || c.TookS != 2 {
+		t.Fatal(c)
 	}
 	for range 2 {
-		if err := d.Forget("1"); err != nil {
+		if err := d.View(time.Now).Retry(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if c, err := d.Ended("1"); err != nil || c.Failure != "" || c.TookS != 2 {
-		t.Fatal(c, err)
-	}
-	if err := os.WriteFile(d.endedPath("1"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := d.Ended("1"); err != nil || !strings.HasPrefix(c.Failure, "unknown: ") {
-		t.Fatal(c, err)
-	}
-	if err := d.Forget("1"); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := d.Ended("1"); c != nil || err != nil {
-		t.Fatal(c, err)
+		if c := requireWorker(t, d, id, "a"); !c.Ended || c.Failure != "" || c.TookS != 2 {
+			t.Fatal(c)
+		}
 	}
 }

@@ -21,10 +21,9 @@ const (
 	attemptsDir = "attempts"
 	doneDir     = "done"
 	claimsDir   = "claims"
-	endedDir    = "ended"
 )
 
-var folders = []string{needsDir, attemptsDir, doneDir, claimsDir, endedDir}
+var folders = []string{needsDir, attemptsDir, doneDir, claimsDir}
 
 // Dir is the directory of a plan.
 type Dir struct {
@@ -95,30 +94,6 @@ func (d *Dir) Shared() *rundir.States {
 }
 
 func (d *Dir) claimPath(id string) string { return filepath.Join(d.path, claimsDir, id+".json") }
-func (d *Dir) endedPath(id string) string { return filepath.Join(d.path, endedDir, id+".json") }
 
-// Claim returns the claim of an item, nil when nobody works on it.
+// Claim returns the claim of an item, nil when nobody has begun it.
 func (d *Dir) Claim(id string) (*Claim, error) { return readClaim(d.claimPath(id)) }
-
-// Ended returns the claim of the last worker that no longer works on an item, nil when there is none.
-// One that cannot be read counts as a failure.
-func (d *Dir) Ended(id string) (*Claim, error) {
-	c, err := readClaim(d.endedPath(id))
-	if c != nil && c.Worker == "" && c.Failure == "" {
-		c.Failure = "unknown: " + d.endedPath(id) + " cannot be read"
-	}
-	return c, err
-}
-
-// Forget removes the failure of an item, so that workers try it again.
-func (d *Dir) Forget(id string) error {
-	c, err := d.Ended(id)
-	if c == nil || c.Failure == "" || err != nil {
-		return err
-	}
-	c.Failure = ""
-	if c.Worker == "" {
-		return remove(d.endedPath(id))
-	}
-	return c.write(d.endedPath(id))
-}

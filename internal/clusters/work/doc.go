@@ -3,8 +3,7 @@
 //
 //	DIR/plan.json                    the plan
 //	DIR/scenario.toml                the resolved scenario
-//	DIR/claims/ID.json               who works on an item now, see [Claim]
-//	DIR/ended/ID.json                its last claim that has ended: how far it came, why it failed
+//	DIR/claims/ID.json               who works on an item, or did so last: how far it came, why it failed, see [Claim]
 //	DIR/attempts/ID/WORKER/          the unfinished run directory of a group
 //	DIR/attempts/ID/                 the checkpoints of another item
 //	DIR/done/ID/                     the run directory of a finished group
@@ -14,11 +13,12 @@
 // server gave to files.
 //
 // A worker claims an item: it creates the file of the claim, which it writes again at every
-// heartbeat. A claim expires when its last heartbeat is a minute old, or its process was one of
-// the same machine and is gone. Who finds an expired claim renames it to the ended ones, creates
-// its own, and renames the attempt. So the earlier worker, if it lives, finds no directory any more and
-// stops. A finished attempt is renamed to DIR/done/ID; the first one stays. Nothing relies on a claim:
-// two workers that do the same item make the same bytes.
+// heartbeat and when it ends. The item is free when its claim has ended, when its last heartbeat is a
+// minute old, or when its process was one of the same machine and is gone. Who finds a free claim
+// renames it away, creates its own, and renames the attempt. So the earlier worker, if it lives, finds
+// no directory any more and stops. A finished attempt is renamed to DIR/done/ID; the first one stays.
+// Nothing relies on a claim: two workers that do the same item make the same bytes. All decisions of a
+// worker follow from the [State] that "fedsim status" prints.
 //
 // Schedulers start tasks, limit them and start lost ones again; they know neither items nor checkpoints.
 // What that leaves to do, with which engines (L: local workers and a shared directory without a
@@ -30,9 +30,10 @@
 //	taking an attempt over       LS  the checkpoint of a lost worker               TestTimeOfAllWorkers
 //	moving it                    LS  the group from a worker that is only slow     TestAttemptTakenOver
 //	copying it                   LS  the bytes from the files that it has open     TestTakeOverOfALivingWriter
-//	stop when it is done         LS  the time of a worker that is only slow        TestGroupDoneElsewhere
-//	ended claim                  LS  reasons of failures, times of all workers     TestFailure, TestTimeOfAllWorkers
+//	stop when it is taken        LS  the time of a worker that is only slow        TestGroupDoneElsewhere
+//	claims that have ended       LS  reasons of failures, times of all workers     TestFailure, TestTimeOfAllWorkers
 //	clock of the file server      S  claims from machines with another clock       TestStateOfReadOnlyDirectory
+//	failing with what it needs   LS  a wait for what nobody will make               TestFailureEndsTheWait
 //	waiting for heartbeats        S  a killed worker's group, when all others end  TestNoWait
 //	a group put aside            LS  other groups from an error of this machine    TestGroupThatThisMachineCannotDo
 //	errors of this machine       LS  groups from failing on a wrong machine        TestOtherData

@@ -2,8 +2,8 @@ package work
 
 import (
 	"cmp"
+	"fmt"
 	"math"
-	"slices"
 
 	"fedsim/experiment"
 	"fedsim/internal/clusters/plan"
@@ -13,7 +13,7 @@ import (
 type Condition string
 
 const (
-	Failed  Condition = "failed"  // its last worker failed; nobody works on it
+	Failed  Condition = "failed"  // its last worker failed, or what it needs has; nobody works on it
 	Running Condition = "running" // a worker works on it
 	Stopped Condition = "stopped" // it was begun, and nobody works on it
 	Waiting Condition = "waiting" // nobody has begun it
@@ -37,6 +37,14 @@ type Item struct {
 	AgeS     float64  `json:"age_s"`     // seconds since the last sign of life
 	WaitsFor []string `json:"waits_for"` // IDs of needed items that are not done
 	Reason   string   `json:"reason"`    // why it failed
+}
+
+// Title names the runs of a group, or what another item is of.
+func (i *Item) Title() string {
+	if i.Runs > 1 {
+		return fmt.Sprintf("%s +%d", i.About, i.Runs-1)
+	}
+	return i.About
 }
 
 // groupKind is the Kind of groups of runs.
@@ -76,24 +84,9 @@ type State struct {
 // Complete reports whether every group is done.
 func (s *State) Complete() bool { return s.Groups.Done == s.Groups.Total }
 
-// Stuck reports whether nothing runs and what is left has failed or needs something that has.
+// Stuck reports whether all groups that are left have failed.
 func (s *State) Stuck() bool {
-	lost := map[string]bool{}
-	for i := range s.Items {
-		item := &s.Items[i]
-		switch item.Condition {
-		case Running:
-			return false
-		case Failed:
-			lost[item.ID] = true
-		case Stopped, Waiting:
-			if !slices.ContainsFunc(item.WaitsFor, func(id string) bool { return lost[id] }) {
-				return false
-			}
-			lost[item.ID] = true
-		}
-	}
-	return !s.Complete()
+	return !s.Complete() && s.Groups.Done+s.Groups.Failed == s.Groups.Total
 }
 
 // Listed returns the state with at most a number of items of each condition: of failed ones

@@ -17,13 +17,14 @@ import (
 	"fedsim/results/rundir"
 )
 
-// View shows a plan directory. It is cheap to ask again: it remembers what is done. It changes
-// nothing, and only reads where it may not write; see [View.State].
+// View shows a plan directory. It is cheap to ask again: it remembers what is done. Only Retry changes
+// something there, and it only reads where it may not write; see [View.State].
 type View struct {
 	*Dir
 	now    func() time.Time
+	stale  time.Duration // the age of the last heartbeat of a worker that is taken for dead
+	clock  string        // the folder for a file that tells the time of the file server
 	mu     sync.Mutex
-	clock  *serverClock
 	took   map[string]float64   // the seconds of items that are done, by ID
 	stages map[string]stageFile // of groups, by ID
 	seen   rundir.Info          // the result of the last call of Stat
@@ -40,8 +41,24 @@ type stageFile struct {
 
 // View returns a view of the directory; now is the clock.
 func (d *Dir) View(now func() time.Time) *View {
-	clock := d.clock(fmt.Sprintf("look-%d-%x", os.Getpid(), now().UnixNano()), now)
-	return &View{Dir: d, now: now, clock: clock, took: map[string]float64{}, stages: map[string]stageFile{}}
+	return &View{Dir: d, now: now, stale: StaleAfter, clock: filepath.Join(d.path, claimsDir), took: map[string]float64{}, stages: map[string]stageFile{}}
+}
+
+// fileTime returns the time of the file server, which dates the heartbeats of all machines. Where no
+// file can be written, it is that of this machine.
+func (v *View) fileTime() time.Time {
+	f, err := os.CreateTemp(v.clock, ".time-*")
+	if err != nil {
+		return v.now()
+	}
+	_, err = f.WriteString("now\n")
+	err = errors.Join(err, f.Close())
+	info, failed := os.Stat(f.Name())
+	_ = os.Remove(f.Name()) // it tells nothing more
+	if err != nil || failed != nil {
+		return v.now()
+	}
+	return info.ModTime()
 }
 
 // names returns the names in a folder without hidden ones; none if the folder is absent.
@@ -96,12 +113,13 @@ func (v *View) look() (s *State, version string, err error) {
 	s = &State{Kind: "plan", Directory: v.path, Scenario: v.Plan.Name, Runs: v.Plan.Runs}
 	folders := map[string]map[string]bool{}
 	// An item that moves on meanwhile moves from the first to the last of these folders.
-	for _, name := range []string{claimsDir, endedDir, needsDir, doneDir} {
+	for _, name := range []string{claimsDir, needsDir, doneDir} {
 		if folders[name], err = v.names(name); err != nil {
 			return nil, "", err
 		}
 	}
-	done, changes := map[string]bool{}, fnv.New64a()
+	done, failed, changes := map[string]bool{}, map[string]bool{}, fnv.New64a()
+	now := sync.OnceValue(v.fileTime)
 	for i := range v.Plan.Items {
 		of := &v.Plan.Items[i]
 		item := newItem(of)
@@ -111,16 +129,22 @@ func (v *View) look() (s *State, version string, err error) {
 		if done[of.ID] {
 			item.Condition = Done
 			v.measure(of.ID)
-		} else if err := v.begun(&item, folders, changes); err != nil {
-			return nil, "", err
+		} else if folders[claimsDir][of.ID] {
+			if err := v.begun(&item, now, changes); err != nil {
+				return nil, "", err
+			}
 		}
 		if item.Condition == Waiting || item.Condition == Stopped {
 			for _, id := range of.Needs {
 				if !done[id] {
 					item.WaitsFor = append(item.WaitsFor, id)
 				}
+				if failed[id] {
+					item.Condition, item.Reason = Failed, "it needs "+id+", which has failed"
+				}
 			}
 		}
+		failed[of.ID] = item.Condition == Failed
 		fmt.Fprint(changes, item.ID, item.Condition)
 		s.Items = append(s.Items, item)
 	}
@@ -145,40 +169,28 @@ const maxMeasured = 64
 func (v *View) measure(id string) {
 	if _, ok := v.took[id]; !ok && len(v.took) < maxMeasured {
 		v.took[id] = 0
-		if c, err := v.Ended(id); err == nil && c != nil {
+		if c, err := v.Claim(id); err == nil && c != nil && c.Ended {
 			v.took[id] = c.TookS
 		}
 	}
 }
 
 // begun sets the state of an item that is not done, by the claim of its worker or the last one.
-func (v *View) begun(item *Item, folders map[string]map[string]bool, changes hash.Hash64) (err error) {
-	var claim *Claim
-	if folders[claimsDir][item.ID] {
-		if claim, err = v.Claim(item.ID); err != nil {
-			return err
-		}
+func (v *View) begun(item *Item, now func() time.Time, changes hash.Hash64) error {
+	claim, err := v.Claim(item.ID)
+	if claim == nil || err != nil {
+		return err
 	}
-	now := v.clock.now()
-	switch {
-	case claim != nil && claim.Expired(now, StaleAfter):
-		item.Condition = Stopped
-	case claim != nil:
+	switch item.Reason = claim.Failure; {
+	case !claim.Free(now(), v.stale):
 		item.Condition = Running
-	case folders[endedDir][item.ID]:
-		if claim, err = v.Ended(item.ID); err != nil {
-			return err
-		}
-		item.Condition = Stopped
-	}
-	if claim == nil {
-		return nil
-	}
-	if item.Reason = claim.Failure; item.Reason != "" {
+	case item.Reason != "":
 		item.Condition = Failed
+	default:
+		item.Condition = Stopped
 	}
 	item.Host, item.PID, item.Worker = claim.Host, claim.Process.PID, claim.Worker
-	item.AgeS = claim.Age(now).Seconds()
+	item.AgeS = claim.Age(now()).Seconds()
 	item.Progress, item.TookS = claim.Share, claim.TookS
 	if item.Condition == Running {
 		item.TookS += item.AgeS // since the last heartbeat
@@ -192,6 +204,22 @@ func (v *View) begun(item *Item, folders map[string]map[string]bool, changes has
 
 // attempt returns the run directory of the last worker of a group.
 func (v *View) attempt(item *Item) string { return filepath.Join(v.AttemptsDir(item.ID), item.Worker) }
+
+// Retry lets workers try again what has failed.
+func (v *View) Retry() error {
+	s, err := v.State()
+	for i := 0; err == nil && i < len(s.Items); i++ {
+		var c *Claim
+		if s.Items[i].Condition != Failed {
+			continue
+		}
+		if c, err = v.Claim(s.Items[i].ID); c != nil && c.Failure != "" {
+			c.Failure = ""
+			err = c.write(v.claimPath(s.Items[i].ID))
+		}
+	}
+	return err
+}
 
 // Live returns the runs of the scenario that exist, finished or under way, and the state.
 func (v *View) Live() (*rundir.Live, *State, error) {

@@ -25,16 +25,16 @@ func BenchmarkState(b *testing.B) {
 		d.Plan.Items = append(d.Plan.Items, plan.Item{ID: id, Kind: experiment.KindRuns, Of: []string{"run " + id}})
 		switch {
 		case i < 4000:
-			file(d.endedPath(id), &Claim{Worker: "w", TookS: 1})
+			file(d.claimPath(id), &Claim{Worker: "w", TookS: 1, Ended: true})
 			if err := os.MkdirAll(d.DoneDir(id), 0o777); err != nil {
 				b.Fatal(err)
 			}
 		case i < 4064:
 			file(d.claimPath(id), &Claim{Worker: id, Host: "h", Process: ThisProcess()})
 		case i < 4564:
-			file(d.endedPath(id), &Claim{Worker: "w"})
+			file(d.claimPath(id), &Claim{Worker: "w", Ended: true})
 		case i < 4600:
-			file(d.endedPath(id), &Claim{Worker: "w", Failure: "x"})
+			file(d.claimPath(id), &Claim{Worker: "w", Ended: true, Failure: "x"})
 		}
 	}
 	v := d.View(time.Now)

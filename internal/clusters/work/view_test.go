@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,11 +151,11 @@ func TestState(t *testing.T) {
 	}
 
 	attempted(t, d, g[0], d.DoneDir(g[0].ID), 0)
-	written(t, d.endedPath(g[0].ID), 0, &Claim{Worker: "a-1", Host: "a", TookS: 40})
+	written(t, d.claimPath(g[0].ID), 0, &Claim{Worker: "a-1", Host: "a", TookS: 40, Ended: true})
 	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, Share: 0.5, TookS: 30}
 	written(t, d.claimPath(g[1].ID), 5*time.Second, &claim)
 	attempted(t, d, g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
-	written(t, d.endedPath(g[2].ID), time.Hour, &Claim{Worker: "c-1", Failure: "the disk is full", Host: "c"})
+	written(t, d.claimPath(g[2].ID), time.Hour, &Claim{Worker: "c-1", Ended: true, Failure: "the disk is full", Host: "c"})
 
 	s = stateOf(t, v)
 	want := Counts{Total: all, Done: 1, Running: 1, Failed: 1, Waiting: all - 3}
@@ -186,9 +187,9 @@ func TestState(t *testing.T) {
 	}
 	written(t, d.claimPath(g[1].ID), 61*time.Second, &claim)
 	stopped()
-	if err := os.Rename(d.claimPath(g[1].ID), d.endedPath(g[1].ID)); err != nil {
-		t.Fatal(err)
-	}
+	ended := claim
+	ended.Ended = true
+	written(t, d.claimPath(g[1].ID), 61*time.Second, &ended)
 	stopped()
 	// A failed group that a worker tries again runs.
 	written(t, d.claimPath(g[2].ID), 0, &claim)
@@ -235,13 +236,18 @@ func TestStateOfPrerequisites(t *testing.T) {
 	if stateOf(t, v).Stuck() {
 		t.Error("stuck before anything has failed")
 	}
-	written(t, d.endedPath(n.ID), 0, &Claim{Worker: "w", Failure: "x"})
+	written(t, d.claimPath(n.ID), 0, &Claim{Worker: "w", Ended: true, Failure: "x"})
 	for _, g := range d.Plan.Groups() {
 		if !slices.Contains(g.Needs, n.ID) {
 			if stateOf(t, v).Stuck() {
 				t.Error("stuck before all has failed that does not need the prerequisite")
 			}
-			written(t, d.endedPath(g.ID), 0, &Claim{Worker: "w", Failure: "x"})
+			written(t, d.claimPath(g.ID), 0, &Claim{Worker: "w", Ended: true, Failure: "x"})
+		}
+	}
+	for i, g := range d.Plan.Items {
+		if item := stateOf(t, v).Items[i]; slices.Contains(g.Needs, n.ID) && (item.Condition != Failed || !strings.Contains(item.Reason, n.ID)) {
+			t.Errorf("it needs what has failed: %+v", item)
 		}
 	}
 	if !stateOf(t, v).Stuck() {
@@ -295,7 +301,7 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 	g := d.Plan.Groups()
 	for path, text := range map[string]string{
 		d.claimPath(g[0].ID): "",
-		d.endedPath(g[1].ID): `{"failure": "x`,
+		d.claimPath(g[1].ID): `{"failure": "x`,
 		filepath.Join(d.path, claimsDir, ".temporary.json"):                "",
 		filepath.Join(d.path, claimsDir, "unknown.json"):                   "{}",
 		filepath.Join(d.AttemptsDir(g[2].ID), "w", ".unfinished", "alive"): "",
@@ -309,7 +315,7 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 	}
 	v := d.View(time.Now)
 	s := stateOf(t, v)
-	for i, want := range []Condition{Running, Failed, Waiting} {
+	for i, want := range []Condition{Running, Running, Waiting} {
 		if s.Items[i].Condition != want {
 			t.Errorf("group %d: %+v: must be %s", i, s.Items[i], want)
 		}
@@ -348,7 +354,7 @@ func TestStateOfReadOnlyDirectory(t *testing.T) {
 		t.Helper()
 		v := d.View(hourAhead)
 		if path != "" {
-			v.clock.path = path
+			v.clock = path
 		}
 		if s := stateOf(t, v); s.Items[0].Condition != want {
 			t.Errorf("%+v: must be %s", s.Items[0], want)

@@ -8,10 +8,12 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"fedsim/experiment"
-	"fedsim/internal/clusters/plan"
+	"fedsim/internal/columns"
+	"fedsim/internal/quote"
 	"fedsim/results/rundir"
 )
 
@@ -36,24 +38,22 @@ type Options struct {
 	watch func(*experiment.Options) // changes the options of the runs of a group in tests; nil: nothing
 }
 
-// ErrFailed is wrapped by the error of Work if an item has failed. The error has a line for each.
+// ErrFailed is wrapped by the error of Work if an item has failed.
 var ErrFailed = errors.New("failed")
 
 // worker does the items of a plan.
 type worker struct {
-	*Dir
+	*View
 	Options
-	items  map[string]*plan.Item
+	at     map[string]int  // the places of items in the plan, by ID
 	shares map[string]bool // the files of the states of all items
 	shared shared
 	live   *experiment.Preparation
-	clock  *serverClock
 
-	made   map[string]bool      // prerequisites whose states were there and right
-	failed map[string]bool      // items that failed, or need one that did
-	aside  string               // the ID of a group that cannot be done on this machine; empty: none
-	local  error                // the reason
-	beats  map[string]time.Time // the heartbeats of other workers that were seen first, by ID of their items
+	right map[string]bool      // items whose states were read and are not corrupt
+	aside string               // the ID of a group that cannot be done on this machine; empty: none
+	local error                // the reason
+	beats map[string]time.Time // the heartbeats of other workers that were seen first, by ID of their items
 }
 
 // Work does the groups that are not done, and the prerequisites that they need. It returns when all
@@ -67,72 +67,67 @@ func (d *Dir) Work(ctx context.Context, o Options) error {
 		}
 	}
 	w := &worker{
-		Dir: d, Options: o, items: map[string]*plan.Item{},
-		shares: map[string]bool{}, shared: shared{d.Shared(), filepath.Join(d.path, needsDir)}, live: &experiment.Preparation{},
-		clock: d.clock(o.By.Worker, o.Run.Clock),
-		made:  map[string]bool{}, failed: map[string]bool{}, beats: map[string]time.Time{},
+		View: d.View(o.Run.Clock), Options: o, at: map[string]int{}, shares: map[string]bool{},
+		shared: shared{d.Shared(), filepath.Join(d.path, needsDir)}, live: &experiment.Preparation{},
+		right: map[string]bool{}, beats: map[string]time.Time{},
 	}
-	if w.Stale == 0 {
-		w.Stale = StaleAfter
-	}
+	w.stale = cmp.Or(o.Stale, StaleAfter)
 	if w.Note == nil {
 		w.Note = func(string) {}
 	}
 	for i := range d.Plan.Items {
-		it := &d.Plan.Items[i]
-		w.items[it.ID] = it
-		for _, name := range it.States {
+		w.at[d.Plan.Items[i].ID] = i
+		for _, name := range d.Plan.Items[i].States {
 			w.shares[name] = true
 		}
 	}
 	if o.Retry {
-		for id := range w.items {
-			if err := d.Forget(id); err != nil {
-				return err
-			}
+		if err := w.View.Retry(); err != nil {
+			return err
 		}
 	}
-	if err := w.loop(ctx); err != nil {
-		return err
-	}
-	return w.failures()
+	return w.loop(ctx)
 }
-
-// outcome is what became of an item that a worker tried.
-type outcome int
-
-const (
-	waits outcome = iota // it needs what is not done
-	busy                 // another worker does it
-	tried                // this worker has worked on it
-	ended                // it was done, or it has failed
-)
 
 const (
 	firstPoll = 50 * time.Millisecond
 	lastPoll  = 5 * time.Second
 )
 
-// loop does what is pending. After a pass without work it waits for other workers.
+// loop does one item after the other. Without one that it can do, it waits for other workers.
 func (w *worker) loop(ctx context.Context) error {
 	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
-		pending, err := w.pending()
-		if len(pending) == 0 || err != nil {
-			return errors.Join(err, w.local)
+		s, err := w.State()
+		if err != nil {
+			return err
 		}
-		var count [ended + 1]int
-		for _, it := range pending {
-			out, err := w.try(ctx, it)
-			if err != nil {
+		pending, err := w.pending(s)
+		if err != nil {
+			return err
+		}
+		if len(pending) == 0 {
+			return errors.Join(w.local, w.failures(s))
+		}
+		tried := false
+		for _, item := range pending {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if item.Condition == Running || len(item.WaitsFor) > 0 {
+				continue
+			}
+			if tried, err = w.try(ctx, item); err != nil {
 				return err
 			}
-			count[out]++
+			if tried {
+				break
+			}
 		}
 		switch {
-		case count[tried]+count[ended] > 0:
+		case tried:
 			poll = firstPoll / 2
 			continue
-		case w.NoWait && count[waits] == 0 && w.othersLive(pending):
+		case w.NoWait && w.othersLive(pending):
 			return w.local
 		}
 		select {
@@ -143,203 +138,133 @@ func (w *worker) loop(ctx context.Context) error {
 	}
 }
 
-// othersLive reports whether the workers of all items have written a heartbeat since they were seen
-// first.
-func (w *worker) othersLive(items []*plan.Item) bool {
+// othersLive reports whether others work on all items, and have written a heartbeat on each since it
+// was seen first.
+func (w *worker) othersLive(items []*Item) bool {
 	live := true
-	for _, it := range items {
-		c, err := w.Claim(it.ID)
-		if c == nil || err != nil {
+	for _, item := range items {
+		c, err := w.Claim(item.ID)
+		if item.Condition != Running || c == nil || err != nil {
 			return false
 		}
-		first, seen := w.beats[it.ID]
+		first, seen := w.beats[item.ID]
 		if !seen {
-			w.beats[it.ID] = c.written
+			w.beats[item.ID] = c.written
 		}
 		live = live && seen && c.written.After(first)
 	}
 	return live
 }
 
-// pending returns the groups that are neither done nor failed, and before each what it needs.
-// Workers begin with different groups.
-func (w *worker) pending() (all []*plan.Item, err error) {
+// pending returns the groups that are neither done nor failed, and before each what it needs. An item
+// whose states are corrupt is not done. Workers begin with different groups.
+func (w *worker) pending(s *State) (all []*Item, err error) {
 	seen := map[string]bool{}
-	var add func(it *plan.Item) error
-	add = func(it *plan.Item) error {
-		if seen[it.ID] || w.failed[it.ID] || w.aside == it.ID {
-			return nil
+	var add func(id string)
+	add = func(id string) {
+		item := &s.Items[w.at[id]]
+		if seen[id] || item.Condition == Failed || w.aside == id || err != nil {
+			return
 		}
-		seen[it.ID] = true
-		if done, err := w.done(it); done || err != nil {
-			return err
+		seen[id] = true
+		if item.Condition == Done {
+			var right bool
+			if right, err = w.check(id); right || err != nil {
+				return
+			}
+			item.Condition = Waiting
 		}
-		for _, id := range it.Needs {
-			if err := add(w.items[id]); err != nil {
-				return err
+		for _, need := range w.Plan.Items[w.at[id]].Needs {
+			add(need)
+			if s.Items[w.at[need]].Condition != Done {
+				item.WaitsFor = append(item.WaitsFor, need)
 			}
 		}
-		all = append(all, it)
-		return nil
+		all = append(all, item)
 	}
 	hash := fnv.New32a()
 	hash.Write([]byte(w.By.Worker))
 	groups := w.Plan.Groups()
 	for i := range groups {
-		if err := add(groups[(i+int(hash.Sum32()>>2))%len(groups)]); err != nil {
-			return nil, err
-		}
+		add(groups[(i+int(hash.Sum32()>>2))%len(groups)].ID)
 	}
-	return all, nil
+	return all, err
 }
 
-// try does an item unless it is done, has failed, waits for others, or another worker does it.
-func (w *worker) try(ctx context.Context, it *plan.Item) (out outcome, err error) {
-	if ctx.Err() != nil {
-		return out, context.Cause(ctx)
-	}
-	if ready, err := w.ready(it); !ready || err != nil {
-		if w.failed[it.ID] {
-			return ended, err
-		}
-		return waits, err
-	}
-	by := w.By
-	by.Started = w.Run.Clock()
-	l, ok, err := w.acquire(it.ID, by, w.Stale, w.clock.now)
+// try does an item. It reports false if another worker does it.
+func (w *worker) try(ctx context.Context, item *Item) (tried bool, err error) {
+	it := &w.Plan.Items[w.at[item.ID]]
+	l, ok, err := w.acquire(it.ID, w.By, w.stale, w.fileTime)
 	if !ok || err != nil {
-		return busy, err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
-	if done, err := w.done(it); done || err != nil { // since it was looked at
-		return ended, err
+	if done, err := w.Done(it); done || err != nil { // since it was looked at
+		return true, err
 	}
 	began := w.Run.Clock()
 	err = w.do(ctx, it, l)
-	done, failed := w.done(it)
+	done, failed := w.Done(it)
 	switch {
 	case failed != nil:
-		return tried, errors.Join(err, failed)
+		return true, errors.Join(err, failed)
 	case done: // by whomever
 		_ = os.RemoveAll(w.AttemptsDir(it.ID)) // another worker may write there
-		w.Note(fmt.Sprintf("%s: done in %s", nameOf(it), w.Run.Clock().Sub(began).Round(100*time.Millisecond)))
+		w.note(item, "done in "+w.Run.Clock().Sub(began).Round(100*time.Millisecond).String())
 	case errors.Is(err, errTaken):
-		return busy, nil
-	case err == nil: // its states were in memory, or are corrupt
+	case err == nil: // its states were in memory
 		w.live = &experiment.Preparation{}
 	case ctx.Err() != nil:
-		return tried, context.Cause(ctx)
+		return true, context.Cause(ctx)
 	case isLocal(err):
 		if w.local != nil || it.IsNeed() { // a second one, or others wait for it
-			return tried, cmp.Or(w.local, err)
+			return true, cmp.Or(w.local, err)
 		}
 		w.aside, w.local = it.ID, err
 	default:
-		w.fail(it, l, err)
+		l.claim.Failure = quote.Line(err.Error())
+		w.note(item, "failed: "+l.claim.Failure)
 	}
-	return tried, nil
+	return true, nil
 }
 
-// done reports whether an item is done. It moves corrupt states of a prerequisite aside: they
+// check reports whether the states of an item that is done are right. It moves corrupt ones aside: they
 // are made again.
-func (w *worker) done(it *plan.Item) (bool, error) {
-	if w.made[it.ID] {
+func (w *worker) check(id string) (bool, error) {
+	if w.right[id] {
 		return true, nil
 	}
-	if done, err := w.Done(it); !done || err != nil {
-		return false, err
-	}
-	for _, name := range it.States {
+	for _, name := range w.Plan.Items[w.at[id]].States {
 		err := w.shared.Check(name)
 		if errors.Is(err, rundir.ErrCheckpoint) {
-			aside := w.statePath(name) + ".corrupt"
-			if err := os.Rename(w.statePath(name), aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+			path := w.statePath(name)
+			if err := os.Rename(path, path+".corrupt"); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return false, err
 			}
-			w.Note(fmt.Sprintf("%s: it is corrupt; moved to %s, and %s is made again", w.statePath(name), filepath.Base(aside), nameOf(it)))
+			w.Note(fmt.Sprintf("%s: it is corrupt; moved to %s.corrupt, and made again", path, filepath.Base(path)))
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	w.made[it.ID] = true
+	w.right[id] = true
 	return true, nil
 }
 
-// ready reports whether an item can be done now. It marks one that has failed, or needs one that
-// has.
-func (w *worker) ready(it *plan.Item) (bool, error) {
-	last, err := w.Ended(it.ID)
-	if err != nil {
-		return false, err
-	}
-	if last != nil && last.Failure != "" {
-		w.failed[it.ID] = true
-		return false, nil
-	}
-	ready := true
-	for _, id := range it.Needs {
-		done, err := w.done(w.items[id])
-		if err != nil {
-			return false, err
-		}
-		ready = ready && done
-		w.failed[it.ID] = w.failed[it.ID] || w.failed[id]
-	}
-	return ready, nil
-}
-
-// failures returns the error of what failed.
-func (w *worker) failures() error {
-	var all []error
-	blocked := 0
-	for i := range w.Plan.Items {
-		it := &w.Plan.Items[i]
-		if !w.failed[it.ID] {
-			continue
-		}
-		switch last, err := w.Ended(it.ID); {
-		case err != nil:
-			return err
-		case last != nil && last.Failure != "":
-			all = append(all, fmt.Errorf("%s: %w on %s: %s", nameOf(it), ErrFailed, last.Host, last.Failure))
-		case !it.IsNeed():
-			blocked++
-		}
-	}
-	if len(all) == 0 {
+// failures returns the error of what has failed, with the first reason.
+func (w *worker) failures(s *State) error {
+	i := slices.IndexFunc(s.Items, func(item Item) bool { return item.Condition == Failed })
+	if i < 0 || s.Complete() {
 		return nil
 	}
-	if blocked > 0 {
-		text := "groups were not tried, since they need"
-		if blocked == 1 {
-			text = "group was not tried, since it needs"
-		}
-		all = append(all, fmt.Errorf("%d %s what %w", blocked, text, ErrFailed))
-	}
-	return errors.Join(append(all, fmt.Errorf("try again what %w with: fedsim work %s --retry", ErrFailed, w.path))...)
+	return fmt.Errorf("%s and %s %w, first %s on %s: %s: \"fedsim status %s\" lists all; try again with: fedsim work %s --retry",
+		columns.Count(s.Groups.Failed, "group"), columns.Count(s.Needs.Failed, "prerequisite"), ErrFailed,
+		named(&s.Items[i]), s.Items[i].Host, s.Items[i].Reason, quote.Shell(w.path), quote.Shell(w.path))
 }
 
-// nameOf names an item for people.
-func nameOf(it *plan.Item) string {
-	if !it.IsNeed() {
-		return fmt.Sprintf("group %s (%s)", it.ID, several(it))
-	}
-	return fmt.Sprintf("prerequisite %s (%s of %s)", it.ID, it.Kind, several(it))
-}
+// note tells what became of an item.
+func (w *worker) note(item *Item, what string) { w.Note(named(item) + ": " + what) }
 
-// several returns the first name of what an item is of, and how many others there are.
-func several(it *plan.Item) string {
-	if it.Kind == experiment.KindTable {
-		return it.Of[0] + ", " + it.Of[1]
-	}
-	text := it.Of[0]
-	if letters := []rune(text); len(letters) > 80 { // the names of a sweep differ at both ends
-		text = string(letters[:38]) + "..." + string(letters[len(letters)-39:])
-	}
-	if n := len(it.Of) - 1; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
+// named names an item for people.
+func named(item *Item) string { return fmt.Sprintf("%s %s (%s)", item.Kind, item.ID, item.Title()) }

@@ -25,38 +25,20 @@ func example(times ...float64) (*plan.Plan, *work.State) {
 	return p, s
 }
 
-func TestLook(t *testing.T) {
+func TestFit(t *testing.T) {
 	p, s := example(400, 300, 200, 100)
-	m := Look(p, s)
-	if m.Groups != 4 || m.TimeS != 1060 || m.Running != 0 || m.Failed != nil {
-		t.Errorf("%+v", m)
-	}
 	var j Job
-	m.Fit(&j, 4)
 	// 10 min + 2 (1060 s / 4 + 400 s + 60 s); 256 MiB + 1.5 GiB.
-	if j.Tasks != 4 || j.Minutes != 35 || j.MemoryMiB != 256+1536 {
-		t.Errorf("%+v", j)
+	if seconds := j.Fit(p, s, 4); seconds != 1060 || j.Tasks != 4 || j.Minutes != 35 || j.MemoryMiB != 256+1536 {
+		t.Errorf("%g s: %+v", seconds, j)
 	}
 
 	for i, c := range []work.Condition{work.Done, work.Done, work.Running, work.Failed, work.Done} {
 		s.Items[i].Condition = c
 	}
-	m = Look(p, s)
-	if m.Groups != 2 || m.TimeS != 500 || m.Running != 1 || !slices.Equal(m.Failed, []string{"group 2"}) {
-		t.Errorf("%+v", m)
-	}
-	m.Fit(&j, 4) // more than groups
-	// 10 min + 2 (500 s / 2 + 300 s); 256 MiB + 1.5 x 200 MiB.
-	if j.Tasks != 2 || j.Minutes != 29 || j.MemoryMiB != 256+300 {
-		t.Errorf("%+v", j)
-	}
-
-	for i := range s.Items {
-		s.Items[i].Condition = work.Done
-	}
-	s.Items[0].Condition = work.Waiting // nobody needs it any more
-	if m = Look(p, s); m.Groups != 0 || m.TimeS != 0 {
-		t.Errorf("%+v", m)
+	// 4 tasks are more than groups: 10 min + 2 (500 s / 2 + 300 s); 256 MiB + 1.5 x 200 MiB.
+	if seconds := j.Fit(p, s, 4); seconds != 500 || j.Tasks != 2 || j.Minutes != 29 || j.MemoryMiB != 256+300 {
+		t.Errorf("%g s: %+v", seconds, j)
 	}
 }
 
@@ -71,7 +53,7 @@ func TestTasks(t *testing.T) {
 	} {
 		p, s := example(slices.Repeat([]float64{test.each}, test.groups)...)
 		var j Job
-		if Look(p, s).Fit(&j, 0); j.Tasks != test.want {
+		if j.Fit(p, s, 0); j.Tasks != test.want {
 			t.Errorf("%d groups of %g s: %d tasks, want %d", test.groups, test.each, j.Tasks, test.want)
 		}
 	}
