@@ -117,13 +117,6 @@ var roles = map[string]func(*bufio.Reader){
 		<-c
 		os.Exit(9)
 	},
-	"worker": func(*bufio.Reader) { // ends of SIGTERM only
-		c := make(chan os.Signal, 1)
-		signal.Notify(c, syscall.SIGTERM)
-		fmt.Fprintln(os.Stderr, "working")
-		<-c
-		os.Exit(75)
-	},
 	"stubborn": func(in *bufio.Reader) {
 		signal.Ignore(syscall.SIGTERM)
 		_, _ = in.ReadString('\n')
