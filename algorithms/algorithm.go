@@ -41,11 +41,11 @@ type Work struct {
 	FLOPs  float64 // one multiply or one add is one
 	Values int     // numbers the device must upload; bytes with Messages.Bytes
 	// Batches is how many mini-batches the steps make, and Traffic the bytes of memory that they
-	// read and write; 0: what Workload.Overheads says.
+	// read and write; 0: those of Workload.Overheads.
 	Batches int
 	Traffic float64
-	Capped  bool  // it stopped at the limit of Workload.Limit before it reached its accuracy
-	Err     error // why a method in another process could not do the work: the run fails; nil otherwise
+	Capped  bool  // the work stopped at the limit of Workload.Limit before its accuracy
+	Err     error // the error of a method in another process, which ends the run; nil otherwise
 
 	vectors int // of the message so far, when it is compressed
 }

@@ -9,8 +9,8 @@ import (
 // apflOptions are the settings of APFL.
 type apflOptions struct {
 	PersonalOptions
-	Alpha    float64 `toml:"alpha" doc:"weight of a device's own model in its mixed model, at the start"`
-	Adaptive bool    `toml:"adaptive" doc:"whether a device changes its alpha in every round, by a gradient step on the loss of its mixed model"`
+	Alpha    float64 `toml:"alpha" doc:"weight of a client's personal model in its mixed model, at the start"`
+	Adaptive bool    `toml:"adaptive" doc:"whether a client changes its alpha in every round, by a gradient step on the loss of its mixed model"`
 }
 
 // Validate reports everything wrong with the options.
@@ -51,7 +51,7 @@ var _ Stateful = (*apfl)(nil)
 func init() {
 	registerPersonal(Factory{
 		Name:      "apfl",
-		Summary:   "federated averaging, and for each device a mixture of the average and a personal model",
+		Summary:   "federated averaging, and for each client a mixture of the average and a personal model",
 		Reference: "Deng, Kamani, Mahdavi: Adaptive Personalized Federated Learning, arXiv:2003.13461, 2020",
 		Options: func() Options {
 			return &apflOptions{PersonalOptions: defaultPersonal(), Alpha: 0.5, Adaptive: true}

@@ -17,9 +17,9 @@ const (
 // AsyncMOCHAOptions are the settings of asynchronous MOCHA.
 type AsyncMOCHAOptions struct {
 	MOCHAOptions
-	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a device's subproblem; 1: as if no other device responded meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
+	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a client's subproblem; 1: as if no other client responded meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
 	Damping      string  `toml:"damping" doc:"\"line-search\": the server scales each response so that the dual objective cannot get worse, and refuses one that cannot make it better; \"none\": it does not scale responses, which needs sigma = 0"`
-	MaxStaleness int     `toml:"max_staleness" doc:"responses that the server may take between sending a device its w_t and that device's response; later it refuses the response; 0: no limit"`
+	MaxStaleness int     `toml:"max_staleness" doc:"responses that the server may take between sending a client its w_t and that client's response; later it refuses the response; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

@@ -15,10 +15,10 @@ const (
 
 // CoCoAOptions are the settings of CoCoA.
 type CoCoAOptions struct {
-	Theta      float64 `toml:"theta" doc:"accuracy every device must reach on its subproblem in every round: 0 exact, 1 no progress"`
+	Theta      float64 `toml:"theta" doc:"accuracy every client must reach on its subproblem in every round: 0 exact, 1 no progress"`
 	Stop       string  `toml:"stop" doc:"the quantity that must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which costs half a local pass each time and late in a run is far above theta_t^h"`
-	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: a device exceeds the necessary work by at most this"`
-	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a device in a round; summary and runs.csv count the updates that ended there short of theta"`
+	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: a client exceeds the necessary work by at most this"`
+	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a client in a round; summary and runs.csv count the updates that ended there short of theta"`
 }
 
 // Validate reports everything wrong with the options.
@@ -43,7 +43,7 @@ var _ Stateful = (*cocoa)(nil)
 func init() {
 	Register(Factory{
 		Name:      "cocoa",
-		Summary:   "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
+		Summary:   "coordinate ascent until every client's subproblem is solved to the same accuracy theta; waits for all",
 		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
 		Options: func() Options {
 			return &CoCoAOptions{Theta: 0.7, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 100}

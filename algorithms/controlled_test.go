@@ -126,7 +126,7 @@ func (t *twin) gradient(device int, rows []int, u []float64) []float64 {
 }
 
 // batches returns the mini-batches of the device in a round: of passes over its rows in a
-// random order, each pass drawn anew, until so many rows are drawn. Uses above 0 are those
+// random order, each pass with a new draw, until so many rows are drawn. Uses above 0 are those
 // beside the local steps, whose randomness follows from the first draw of the device.
 func (t *twin) batches(device, round, most, use int) [][]int {
 	n := t.p.Train.Clients[device].X.Rows

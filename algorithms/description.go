@@ -7,12 +7,12 @@ import (
 )
 
 // Description lists the abilities and demands of a method. Factory.Describe returns it before a run, where
-// something may be unknown; Describe of an instance says it all. Everybody reads the abilities of
-// a method here, and none from its type: that of a decorator, or of a learner in another process,
+// something may be unknown; Describe of an instance is complete. The abilities of a method are
+// read here, and none from its type: that of a decorator, or of a learner in another process,
 // has methods that the instance may not support.
 type Description struct {
-	Name  string    // of the method, in errors
-	Model ModelKind // what devices are sent
+	Name  string    // the name of the method, in errors
+	Model ModelKind // the models that clients are sent
 	Needs Needs     // demands on the problem and on the round protocol
 
 	// MinimizesP is true when the method minimizes the objective P of its problem, whose optimum
@@ -26,16 +26,16 @@ type Description struct {
 
 	Messages  Messages
 	Work      Workload
-	HubRounds int // how often hubs average before they report, as those of a Tiered; 0: the method knows no hubs
+	HubRounds int // the number of averages of a hub of a Tiered before it reports; 0: the method knows no hubs
 
-	Asynchronous Ability // it works without rounds, too
+	Asynchronous Ability // the method works without rounds, too
 	Weights      Ability // Commit takes weights that are not 1
-	State        Ability // it is Stateful: it can be checkpointed
+	State        Ability // the method is Stateful: it can be checkpointed
 	Losses       Ability // a Batched reports losses; those of a model of the problem, the run evaluates
-	Batched      bool    // the work of several devices is done in one call
-	Inspected    bool    // it shows the tentative updates of devices
+	Batched      bool    // one call does the work of several clients
+	Inspected    bool    // the method shows the tentative updates of clients
 	Theta        bool    // Update.Theta is known
-	Compared     bool    // Deviations may compare its updates
+	Compared     bool    // Deviations may compare updates
 }
 
 // Ability is whether a method can do something. The zero value is No.
@@ -99,9 +99,9 @@ type Needs struct {
 
 // Messages describes the messages between devices and the server.
 type Messages struct {
-	None   bool // there are none
+	None   bool // the method sends no messages
 	Bytes  bool // sizes are bytes, without the header of a message; false: numbers
-	Differ bool // those to the devices of a round differ in size: see Sent.To
+	Differ bool // the messages to the clients of a round differ in size: see Sent.To
 	// Usual returns the usual sizes of the messages to and from a device, with which device
 	// controllers and selectors plan; nil: those of Workload.MessageValues.
 	Usual func(device int) (down, up int)

@@ -8,9 +8,9 @@ import (
 // dittoOptions are the settings of Ditto.
 type dittoOptions struct {
 	PersonalOptions
-	Lambda         float64 `toml:"lambda" doc:"lambda of the term lambda/2 |v - w|^2 in the objective of a device's own model; 0: models of its rows alone"`
-	PersonalEpochs float64 `toml:"personal_epochs" doc:"local passes for the device's own model per round"`
-	PersonalStep   float64 `toml:"personal_step" doc:"step size for the device's own model; 0: that of options.step"`
+	Lambda         float64 `toml:"lambda" doc:"lambda of the term lambda/2 |v - w|^2 in the objective of a client's personal model; 0: models of its rows alone"`
+	PersonalEpochs float64 `toml:"personal_epochs" doc:"local passes for the client's personal model per round"`
+	PersonalStep   float64 `toml:"personal_step" doc:"step size for the client's personal model; 0: that of options.step"`
 }
 
 // Validate reports everything wrong with the options.
@@ -62,7 +62,7 @@ var _ Stateful = (*ditto)(nil)
 func init() {
 	registerPersonal(Factory{
 		Name:      "ditto",
-		Summary:   "federated averaging, and a model of each device's own that a proximal term holds near the average",
+		Summary:   "federated averaging, and a personal model of each client, near the average by a proximal term",
 		Reference: "Li, Hu, Beirami, Smith: Ditto: Fair and Robust Federated Learning Through Personalization, ICML 2021",
 		Options: func() Options {
 			return &dittoOptions{PersonalOptions: defaultPersonal(), Lambda: 0.1, PersonalEpochs: 1}

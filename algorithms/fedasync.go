@@ -16,12 +16,12 @@ const (
 // fedAsyncOptions are the settings of FedAsync.
 type fedAsyncOptions struct {
 	LocalSGDOptions
-	Mu           float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every device's objective; 0: none"`
+	Mu           float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
 	Alpha        float64 `toml:"alpha" doc:"alpha, the weight of a fresh response in the model"`
 	Staleness    string  `toml:"staleness" doc:"s in the weight alpha s(tau) of a response that is tau server steps old, with a and b below: \"constant\": 1; \"polynomial\": (1 + tau)^-a; \"hinge\": 1 if tau <= b, else 1/(a (tau - b) + 1)"`
 	A            float64 `toml:"a" doc:"a of the staleness function; 0 with \"constant\""`
 	B            int     `toml:"b" doc:"b of the staleness function \"hinge\"; 0 with others"`
-	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a device the model and its response; with more the server refuses it; 0: no limit"`
+	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a client the model and its response; with more the server refuses it; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

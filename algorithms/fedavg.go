@@ -11,7 +11,7 @@ type fedAvgOptions struct{ AverageOptions }
 // fedProxOptions are the settings of FedProx.
 type fedProxOptions struct {
 	AverageOptions
-	Mu float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every device's objective; 0 is FedAvg"`
+	Mu float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0 is FedAvg"`
 }
 
 // Validate reports everything wrong with the options.

@@ -13,7 +13,7 @@ type FedBuffOptions struct {
 	AverageOptions
 	Buffer       int     `toml:"buffer" doc:"responses K that the server gathers for one step; 1: a step on every response, as in FedAsync"`
 	ServerStep   float64 `toml:"server_step" doc:"step size of the server: the factor of the mean of the gathered changes"`
-	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a device the model and its response; with more the server refuses it; 0: no limit"`
+	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a client the model and its response; with more the server refuses it; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

@@ -10,7 +10,7 @@ import (
 // fedDynOptions are the settings of FedDyn.
 type fedDynOptions struct {
 	AverageOptions
-	Alpha float64 `toml:"alpha" doc:"alpha of the term alpha/2 |u - w_sent|^2 in every device's objective, and of the updates of its linear term"`
+	Alpha float64 `toml:"alpha" doc:"alpha of the term alpha/2 |u - w_sent|^2 in every client's objective, and of the updates of its linear term"`
 }
 
 // Validate reports everything wrong with the options.
@@ -47,7 +47,7 @@ var _ Stateful = (*fedDyn)(nil)
 func init() {
 	registerLocal(Factory{
 		Name:      "feddyn",
-		Summary:   "federated averaging with a linear term in every device's objective that follows its past changes",
+		Summary:   "federated averaging with a linear term in every client's objective that follows its past changes",
 		Reference: "Acar, Zhao, Navarro, Mattina, Whatmough, Saligrama: Federated Learning Based on Dynamic Regularization, ICLR 2021",
 		Options: func() Options {
 			return &fedDynOptions{AverageOptions: defaultAverage(equally), Alpha: 0.1}

@@ -15,7 +15,7 @@ const (
 // fedNovaOptions are the settings of FedNova.
 type fedNovaOptions struct {
 	AverageOptions
-	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every device's objective; 0: none"`
+	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
 	TauEff string  `toml:"tau_eff" doc:"effective steps of a round: \"steps\": the mean number of local steps, sum p_k tau_k; \"normalizers\": sum p_k |a_k|_1, which differs with momentum and a proximal term"`
 }
 
@@ -46,7 +46,7 @@ var _ Stateful = (*fedNova)(nil)
 func init() {
 	registerLocal(Factory{
 		Name:      "fednova",
-		Summary:   "federated averaging of changes divided by the devices' numbers of local steps, so that devices that take more steps do not count more",
+		Summary:   "federated averaging of changes divided by the numbers of local steps, so that clients with more steps do not count more",
 		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020",
 		Options: func() Options {
 			return &fedNovaOptions{AverageOptions: defaultAverage(byRows), TauEff: effectiveSteps}

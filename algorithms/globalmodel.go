@@ -19,7 +19,7 @@ const (
 // options embed them.
 type AverageOptions struct {
 	LocalSGDOptions
-	Weights string `toml:"weights" doc:"weight of a device in the server's mean: \"rows\": its rows n_k; \"equal\": the same for all"`
+	Weights string `toml:"weights" doc:"weight of a client in the server's mean: \"rows\": its rows n_k; \"equal\": the same for all"`
 }
 
 // defaultAverage returns the default local steps and a mean with the given weights.

@@ -9,7 +9,7 @@ import (
 	"fedsim/mtl"
 )
 
-// What a run of gossip evaluates.
+// The models that a run of gossip evaluates.
 const (
 	evaluateClients = "clients"
 	evaluateMean    = "mean"
@@ -18,9 +18,9 @@ const (
 // GossipOptions are the settings of gossip.
 type GossipOptions struct {
 	LocalSGDOptions
-	Graph    string `toml:"graph" doc:"which devices average with each other: \"ring\"; \"torus\" (a*b devices with a and b at least 3, as near to each other as possible); \"random-regular\"; \"complete\"; \"file\""`
-	Degree   int    `toml:"degree" doc:"neighbors of a device on the graph \"random-regular\", which is drawn from the seed of the run"`
-	File     string `toml:"graph_file" doc:"file of the graph \"file\": an edge a line, two numbers of devices from 0 on; every edge once, or every edge in both directions; \"#\" begins a comment"`
+	Graph    string `toml:"graph" doc:"which clients average with each other: \"ring\"; \"torus\" (a*b clients with a and b at least 3, as near to each other as possible); \"random-regular\"; \"complete\"; \"file\""`
+	Degree   int    `toml:"degree" doc:"neighbors of a client on the graph \"random-regular\", which is drawn from the seed of the run"`
+	File     string `toml:"graph_file" doc:"file of the graph \"file\": an edge a line, two numbers of clients from 0 on; every edge once, or every edge in both directions; \"#\" begins a comment"`
 	Evaluate string `toml:"evaluate" doc:"model that a run evaluates: \"clients\": for each task that of its client (the mean of its clients); \"mean\": the mean of all clients, for all tasks, which no client has"`
 }
 
@@ -65,7 +65,7 @@ var (
 func init() {
 	registerLocal(Factory{
 		Name:      "gossip",
-		Summary:   "decentralized SGD: no server; every device has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
+		Summary:   "decentralized SGD: no server; every client has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
 		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
 		Options: func() Options {
 			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateClients}

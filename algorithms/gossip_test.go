@@ -130,7 +130,7 @@ func TestConsensusFallsAtTheRateOfTheSecondEigenvalue(t *testing.T) {
 	}
 }
 
-// Whoever takes part, weights stay symmetric and doubly stochastic: models equal to each other
+// For any set of participants, weights stay symmetric and doubly stochastic: models equal to each other
 // stay, the sum of all stays, and so do models of devices that take no part.
 func TestGossipWithDropsIsDoublyStochastic(t *testing.T) {
 	t.Parallel()

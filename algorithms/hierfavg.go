@@ -8,7 +8,7 @@ import (
 // HierFAvgOptions are the settings of hierarchical federated averaging.
 type HierFAvgOptions struct {
 	AverageOptions
-	HubRounds int `toml:"hub_rounds" doc:"rounds kappa_2 in which a hub (network.hub_size) averages the models of its devices before it reports to the server; in each, devices do the local work again"`
+	HubRounds int `toml:"hub_rounds" doc:"rounds kappa_2 in which a hub (network.hub_size) averages the models of its clients before it reports to the server; in each, clients do the local work again"`
 }
 
 // Validate reports everything wrong with the options.
@@ -42,7 +42,7 @@ var _ Tiered = (*hierFAvg)(nil)
 func init() {
 	registerLocal(Factory{
 		Name:      "hierfavg",
-		Summary:   "hierarchical federated averaging: hubs average the models of their devices several times before they report to the server",
+		Summary:   "hierarchical federated averaging: hubs average the models of their clients several times before they report to the server",
 		Reference: "Liu, Zhang, Song, Letaief: Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020",
 		Options: func() Options {
 			return &HierFAvgOptions{AverageOptions: defaultAverage(byRows), HubRounds: 5}

@@ -36,7 +36,7 @@ func hubRound(h *hierFAvg, p *mtl.Problem, hub, number int, takesPart func(k int
 	}
 }
 
-// With one round of hubs, hierarchical averaging is federated averaging, whoever responds: to
+// With one round of hubs, hierarchical averaging is federated averaging for any responses: to
 // rounding with several hubs, bit for bit with one.
 func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
 	t.Parallel()

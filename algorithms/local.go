@@ -12,7 +12,7 @@ var _ Stateful = (*local)(nil)
 func init() {
 	Register(Factory{
 		Name:      "local",
-		Summary:   "every client learns a model of its own rows and sends nothing; tasks that are not coupled",
+		Summary:   "every client learns a model from its rows alone and sends nothing; tasks are not coupled",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 5.1 (local models); local work as mocha",
 		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
 		Describe: func(o Options, shape mtl.Shape) Description {

@@ -13,11 +13,11 @@ import (
 // LocalSGDOptions are the settings of a device's local work in the methods that
 // average models; their options embed them.
 type LocalSGDOptions struct {
-	Epochs  float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many rows as the protocol allows"`
-	Batch   int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
+	Epochs  float64 `toml:"epochs" doc:"local passes over a client's rows per round; 0: as many rows as the protocol allows"`
+	Batch   int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the client"`
 	Step    float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
 	Shuffle bool    `toml:"shuffle" doc:"whether every pass takes the rows in a new random order; false: mini-batches are consecutive rows"`
-	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective: weight decay"`
+	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every client's objective: weight decay"`
 	ScheduleOptions
 	Momentum float64 `toml:"momentum" doc:"rho of heavy-ball momentum: a step goes along v = rho v + gradient; v is 0 at the start of every round; 0: none"`
 	Clip     float64 `toml:"clip" doc:"largest norm of the gradient of a step, with all its terms: a longer one is scaled to it; 0: no clipping"`

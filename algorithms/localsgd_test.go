@@ -59,7 +59,7 @@ func slowSteps(p *mtl.Problem, o LocalSGDOptions, device, h int, step, mu float6
 }
 
 // Local steps with momentum, clipping, a proximal term and a linear one, alone and together,
-// are those of the definition. Momentum starts at 0 in every round, whoever worked before.
+// are those of the definition. Momentum starts at 0 in every round, whatever came before.
 func TestLocalStepsAgreeWithTheirDefinition(t *testing.T) {
 	p, _ := randomProblem(t, tiedToMean, nil, 9, 14, 5)
 	from, slope := make([]float64, 9), make([]float64, 9)

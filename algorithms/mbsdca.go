@@ -7,7 +7,7 @@ import (
 
 // MbSDCAOptions are the settings of mini-batch SDCA.
 type MbSDCAOptions struct {
-	Batch int     `toml:"batch" doc:"rows b of a device's mini-batch (at most its rows); 0: as many as the protocol allows"`
+	Batch int     `toml:"batch" doc:"rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows"`
 	Beta  float64 `toml:"beta" doc:"updates are scaled by beta/b: 1 is safe on any data, b is no scaling at all"`
 }
 

@@ -12,7 +12,7 @@ import (
 
 // MbSGDOptions are the settings of mini-batch SGD.
 type MbSGDOptions struct {
-	Batch   int     `toml:"batch" doc:"rows b of a device's mini-batch (at most its rows); 0: as many as the protocol allows"`
+	Batch   int     `toml:"batch" doc:"rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows"`
 	Step    float64 `toml:"step" doc:"first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice for linear models"`
 	Delay   float64 `toml:"delay" doc:"round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later"`
 	Project bool    `toml:"project" doc:"scale W back whenever R(W) exceeds P(0), which the optimum never does"`

@@ -7,7 +7,7 @@ import (
 
 // MOCHAOptions are the settings of MOCHA.
 type MOCHAOptions struct {
-	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many steps as the protocol allows"`
+	Epochs float64 `toml:"epochs" doc:"local passes over a client's rows per round; 0: as many steps as the protocol allows"`
 }
 
 // Validate reports everything wrong with the options.
@@ -45,7 +45,7 @@ var _ Stateful = (*mocha)(nil)
 func init() {
 	Register(Factory{
 		Name:      "mocha",
-		Summary:   "coordinate ascent on every device for as long as it can afford, drops tolerated",
+		Summary:   "coordinate ascent on every client for as long as its device can afford; tolerates dropouts",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
 		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
 		Describe:  func(o Options, shape mtl.Shape) Description { return o.(*MOCHAOptions).describe(shape) },

@@ -69,7 +69,7 @@ var _ Stateful = (*perFedAvg)(nil)
 func init() {
 	registerPersonal(Factory{
 		Name:      "per-fedavg",
-		Summary:   "federated averaging of a model from which each device comes to its own by a gradient step (MAML)",
+		Summary:   "federated averaging of a model that each client adapts by a gradient step (MAML)",
 		Reference: "Fallah, Mokhtari, Ozdaglar: Personalized Federated Learning with Theoretical Guarantees: A Model-Agnostic Meta-Learning Approach, NeurIPS 2020",
 		Options: func() Options {
 			return &perFedAvgOptions{PersonalOptions: defaultPersonal(), Variant: firstOrder, PersonalStep: 0.01, PersonalSteps: 1, Delta: 1e-3}

@@ -64,7 +64,7 @@ type personalized struct {
 
 	pool   *parallel.Pool
 	models data.Matrix              // of the devices; no rows until they are asked for
-	stale  bool                     // they are of an earlier state
+	stale  bool                     // models are of an earlier state
 	global bool                     // w is evaluated
 	fill   func(device, worker int) // makes the model of a device
 }

@@ -15,7 +15,7 @@ type Factory struct {
 	Summary   string         // one line for listings
 	Reference string         // where the method comes from
 	Options   func() Options // a new struct holding the defaults
-	// Describe returns what is known of runs of the method before they start, with the given
+	// Describe returns the description of the method before runs start, with the given
 	// options and models of a shape; the zero shape where it is not known yet.
 	Describe func(o Options, shape mtl.Shape) Description
 	// New starts a run; the options are what Options returned, decoded and valid. Callers use

@@ -16,7 +16,7 @@ const (
 // scaffoldOptions are the settings of SCAFFOLD.
 type scaffoldOptions struct {
 	AverageOptions
-	Option     string  `toml:"option" doc:"a device's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
+	Option     string  `toml:"option" doc:"a client's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
 	ServerStep float64 `toml:"server_step" doc:"step size eta_g of the server: the factor of the mean of the changes"`
 }
 
@@ -35,7 +35,7 @@ func (o *scaffoldOptions) steps(rows, allowed int) (pass, local int) {
 	return 0, o.LocalSGDOptions.steps(rows, allowed)
 }
 
-// flops is the cost of so many steps of a device. The pass of option I is a mini-batch of its own.
+// flops is the cost of so many steps of a device. The pass of option I is one more mini-batch.
 func (o *scaffoldOptions) flops(shape mtl.Shape, rows, steps int) float64 {
 	pass, local := o.steps(rows, steps)
 	flops := o.LocalSGDOptions.flops(shape, true, rows, local)

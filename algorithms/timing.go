@@ -8,7 +8,7 @@ import (
 	"fedsim/mtl"
 )
 
-// Workload is the local work of a method, as far as it is known in advance.
+// Workload is the local work of a method that is known in advance.
 type Workload struct {
 	StepFLOPs float64 // of a step, beside what FLOPs adds; the most where steps differ
 	// Steps returns those of a device with so many rows, of which so many are allowed; nil: they
@@ -86,7 +86,7 @@ func epochs(passes float64, rows int) int {
 
 // timing stands for a method in a run without learning: devices take as long, and
 // send as much, as if they computed. Every step counts as one that moves its
-// coordinate. It does what the description of the method says, and refuses no response.
+// coordinate. It follows the description of the method, and refuses no response.
 type timing struct {
 	Described
 	rows   []int32 // by device

@@ -11,13 +11,13 @@ type phase uint8
 
 const (
 	idle      phase = iota // nothing
-	polling                // the server has a message for it, which it has not polled for
-	downlink               // it receives the server's message
-	launching              // it has the message, which waits for a poll to compute for it
-	compute                // it works
-	uplink                 // it sends its response
-	failed                 // nothing: its attempt has failed, and it was not released
-	depleted               // nothing: its battery is empty
+	polling                // the server has a message for the client, which has not polled for it
+	downlink               // the client receives the server's message
+	launching              // the message waits on the device for a poll that launches its work
+	compute                // the device computes
+	uplink                 // the client sends its response
+	failed                 // nothing: the attempt has failed, and the client was not released
+	depleted               // nothing: the battery is empty
 
 	// anywhere, as the phase in which an attempt drops, stands for the whole attempt
 	// until the lengths of its phases are known.
@@ -28,14 +28,14 @@ const (
 type flags uint8
 
 const (
-	unavailable  flags = 1 << iota // it is unavailable by its trace, model or outage
-	refuses                        // its battery is too low for new work
-	paused                         // its phase continues when it is available again
+	unavailable  flags = 1 << iota // the client is unavailable by its trace, model or outage
+	refuses                        // the battery is too low for new work
+	paused                         // the phase continues when the client is available again
 	downlinkLost                   // the message of its attempt is lost
 	uplinkLost                     // the response of its attempt is lost
-	onHold                         // it has its message, and waits for Proceed
-	unseen                         // its response lies at the server until the server polls
-	warm                           // it has completed a computation
+	onHold                         // the client has its message, and waits for Proceed
+	unseen                         // the response lies at the server until the server polls
+	warm                           // the device has completed a computation
 )
 
 // client is the state of a client, flat and without pointers: there may be millions.
@@ -124,13 +124,13 @@ func (d *client) placeDrop() {
 type Reason uint8
 
 const (
-	DroppedOut        Reason = iota + 1 // the client dropped (faults)
-	MessageLost                         // a message was lost on its link, or on that of its hub
-	BecameUnavailable                   // it became unavailable
-	BatteryDepleted                     // its battery became empty
-	Canceled                            // it was canceled
+	DroppedOut        Reason = iota + 1 // the client dropped out (faults)
+	MessageLost                         // a message was lost on the link of the client or of its hub
+	BecameUnavailable                   // the client became unavailable
+	BatteryDepleted                     // the battery was depleted
+	Canceled                            // the attempt was canceled
 	NoTime                              // Listener.Downloaded found no time to compute
-	BatteryLow                          // its battery is too low for new work
+	BatteryLow                          // the battery is too low for new work
 )
 
 // String returns the reason in words.
@@ -198,11 +198,11 @@ func (p phase) activity() Activity {
 // State is the present state of a client.
 type State struct {
 	Activity  Activity
-	Available bool // it can be started, unless it is at work
-	Failed    bool // its last attempt has failed, and it was not released
-	Paused    bool // its attempt continues when it is available again
-	Refuses   bool // its battery is too low for new work
-	Unseen    bool // its response lies at the server, which has not polled since
+	Available bool // the client can be started, unless it is at work
+	Failed    bool // the last attempt has failed, and the client was not released
+	Paused    bool // the attempt continues when the client is available again
+	Refuses   bool // the battery is too low for new work
+	Unseen    bool // the response lies at the server, which has not polled since
 
 	DownlinkLost, UplinkLost bool // the transfer of the present attempt, or the last one, fails
 

@@ -54,12 +54,12 @@ func (e *energy) Power(t int, a Activity) float64 {
 // idle returns the power of a client without an attempt, in watts.
 func (e *energy) idle(t int) float64 { return e.hardware.fleet.IdlePower(t) }
 
-// computing returns what a client draws while it computes.
+// computing returns the load of a client while it computes.
 func (e *energy) computing(t int) float64 {
 	return e.hardware.fleet.ComputePower(t, int(e.population.at(t).step))
 }
 
-// moving returns what a client draws while the bytes of a message move.
+// moving returns the load of a client while the bytes of a message move.
 func (e *energy) moving(m message) float64 {
 	return e.radios.moving(m, m.length-e.hardware.latency(m))
 }

@@ -105,7 +105,7 @@ func TestRechargeThatIsInterrupted(t *testing.T) {
 	}
 }
 
-// A client refuses work below 40 % of 10 J: at 2 W after 3 s, which is a check of its own.
+// A client refuses work below 40 % of 10 J: at 2 W after 3 s, at a check of the level.
 func TestLowBattery(t *testing.T) {
 	e := newEnergyOf(1, func(s *Setup) { s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.4, devices.Refuse })
 	e.draw(0, 2)

@@ -299,7 +299,7 @@ func (h *hubs) StopWaiting(t int) bool {
 // response. It is for Listener.Gathered.
 func (h *hubs) Represent(t int) { h.place[t] = held }
 
-// RepeatHub lets a hub ask clients of its own again, in ascending order, which have been
+// RepeatHub lets a hub ask its clients again, in ascending order, which have been
 // prepared. It reports when no response of them is missing. It is for Listener.Gathered.
 func (h *hubs) RepeatHub(g int, clients []int32) {
 	from, to := h.members(g)

@@ -194,7 +194,7 @@ func TestHubBeginsAgain(t *testing.T) {
 	b.want(t, at+"0 responded", at+"1 responded", at+"2 responded")
 }
 
-// A group that is closed counts what has arrived: of 1000 bytes in 8 ms behind 5 ms of
+// A closed group counts the bytes that have arrived: of 1000 bytes in 8 ms behind 5 ms of
 // latency, 500 are there after 9 ms. Nothing is heard of it any more.
 func TestCloseGroup(t *testing.T) {
 	b := newBehind(nil, Listener{})

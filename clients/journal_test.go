@@ -13,7 +13,7 @@ type page []Entry
 
 func (p *page) Note(e Entry) { *p = append(*p, e) }
 
-// Spans follow each other without gaps, and are cut without an end. An activity that goes on
+// Spans follow each other without gaps, and are cut without an end. An activity that continues
 // begins no span.
 func TestSpans(t *testing.T) {
 	var p page

@@ -111,7 +111,7 @@ func TestOverheadsOfAnInterruptedAttempt(t *testing.T) {
 	}
 }
 
-// The spans of computing tell the share of overheads, cut ones too; without overheads it is 0.
+// The spans of computing give the share of overheads, cut ones too; without overheads it is 0.
 func TestSpansTellOverheads(t *testing.T) {
 	for want, change := range map[float64]func(*Setup){0.5: slowTask, 0: func(*Setup) {}} {
 		var p page

@@ -7,7 +7,7 @@ import (
 )
 
 // population holds the state of all clients. All others reach the state of a client
-// through at, so that a population may come to hold it only for clients that are asked.
+// through at, so that a lazy population makes only the clients that are asked.
 type population struct {
 	each  []client
 	sizes messageSizes

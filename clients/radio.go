@@ -70,13 +70,13 @@ func (r *radios) awake(t int, seconds float64) float64 {
 	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
 }
 
-// connected returns what a client draws while its radio is awake and moves nothing, in
+// connected returns the load of a client while its radio is awake and moves nothing, in
 // watts.
 func (r *radios) connected(t int) float64 {
 	return r.fleet.IdlePower(t) + r.links.Radio(t).Active(network.Down, 0)
 }
 
-// moving returns what a client draws while the bytes of a message move and take so long,
+// moving returns the load of a client while the bytes of a message move and take that time,
 // in watts.
 func (r *radios) moving(m message, length engine.Time) float64 {
 	mbps := r.rate(r.links.Mbps(m.way, m.client), r.links.OnWire(m.client, m.bytes), length)

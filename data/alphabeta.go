@@ -16,9 +16,9 @@ type AlphaBetaConfig struct {
 	Clients  int     `toml:"clients" was:"tasks" doc:"number of clients"`
 	Features int     `toml:"features" doc:"number of features d, without the bias"`
 	Classes  int     `toml:"classes" doc:"number of classes"`
-	Alpha    float64 `toml:"alpha" doc:"standard deviation over devices of the mean u_k of a device's model: how much models differ"`
-	Beta     float64 `toml:"beta" doc:"standard deviation over devices of the mean B_k of a device's features: how much features differ"`
-	IID      bool    `toml:"iid" doc:"one model for all devices, and features of mean 0: synthetic_iid; alpha and beta must be 0"`
+	Alpha    float64 `toml:"alpha" doc:"standard deviation over clients of the mean u_k of a client's model: how much models differ"`
+	Beta     float64 `toml:"beta" doc:"standard deviation over clients of the mean B_k of a client's features: how much features differ"`
+	IID      bool    `toml:"iid" doc:"one model for all clients, and features of mean 0: synthetic_iid; alpha and beta must be 0"`
 }
 
 // defaultAlphaBeta returns the sizes of the paper.

@@ -39,7 +39,7 @@ type Config struct {
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
 	Skew           bool    `toml:"skew" doc:"remove training rows so that the sizes of clients differ widely (the paper's Table 3): the largest stays; the sizes of others are uniform between skew_min and their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest client of a skewed set"`
-	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a device uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
+	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a client uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
 	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
 	ClientsPerTask int     `toml:"clients_per_task" was:"devices_per_task" doc:"clients among which the training rows of each client of the set are divided; they share its task (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all clients share one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the clients of the set"`

@@ -33,7 +33,7 @@ func (c Config) Generated() Config {
 	return c
 }
 
-// rename adds to the name of a generated set what it is in place of.
+// rename adds the name of the missing set to that of the generated one.
 func (s *Set) rename(inPlaceOf string) {
 	if inPlaceOf != "" {
 		s.Name += ", " + inPlaceOf

@@ -12,7 +12,7 @@ const (
 	TestRowsRandom = "random"
 )
 
-// held reports whether the set has test rows of its own.
+// held reports whether the source has test rows.
 func (s *Set) held() bool {
 	return slices.ContainsFunc(s.Clients, func(t Client) bool { return t.Held > 0 })
 }

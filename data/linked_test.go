@@ -8,7 +8,7 @@ import (
 	"fedsim/internal/filetest"
 )
 
-// A program that does not import the reader of a source says what it must import.
+// A program that does not import the reader of a source names the package to import.
 func TestSourceWithoutReader(t *testing.T) {
 	cfg := Defaults()
 	cfg.Source, cfg.Path = SourceParquet, filepath.Join(t.TempDir(), "x.parquet")

@@ -8,7 +8,7 @@ import (
 	"fedsim/internal/state"
 )
 
-// sparseBelow is the share of nonzero values below which a set is kept sparse. In the first
+// sparseBelow is the share of nonzero values below which a set is stored sparse. In the first
 // cache, a step takes 0.28, 0.47, 0.98 and 1.97 times that on dense rows at shares of 0.03,
 // 0.05, 0.1 and 0.2 (BenchmarkSparse, 1000 features, AVX2), and less with more features.
 const sparseBelow = 0.1

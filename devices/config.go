@@ -55,13 +55,13 @@ type Config struct {
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
 
-	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery is empty, until the device returns) or \"daily\" (for charge_hours from charge_hour on, every day)"`
-	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: no charger, so a depleted device does not return"`
+	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery is depleted, until the device is available again) or \"daily\" (for charge_hours from charge_hour on, every day)"`
+	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: no charger, so a depleted device stays unavailable"`
 	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-depleted\": time in seconds from an empty battery until the charger is plugged in"`
 	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0"`
 	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
 	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
-	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device returns"`
+	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device becomes available"`
 
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
 	LowBatteryAction string  `toml:"low_battery_action" doc:"behavior of a device with a low battery: \"refuse\" (accepts no new work until it is charged, but finishes its current work) or \"slow\" (starts new work at its slowest frequency step)"`

@@ -29,10 +29,10 @@ func (p DropPhase) String() string {
 
 var dropPhases = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload, DropAnywhere: AtRandom}
 
-// Drop says whether, and when, a device drops in an attempt.
+// Drop is the drop of a device in an attempt, if it happens.
 type Drop struct {
 	Happens bool
-	Phase   DropPhase // where it strikes
+	Phase   DropPhase // the phase in which the device drops
 	At      float64   // elapsed share of the phase, in [0, 1); 0 at the start
 }
 

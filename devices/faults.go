@@ -18,15 +18,15 @@ const (
 // t drops in round h (paper, assumption 2 and section 5.4). At most one of the three
 // probability keys may be set.
 type Faults struct {
-	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops in a round"`
+	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops out in a round"`
 	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"drop probability of each device, one value per device; empty: drop_probability for all"`
 	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"drop probability of each round from the first; the last value applies to all later rounds; empty: drop_probability in all"`
-	Never                    []int     `toml:"never" doc:"devices, counted from 0, that drop in every round"`
+	Never                    []int     `toml:"never" doc:"devices, counted from 0, that drop out in every round"`
 	OutageShare              float64   `toml:"outage_share" doc:"share of the devices, the first by number, that a network outage affects; rounded up; 0: none"`
 	OutageFromS              float64   `toml:"outage_from_s" doc:"start of the outage, in virtual seconds"`
 	OutageToS                float64   `toml:"outage_to_s" doc:"end of the outage, in virtual seconds"`
 	OnReturn                 string    `toml:"on_return" doc:"work of a device that becomes unavailable and available again: \"discard\" (the attempt fails) or \"resume\" (transfers and computation continue)"`
-	DropPhase                string    `toml:"drop_phase" was:"strike" doc:"when a device drops in a round: \"start\", \"compute\", \"upload\" (at a random point of that phase) or \"uniform\" (at a random point of the whole attempt)"`
+	DropPhase                string    `toml:"drop_phase" was:"strike" doc:"when a device drops out in a round: \"start\", \"compute\", \"upload\" (at a random point of that phase) or \"uniform\" (at a random point of the whole attempt)"`
 }
 
 // Values of the key on_return: the work of a device that becomes unavailable and

@@ -27,7 +27,7 @@ type Overheads struct {
 	TaskS         float64 `toml:"task_overhead_s" doc:"seconds of computing that each local work of a device takes beside its steps (docs/models.md)"`
 	StepS         float64 `toml:"step_overhead_s" doc:"seconds of computing that each step takes beside its FLOPs: a mini-batch step, or a coordinate step of a dual method"`
 	TrafficSPerGB float64 `toml:"traffic_s_per_gb" doc:"seconds of computing for each 10^9 bytes of memory that local work reads and writes (docs/models.md)"`
-	Jitter        float64 `toml:"compute_jitter" doc:"spread between the computations of a device: sigma/mu of a log-normal factor of mean 1 on the duration of each. What is planned with is the mean"`
+	Jitter        float64 `toml:"compute_jitter" doc:"spread between the computations of a device: sigma/mu of a log-normal factor of mean 1 on the duration of each. Plans use the mean"`
 }
 
 // Validate reports all errors in the overheads.

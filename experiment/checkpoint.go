@@ -127,7 +127,7 @@ func (r *runner) newStepSaver(name string, state func(*state.Coder)) (*stepSaver
 // complete reports whether the complete state was restored.
 func (s *stepSaver) complete() bool { return s != nil && s.from != nil && s.from == s.whole }
 
-// step saves what there is after a step, if it is time.
+// step saves the state after a step, if it is time.
 func (s *stepSaver) step() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *stepSaver) step() error {
 	return s.failed
 }
 
-// flush saves what there is, unless it is saved.
+// flush saves the state, unless it is saved.
 func (s *stepSaver) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *stepSaver) flush() error {
 	return s.failed
 }
 
-// save saves what there is, unless an earlier save failed. The caller holds the lock.
+// save saves the state, unless an earlier save failed. The caller holds the lock.
 func (s *stepSaver) save() {
 	if s.grew = false; s.failed == nil {
 		s.failed = s.part.Save(s.state)

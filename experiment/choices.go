@@ -12,7 +12,7 @@ import (
 // onTestRows reports whether a metric is measured on test rows, also a statistic over clients.
 func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") }
 
-// warnings returns what is doubtful about the choices behind a run: options and ends that test
+// warnings returns doubts about the choices behind a run: options and ends that test
 // rows decide, tuning that may have ended beside the best value, and clients that have no say.
 func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warning) {
 	add := func(about, format string, of ...any) {

@@ -12,10 +12,10 @@ import (
 	"fedsim/mtl"
 )
 
-// Cost is an estimate of what a computation takes on one core. It comes from a model of the
-// sizes of data, models and rounds, without a clock: the same scenario has the same costs on every
-// machine. When a run stops at a target or after a time, how long a reference optimum takes, and
-// work that depends on the data are guesses.
+// Cost is an estimate of the time and memory of a computation on one core. It comes from a model
+// of the sizes of data, models and rounds, without a clock: the same scenario has the same costs on
+// every machine. When a run stops at a target or after a time, how long a reference optimum takes,
+// and work that depends on the data are guesses.
 type Cost struct {
 	Seconds float64
 	Bytes   float64
@@ -59,7 +59,7 @@ const (
 	workBytes    = 24  // of a device in a recorded round
 )
 
-// quantities are what the costs of a run are made of.
+// quantities are the terms of the cost of a run.
 type quantities struct {
 	load       float64 // seconds to prepare the data
 	math       float64 // seconds of the method and of evaluations

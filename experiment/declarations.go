@@ -17,10 +17,10 @@ type declarations struct {
 	figures map[string][]string      // by experiment, the vertical axes of lines
 }
 
-// declaration is what a method of an experiment declares.
+// declaration is the declaration of metrics by a method of an experiment.
 type declaration struct {
 	method   string
-	declared bool // it has started
+	declared bool // a run of the method has started
 	metrics  []results.NamedMetric
 }
 

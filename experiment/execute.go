@@ -192,7 +192,7 @@ func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learn
 		return nil, nil, err
 	}
 	if s.Run.Mode == scenario.Learning && p.problem == nil {
-		setup.Shape.Hidden = mtl.Widths{} // the learner has a model of its own
+		setup.Shape.Hidden = mtl.Widths{} // the learner has another model
 	}
 	setup.Problem, setup.Coupling, setup.Factory, setup.Options = p.problem, p.coupling, factory, run.Options
 	setup.Pool, setup.Queue = r.pool, r.options.Queue

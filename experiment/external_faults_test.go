@@ -63,7 +63,7 @@ func TestFaultsOfLearners(t *testing.T) {
 	}
 }
 
-// What a learner lacks is an error before the first round, with the key to change.
+// A missing ability of a learner is an error before the first round, with the key to change.
 func TestLearnersThatLackAbilities(t *testing.T) {
 	t.Parallel()
 	for lacks, c := range map[string]struct{ set, want string }{

@@ -53,7 +53,7 @@ func Items(ctx context.Context, s *scenario.Scenario, longest float64) ([]Item, 
 	return items, nil
 }
 
-// grouping collects the items of runs and what they need, with their indices by what identifies them.
+// grouping collects the items of runs and their prerequisites, with their indices by identity.
 type grouping struct {
 	*runner
 	runs  []Item
@@ -126,7 +126,7 @@ func (g *grouping) add(j *job, seed int) error {
 	return err
 }
 
-// sharing returns what the computation of a job under a seed depends on: equal texts share it.
+// sharing identifies the computation of a job under a seed: jobs with equal texts share it.
 func (g *grouping) sharing(j *job, seed int) (string, error) {
 	var b strings.Builder
 	for i := range j.Candidates {

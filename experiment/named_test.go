@@ -27,7 +27,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-// counter is a learner with metrics of its own. Its accuracy on test rows is the number of
+// counter is a learner that declares metrics. Its accuracy on test rows is the number of
 // updates that it has taken, times a rate, over 32 of each client. That of client k is
 // (k+1)/8 of it; clients report theirs after every second evaluation.
 type counter struct {
@@ -105,7 +105,7 @@ func (m *counter) State(c *algorithms.Coder) {
 	c.Int(&m.calls)
 }
 
-// counting compares a learner with metrics of its own with mocha, which has none.
+// counting compares a learner that declares metrics with mocha, which does not.
 const counting = `
 targets = { test_accuracy = [0.25, 0.75], test_error = [0.5] }
 eval_every = 1

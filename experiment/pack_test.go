@@ -101,7 +101,7 @@ func TestPackMakesNeedsWhereTheyAreNeeded(t *testing.T) {
 	}
 }
 
-// An item is divided where its runs take much longer than what they share.
+// An item is divided where its runs take much longer than their shared work.
 func TestPackDivides(t *testing.T) {
 	needs := []Item{{Kind: KindOptimum, Cost: Cost{Seconds: 100}}}
 	many := Item{Kind: KindRuns, Needs: []int{0}, Cost: Cost{Seconds: 0.5 + 0.1 + 30, Bytes: 1300, load: 0.5, shared: 0.1, results: 300}}

@@ -50,7 +50,7 @@ type preparer struct {
 	memory float64                                                   // of the machine, in bytes; 0: not known
 }
 
-// aboutData returns what is known of the set of a run beyond its scenario, or nil.
+// aboutData describes the set of a run beyond its scenario; nil: nothing to add.
 func aboutData(set *data.Set) *results.DataSet {
 	d := &results.DataSet{Name: set.Name, MissingValues: set.Missing.Values}
 	for _, label := range set.Labels() {

@@ -16,7 +16,7 @@ import (
 // a recorder.
 type record struct {
 	index     int
-	about     results.Run // what is known before the run
+	about     results.Run // known before the run
 	rows      results.Rows
 	deviceErr func() error  // the first error of the rows by device; set with the journal
 	err       error         // the first one of the rounds

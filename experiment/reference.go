@@ -30,8 +30,8 @@ type reference struct {
 	of     problemKey
 	saver  *checkpoint.Saver // nil: no checkpoints
 	shared bool              // other calls need the state
-	made   bool              // it was computed, not restored
-	took   time.Duration     // to compute it
+	made   bool              // the optimum was computed, not restored
+	took   time.Duration     // the time of the computation
 }
 
 func (p *preparer) newReference(of problemKey) *reference {

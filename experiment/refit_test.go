@@ -45,7 +45,7 @@ func TestRefitTrainsOnValidationRows(t *testing.T) {
 		}
 	}
 	if held[0].Tuned[0].Value != lambda {
-		t.Error("refit changes what is chosen")
+		t.Error("refit changes the choice")
 	}
 }
 

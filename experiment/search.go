@@ -96,7 +96,7 @@ type neighbor struct {
 	run    scenario.RunSpec
 	value  float64
 	new    bool   // the value is not in the list
-	edge   bool   // there is no neighbor
+	edge   bool   // the range of the option ends at the winner
 	reason string // for the edge
 }
 

@@ -84,7 +84,7 @@ func (a *Accounts) Sent(wanted, sent int) {
 	a.tally.cohort += sent
 }
 
-// Limit sets how many clients the open round wanted to ask to what the scenario says, if it
+// Limit counts the cohort of the scenario as the one that the open round wanted, if it
 // asked as many as it could.
 func (a *Accounts) Limit(could int) {
 	if a.tally.asked > 0 && a.tally.asked >= could {
@@ -154,7 +154,7 @@ func (a *Accounts) spend(r *results.Round) {
 	a.spent = spent
 }
 
-// Facts returns what is known of client t besides its metrics, by the usual sizes of its
+// Facts returns the facts of client t besides its metrics, by the usual sizes of its
 // messages; Workload.CountUpdates must be set. No event and no random draw depends on it.
 func (a *Accounts) Facts(t int, down, up float64) results.ClientFacts {
 	c := a.server.clients

@@ -15,7 +15,7 @@ const unlimited = math.MaxInt32
 // mostAttempts is the limit of attempts in one round.
 const mostAttempts = 100_000
 
-// attempts are the devices as the server sees them, and its reactions to what they report.
+// attempts are the devices as the server sees them, and its reactions to their reports.
 type attempts struct {
 	server  *Server
 	devices []device
@@ -26,12 +26,12 @@ type attempts struct {
 type device struct {
 	steps     int32 // of its work for this response
 	chosen    bool  // the server expects its response, to the open round or to an earlier one
-	solved    bool  // its local work is done, tentatively
-	responded bool  // the server has its response
-	dropped   bool  // it has dropped in this round
+	solved    bool  // the local work is done, tentatively
+	responded bool  // the server has the response
+	dropped   bool  // the device has dropped out in this round
 }
 
-// Attempt is what the server knows of the present attempt of a client.
+// Attempt is the server's knowledge of the present attempt of a client.
 type Attempt struct {
 	Expected  bool // the server expects a response, to the open round or to an earlier one
 	Solved    bool // the local work is done, tentatively
@@ -40,7 +40,7 @@ type Attempt struct {
 	Steps     int  // the number of steps of the local work
 }
 
-// Attempt returns what the server knows of the present attempt of a client.
+// Attempt returns the server's knowledge of the present attempt of a client.
 func (f *Server) Attempt(client int) Attempt {
 	d := &f.attempts.devices[client]
 	return Attempt{Expected: d.chosen, Solved: d.solved, Responded: d.responded, Dropped: d.dropped, Steps: int(d.steps)}

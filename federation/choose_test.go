@@ -107,7 +107,7 @@ func (c *counting) Select(s *Selection) []int32 {
 	return c.Selector.Select(s)
 }
 
-// A round tells how many clients could be asked when it began: available ones that owe no
+// A round records how many clients could be asked when it began: available ones that owe no
 // response. Nobody counts before the first round, nor without rounds.
 func TestRoundsCountTheClientsThatCouldBeAsked(t *testing.T) {
 	for _, available := range []float64{0.6, 1} {

@@ -24,7 +24,7 @@
 //
 // # Messages beside rounds
 //
-// A [Messenger] also sends messages of its own, by [Server.Clients]. Clients call back as above;
+// A [Messenger] also sends other messages, by [Server.Clients]. Clients call back as above;
 // the server passes on what it does not know (outside.go), and counts in its [Accounts] what the
 // driver says.
 //

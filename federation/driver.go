@@ -8,7 +8,7 @@ import (
 
 // Driver is what stands behind a server: a method that learns (package learning), or another
 // program (package session). The server decides which clients work, for how long, and whose
-// responses count. It asks its driver what the work is, and says what became of it. A Driver
+// responses count. It asks its driver for the work, and reports its result. A Driver
 // may do more, by one of the interfaces below.
 type Driver interface {
 	// Solve does the local work of those of the clients listed that Server.Solves names, and
@@ -81,7 +81,7 @@ type Clock interface {
 	Stop()
 }
 
-// Workload is what a server knows of the work and of the messages of its driver before it asks
+// Workload describes the work and the messages of a driver before the server asks
 // for them. Protocols that limit work, and selectors, plan with it.
 type Workload struct {
 	Name string // the name of the method or of the program, in errors
@@ -106,16 +106,16 @@ type Workload struct {
 	// Model returns which of the models that the server sends is for a client; nil: there is one.
 	Model func(client int) int
 
-	Uncounted   bool   // nobody can count steps: protocols do not limit them
+	Uncounted   bool   // steps cannot be counted: protocols do not limit them
 	Weights     bool   // Driver.Commit takes weights that are not 1
-	NoLosses    string // why clients report no losses, in errors; empty: they do
-	NoRowLosses string // why they report none of single rows; empty: they do
+	NoLosses    string // the reason why clients report no losses, in errors; empty: they report losses
+	NoRowLosses string // the same for losses of single rows
 
-	Epochs      int     // the passes over its rows that a client makes in a round; 0: there is no such number
+	Epochs      int     // the passes over its rows that a client makes in a round; 0: not defined
 	AuthorUnits float64 // the cost of a step in the units of the authors' drivers; 0: not known
 	AllClients  bool    // every client must respond in every round
 
-	HubRounds    int  // how often hubs average before they report; 0: the driver knows no hubs
+	HubRounds    int  // the number of averages of a hub before it reports; 0: the driver knows no hubs
 	NoMessages   bool // clients send and receive nothing
 	RoundTrips   int  // the number of messages that an attempt takes besides one
 	CountUpdates bool // the server counts the updates that it takes of each client

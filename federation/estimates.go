@@ -11,7 +11,7 @@ import (
 	"fedsim/results"
 )
 
-// estimates are what a server expects of its clients: their work, and how long their responses
+// estimates are the expectations of a server: the work of clients, and how long their responses
 // take in the mean.
 type estimates struct {
 	server *Server

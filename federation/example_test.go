@@ -25,7 +25,7 @@ func (e *echo) Commit(client int, _ float64) { fmt.Printf("client %d took part\n
 
 func (e *echo) Discard(int) {}
 
-// A server with a driver of its own: two rounds of the first response of three clients.
+// A server with its driver: two rounds of the first response of three clients.
 func Example() {
 	s := federation.Setup{
 		System: clients.System{

@@ -74,7 +74,7 @@ func (f *Server) Askable() int {
 }
 
 // Open prepares the attempts of a cohort, lets the driver do the local work, and sends the
-// messages. The list of clients must stay as it is until Close.
+// messages. The list of clients must not change until Close.
 func (f *Server) Open(of Cohort) {
 	f.open.asked, f.open.began, f.open.played = of.Clients, of.Began, true
 	f.reports.ask(of.Clients, f.round, f.clients.Now())

@@ -55,7 +55,7 @@ func BenchmarkSelection(b *testing.B) {
 					b.Fatalf("%d clients", len(got))
 				}
 			}
-			pick() // what is made once
+			pick() // allocations of the first call
 			b.ReportAllocs()
 			for b.Loop() {
 				pick()

@@ -9,7 +9,7 @@ import (
 )
 
 // Server is the server of a simulated federated system: it asks clients for work, in rounds or
-// without, by a protocol and a selector. What the work is, its driver knows.
+// without, by a protocol and a selector. Its driver knows the work.
 //
 // A round is Start, Select, Open, Play, Count, Close, Compute and Account, in this order. A
 // driver may leave out Select. Before the first, Begin starts the clients.
@@ -17,7 +17,7 @@ type Server struct {
 	setup   Setup
 	work    Workload
 	driver  Driver
-	outside Messenger // the driver, if it sends messages of its own; nil otherwise
+	outside Messenger // the driver, if it is a Messenger; nil otherwise
 	losses  Losses    // the driver, if its clients report losses; nil otherwise
 
 	clients *clients.Clients

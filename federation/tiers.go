@@ -55,7 +55,7 @@ func (ti *tiers) asked(g int) []int32 {
 	return asked[place(g*size):place((g+1)*size)]
 }
 
-// expects reports whether device t, of which no response comes to a round of its hub, may still
+// expects reports whether device t, which has not responded in a round of its hub, may still
 // work for the report. Then its hub waits for it no longer.
 func (ti *tiers) expects(t int) bool { return ti != nil && ti.server.clients.StopWaiting(t) }
 
@@ -126,7 +126,7 @@ func (ti *tiers) report(asked []int32) {
 	f.attempts.checkExhausted()
 }
 
-// repeat lets hub g ask the devices listed in another round of its own.
+// repeat lets hub g ask the devices listed in another round of the hub.
 func (ti *tiers) repeat(g int) {
 	f, listed := ti.server, ti.listed
 	for _, t := range listed {

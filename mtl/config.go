@@ -121,7 +121,7 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }
 
-// validateNetwork reports what is invalid for model "mlp".
+// validateNetwork reports keys that are invalid for model "mlp".
 func (p *Config) validateNetwork(c *config.Checker) {
 	const most = 1 << 16
 	first, second := p.Hidden[0], p.Hidden[1]

@@ -5,7 +5,7 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// Subproblem is what a device k of task t minimizes over its change da of the dual variables a
+// Subproblem is the objective of client k of task t, minimized over its change da of the dual variables a
 // (eq. subproblem),
 //
 //	c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da,

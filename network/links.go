@@ -11,7 +11,7 @@ import (
 // Transfer is the result of sending one message.
 type Transfer struct {
 	Duration engine.Time // from the first bit sent to the last one received
-	Lost     bool        // it did not arrive; the sender notices only the missing response
+	Lost     bool        // the message did not arrive; the sender notices only the missing response
 }
 
 // Direction is the direction of a transfer.

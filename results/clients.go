@@ -27,7 +27,7 @@ var ClientColumns = []Column[ClientRow]{
 	{Kind: MetricColumn, Name: "value", Doc: "in the unit of the metric; null: not known", Field: func(r *ClientRow) any { return &r.Value }},
 }
 
-// ClientFacts are what a run knows of a client besides its values.
+// ClientFacts are the facts of a client in a run besides its values.
 type ClientFacts struct {
 	Class     string  // of the fleet; empty: there are none
 	Updates   int     // of the client that the server took so far

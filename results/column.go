@@ -16,14 +16,14 @@ type Column[R any] struct {
 	Name     string   // in tables: "time_s"
 	Unit     string   // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	Label    string   // on axes of figures, without the unit; empty: no figure has it
-	Doc      string   // what it is
+	Doc      string   // its meaning, for pages and exports
 	Optional bool     // a count that may be unknown; texts and real numbers always may
-	Values   []string // what a text may be; nil: anything
+	Values   []string // the texts that are allowed; nil: any
 	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome.
 	Field func(*R) any
 }
 
-// Kind says what a column is for.
+// Kind is the purpose of a column.
 type Kind uint8
 
 const (
@@ -60,7 +60,7 @@ func (c *Column[R]) Get(r *R) Value {
 	}
 }
 
-// Check reports a value that the column cannot have: it says what the value must be.
+// Check reports a value that the column cannot have: it names the values that are allowed.
 func (c *Column[R]) Check(v Value) error {
 	switch {
 	case v.typ == RealType:

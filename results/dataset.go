@@ -1,6 +1,6 @@
 package results
 
-// DataSet is what a file of data says of itself, and a scenario does not.
+// DataSet describes a file of data beyond its scenario.
 type DataSet struct {
 	Name   string  `json:"name"`
 	Labels []Label `json:"labels,omitempty"` // in ascending order; empty: real targets, or no names

@@ -43,7 +43,7 @@ func (r *Run) AtEnd(m *Metric) Estimate {
 }
 
 // ErrorTable has the errors at the end of the runs of an experiment, their uncertainty, and how
-// far the model is from the optimum of its own problem.
+// far the model is from the optimum of its problem.
 type ErrorTable struct {
 	Experiment string
 	Metric     Metric // test error, or training error without test rows

@@ -82,7 +82,7 @@ func TestErrorTableIsAbsent(t *testing.T) {
 }
 
 // The last evaluation of a jumping curve may be its best one by luck: a note says so, unless
-// it falls all the time. Rows with the same errors name what was tuned.
+// it falls all the time. Rows with the same errors name their tuned options.
 func TestNotesOnErrors(t *testing.T) {
 	jumps := []float64{0.5, 0.12, 0.16, 0.11, 0.17, 0.12}
 	runs := []Run{

@@ -25,7 +25,7 @@ func ErrorsText(runs []Run, width int) string {
 	return b.String()
 }
 
-// Caption says what the numbers are.
+// Caption explains the numbers.
 func (t *ErrorTable) Caption() string {
 	text := "errors at the end, " + t.Metric.LabelFor(t.Real)
 	if t.Experiment != "" {
@@ -104,7 +104,7 @@ func (t *ErrorTable) Cells(b *ErrorBlock) [][]string {
 	return rows
 }
 
-// Note says what the columns are.
+// Note explains the columns.
 func (t *ErrorTable) Note() string {
 	text := "*: lowest"
 	for _, c := range t.columns() {
@@ -118,7 +118,7 @@ func (t *ErrorTable) Note() string {
 // mostGap is the largest relative gap of an optimum whose model is called a limit without a note.
 const mostGap = 0.01
 
-// notes says which rows have the same errors in every run, with what was tuned, whose last
+// notes names rows with the same errors in every run, with their tuned options, rows whose last
 // evaluations jump, and whose optimum is not solved.
 func (t *ErrorTable) notes(b *ErrorBlock, seeds [][]Run) (notes []string) {
 	noted := make([]bool, len(b.Rows))
@@ -169,7 +169,7 @@ func (t *ErrorTable) equal(a, b []Run) bool {
 	return true
 }
 
-// tunedText lists what was tuned for a row.
+// tunedText lists the tuned options of a row.
 func tunedText(label string, seeds []Run) string {
 	if len(seeds[0].Tuned) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 // Short returns what the runs come to as text: for each experiment with one point, how its runs
 // ended and the cost of the last target that one of them reached; for an experiment with
 // several, the times to that target, a line for each point. Below are the row that was first
-// and what the table does not show by itself. Text has all tables.
+// and notes that the table needs. Text has all tables.
 func (t Summary) Short(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
@@ -52,7 +52,7 @@ func (e *ExperimentSummary) last() ExperimentSummary {
 	return only
 }
 
-// shortColumn returns what the matrix shows: the time to the only target, or else the first
+// shortColumn returns the column of the matrix: the time to the only target, or else the first
 // column about the end of the runs.
 func (e *ExperimentSummary) shortColumn() (what string, c endColumn, wins func(*Block, *Row) bool) {
 	if slices.Contains(e.Known, true) {

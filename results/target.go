@@ -27,7 +27,7 @@ func ToSuboptimality(value float64) Target { return Target{Suboptimality, value}
 func (t Target) IsSet() bool { return t.Metric != "" }
 
 // Text formats metric and value for people: "test error 8 %", or "test error, worst 10 % of
-// clients: 20 %". The runs say what the metric is.
+// clients: 20 %". The runs describe the metric.
 func (t Target) Text(runs ...Run) string {
 	m, _ := MetricOf(runs, t.Metric)
 	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })

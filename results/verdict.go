@@ -91,8 +91,7 @@ func (e *ExperimentSummary) counts(wins func(*Block, *Row) bool) string {
 	return text
 }
 
-// Notes explains what a reader of the table may not know: dashes, the ratio, P, and why there is
-// no sub-optimality.
+// Notes explains the table: dashes, the ratio, P, and a missing sub-optimality.
 func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)

@@ -1,4 +1,4 @@
-// Package scenarios embeds the shipped scenarios. It must not know what a scenario means:
+// Package scenarios embeds the shipped scenarios. It must not know the meaning of a scenario:
 // package scenario reads them.
 package scenarios
 

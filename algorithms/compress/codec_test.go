@@ -89,7 +89,7 @@ func settings() []Config {
 }
 
 // The messages have the sizes of the formulas, on random vectors, and a second codec decodes
-// the same from them. What a vector decodes to, decodes to itself where no draw decides.
+// the same from them. Codecs without draws are idempotent: a decoded vector decodes to itself.
 func TestMessagesHaveTheirSizes(t *testing.T) {
 	for _, c := range settings() {
 		for _, d := range []int{1, 2, 7, 64, 561, 1000} {
@@ -146,7 +146,7 @@ func TestMessagesHaveTheirSizes(t *testing.T) {
 				if c.Up == None || c.Up == Sparse || c.Up == TopK || c.Up == Float16 {
 					again := slices.Clone(decoded)
 					if sender.Code(again, stream(1)); !slices.Equal(again, decoded) {
-						t.Errorf("%s: what was decoded does not decode to itself", name)
+						t.Errorf("%s: the decoded vector does not decode to itself", name)
 					}
 				}
 			}

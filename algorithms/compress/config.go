@@ -8,7 +8,7 @@ import (
 
 // The codecs.
 const (
-	None    = "none"     // every value as it is
+	None    = "none"     // every value unchanged
 	Float16 = "float16"  // IEEE 754 binary16, rounded to nearest even
 	QSGD    = "qsgd"     // random rounding to levels
 	TopK    = "top-k"    // the largest values
@@ -36,14 +36,14 @@ const (
 
 // Config is the table [compression] of a scenario.
 type Config struct {
-	Up       string  `toml:"up" doc:"codec of what devices send: \"none\", \"float16\", \"qsgd\" (random rounding to levels), \"top-k\" (the largest values), \"random-k\" (values drawn by a seed), \"sign\" (signs and the mean magnitude), \"sketch\" (a count sketch by a seed) or \"sparse\" (all values but zeros, without loss). docs/compression.md has formulas and sources"`
-	Down     string  `toml:"down" doc:"codec of what the server sends, as for up. \"top-k\", \"random-k\", \"sign\" and \"sketch\" send changes of what devices hold: a device that missed some gets them all, or the whole model if that is smaller"`
+	Up       string  `toml:"up" doc:"codec of updates: \"none\", \"float16\", \"qsgd\" (random rounding to levels), \"top-k\" (the largest values), \"random-k\" (values drawn by a seed), \"sign\" (signs and the mean magnitude), \"sketch\" (a count sketch by a seed) or \"sparse\" (all values but zeros, without loss). docs/compression.md has formulas and sources"`
+	Down     string  `toml:"down" doc:"codec of the model that the server sends, as for up. \"top-k\", \"random-k\", \"sign\" and \"sketch\" send changes since the client's last model: one that missed some gets them all, or the whole model if that is smaller"`
 	Levels   int     `toml:"levels" doc:"qsgd: number s of levels of a magnitude above 0"`
 	Coding   string  `toml:"coding" doc:"qsgd: code of a level: \"plain\" (a fixed number of bits) or \"elias\" (Elias omega: few bits for small levels, so that sizes depend on the values)"`
 	Share    float64 `toml:"share" doc:"top-k and random-k: share k/d of the values of a vector that travel; sketch: columns for each value"`
 	Count    int     `toml:"count" doc:"top-k, random-k, sketch: the number k itself, at most d; 0: share decides"`
 	Indices  string  `toml:"indices" doc:"top-k and sparse: code of the places of the values: \"uint32\" (4 bytes each), \"packed\" (ceil(log2 d) bits each) or \"bitmap\" (d bits in all)"`
-	Feedback bool    `toml:"feedback" doc:"whether a device adds what a lossy message left out to its next one (error feedback): up = \"top-k\", \"random-k\", \"sign\" or \"sketch\". It takes memory for one model on every device that has taken part"`
+	Feedback bool    `toml:"feedback" doc:"whether a client adds the error of a lossy message to its next one (error feedback): up = \"top-k\", \"random-k\", \"sign\" or \"sketch\". It takes memory for one model on every client that has taken part"`
 }
 
 // Defaults returns the settings of no compression.

@@ -6,8 +6,8 @@ import (
 	"fedsim/algorithms/compress"
 )
 
-// A message with the two largest of eight values. Code replaces the vector by what the receiver
-// decodes.
+// A message with the two largest of eight values. Code replaces the vector by the
+// receiver's.
 func Example() {
 	config := compress.Defaults()
 	config.Count = 2

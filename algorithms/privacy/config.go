@@ -29,7 +29,7 @@ type Config struct {
 	ShareBytes        int     `toml:"share_bytes" doc:"secure aggregation: size of a share of a secret of 256 bits"`
 	CipherBytes       int     `toml:"cipher_bytes" doc:"secure aggregation: bytes that encryption adds to the two shares for a client (AES-GCM: nonce of 12 bytes and tag of 16, NIST SP 800-38D)"`
 
-	Mechanism  string  `toml:"mechanism" doc:"differential privacy of clients (McMahan et al., ICLR 2018): \"none\", \"central\" (the server adds Gaussian noise to the sum of clipped updates) or \"distributed\" (each device adds its share of the noise). Needs methods with weights = \"equal\". The metric epsilon is the privacy spent (docs/privacy.md)"`
+	Mechanism  string  `toml:"mechanism" doc:"differential privacy of clients (McMahan et al., ICLR 2018): \"none\", \"central\" (the server adds Gaussian noise to the sum of clipped updates) or \"distributed\" (each client adds its share of the noise). Needs methods with weights = \"equal\". The metric epsilon is the privacy spent (docs/privacy.md)"`
 	Clip       float64 `toml:"clip" doc:"differential privacy: largest Euclidean norm of a client's update; longer ones are scaled to it; 0: no limit"`
 	Noise      float64 `toml:"noise_multiplier" doc:"differential privacy: standard deviation of the noise on the sum of a round, as a multiple of clip. The distributed mechanism reaches it when the whole cohort responds"`
 	Delta      float64 `toml:"delta" doc:"differential privacy: delta of the guarantee (epsilon, delta)"`

@@ -31,7 +31,7 @@ type Exchange struct {
 	Neighbors int // with which a client shares secrets, k; n-1 under "secagg"
 	Threshold int // shares that reconstruct a secret, t
 	RingBits  int // of a masked value
-	shares    int // of a secret; under "secagg" a client holds one of its own
+	shares    int // of a secret; under "secagg" with one for the client itself
 	config    *Config
 }
 
@@ -112,7 +112,7 @@ func (e *Exchange) ClientFLOPs(values int) float64 {
 // expands the mask of each response, and agrees on and expands the mask of each such pair.
 func (e *Exchange) ServerFLOPs(responses, pairs, values int) float64 {
 	t := float64(e.Threshold)
-	bases := float64(e.Clients) // each neighborhood reconstructs from points of its own
+	bases := float64(e.Clients) // each neighborhood reconstructs from other points
 	if e.config.SecureAggregation == SecAgg {
 		bases = 1
 	}

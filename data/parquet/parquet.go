@@ -3,7 +3,7 @@
 //
 //	import _ "fedsim/data/parquet"
 //
-// It must not know what the rows are for: package data splits and prepares them.
+// It must not know the purpose of the rows: package data splits and prepares them.
 package parquet
 
 import (

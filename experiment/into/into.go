@@ -203,7 +203,7 @@ func (d *Directory) Hint() string {
 	return "resume with: fedsim run --resume " + d.Writer.Dir()
 }
 
-// About returns what the run directory records about a scenario.
+// About returns the record of a scenario in the run directory.
 func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 	resolved, err := s.Resolved()
 	if err != nil {

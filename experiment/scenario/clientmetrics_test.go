@@ -67,7 +67,7 @@ target = { test_error = 0.1 }
 			t.Errorf("%s: %v", change, err)
 		}
 	}
-	// A learner may report what the run does not compute.
+	// A learner may report metrics that the run does not compute.
 	const learner = "[methods.own]\nalgorithm = \"external\"\ncommand = [\"true\"]\n"
 	for _, set := range []string{"run.stop_at={test_accuracy_worst10=0.7}", "run.stop_at={rouge_mean=0.7}"} {
 		if _, err := Parse("x.toml", []byte(learner), []string{set}); err != nil {

@@ -15,7 +15,7 @@ type design struct {
 	name, description string
 	at                config.Place
 	methods           []string
-	declares          bool // a method may declare metrics of its own
+	declares          bool // a method may declare metrics
 	set               []config.Assignment
 	axes              []axis // named axes, the sample, then sweeps
 	tuned             []tuned
@@ -240,7 +240,7 @@ func (p *design) checkFiles(node *config.Node, table experimentTable, used map[s
 	}
 }
 
-// varied returns what a figure may have panels and lines for: the methods, axes and sampled keys.
+// varied returns the possible panels and lines of a figure: the methods, axes and sampled keys.
 func (p *design) varied() []string {
 	names := []string{"method"}
 	for i := range p.axes {

@@ -30,7 +30,7 @@ type (
 type Scenario struct {
 	Name        string
 	Description string
-	File        string   // it was read from
+	File        string   // the path of the file
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
 	Tables      []PredictionTable

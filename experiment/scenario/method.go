@@ -127,7 +127,7 @@ func (m *Method) validate(c *config.Checker) {
 	only("processes", m.Processes, m.Processes != 0)
 }
 
-// declares reports whether one of some methods may declare metrics of its own. The node is
+// declares reports whether one of some methods may declare metrics. The node is
 // the table of methods.
 func declares(methods *config.Node, labels []string) bool {
 	return slices.ContainsFunc(labels, func(label string) bool {
@@ -144,7 +144,7 @@ func declares(methods *config.Node, labels []string) bool {
 	})
 }
 
-// describe returns what is known of the method before its runs; nothing of an algorithm that is
+// describe returns the description of the method before its runs; nothing of an algorithm that is
 // not registered.
 func (m *Method) describe() (d algorithms.Description) {
 	if factory, ok := lookup(m.Algorithm); ok {

@@ -63,7 +63,7 @@ const introduction = `# Scenario files
 
 <!-- Generated from the schema by "go test ./experiment/scenario -run Reference -update"; do not edit. -->
 
-For who looks up a key: the form of a scenario, then every key with its type, default and meaning. A
+For users who look up a key: the form of a scenario, then every key with its type, default and meaning. A
 scenario is a TOML file with tables of settings and experiments that vary them. Every key has a default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
 any key; the value is TOML or a bare word.
 
@@ -233,7 +233,7 @@ func divideOptions(fields, shared []config.Field) (names string, own []config.Fi
 	return strings.Join(list, ", "), own
 }
 
-// sameOption tells whether two options are described alike.
+// sameOption reports whether two options have the same description.
 func sameOption(a, b config.Field) bool {
 	return a.Key == b.Key && a.Type == b.Type && a.Default == b.Default && a.Doc == b.Doc && a.Unit == b.Unit
 }

@@ -51,7 +51,7 @@ type RunSpec struct {
 	Settings   Settings           // those of this seed
 }
 
-// Describe returns what is known of the method of the run before it starts, for models of a
+// Describe returns the description of the run's method before the run starts, for models of a
 // shape; nothing of an algorithm that is not registered.
 func (r *RunSpec) Describe(shape mtl.Shape) (d algorithms.Description) {
 	if factory, ok := lookup(r.Algorithm); ok {

@@ -34,10 +34,10 @@ type Settings struct {
 	Devices     devices.Config    `toml:"devices" doc:"the devices"`
 	Network     network.Config    `toml:"network" doc:"the links between server and devices"`
 	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
-	Faults      devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
+	Faults      devices.Faults    `toml:"faults" doc:"which devices drop out, and when"`
 	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
 	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
-	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and devices, for methods that compress. What is decoded is what the receiver uses"`
+	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and clients, for methods that compress. The receiver uses the decoded values"`
 	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
 	Run         RunConfig         `toml:"run" doc:"length and measurements of a run"`
 	Methods     map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`

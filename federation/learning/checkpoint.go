@@ -15,7 +15,7 @@ var ErrMismatch = replay.ErrMismatch
 // Replaying reports whether a resumed run still replays the rounds of its checkpoint.
 func (f *Federation) Replaying() bool { return f.recorder.Replaying() }
 
-// Save saves a checkpoint: the log of what the method answered, the coupling if it was updated, and
+// Save saves a checkpoint: the log of the method's answers, the coupling if it was updated, and
 // the state of the method. It is for the end of a round of a run with Setup.Checkpoint, whose
 // method has Description.State.
 func (f *Federation) Save(c *algorithms.Coder) {
@@ -71,7 +71,7 @@ func (f *Federation) codeCoupling(c *state.Coder) {
 	f.coupling = f.setup.Problem.CouplingState(c, f.setup.Pool, f.coupling)
 }
 
-// answer adds what is known of the model to a round, as ask does, or replays it. The measures of
+// answer adds the measures of the model to a round, as ask does, or replays it. The measures of
 // the round must be those of the checkpoint.
 func (f *Federation) answer(r *results.Round, ask func() error) (err error) {
 	measured, replayed := *r, f.Replaying()

@@ -45,7 +45,7 @@ func ValidateCompression(c *config.Checker, f *federation.Config, codes *compres
 	}
 }
 
-// validateDual reports codes that break the certificate of a dual method, or keep it from converging.
+// validateDual reports codes that break the certificate or the convergence of a dual method.
 func validateDual(c *config.Checker, codes *compress.Config, method *algorithms.Description) {
 	up := codes.Up
 	lossless := up == compress.None || up == compress.Sparse

@@ -123,7 +123,7 @@ func (f *Federation) learns() bool { return f.method.About.Evaluated != algorith
 // Stateful reports whether checkpoints of the method can be saved.
 func (f *Federation) Stateful() bool { return f.method.Stateful != nil }
 
-// Own reports whether the method has a model and metrics of its own.
+// Own reports whether the method evaluates its own model and declares metrics.
 func (f *Federation) Own() bool { return f.method.About.Own }
 
 // evaluates reports whether the run evaluates the model of the method.

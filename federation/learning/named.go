@@ -48,7 +48,7 @@ func (e *evaluation) metric(t results.Target) results.Metric {
 	return m
 }
 
-// CheckNamed reports what is wrong with metrics that a method declares, and with values for
+// CheckNamed reports errors in the metrics that a method declares, and in values for
 // a model of so many clients. A run stores none of them then.
 func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
 	metrics := named(declared)

@@ -177,7 +177,7 @@ func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
 }
 
 // Under a clock cycle that fits less than all epochs, and under charged steps, a device does
-// its part of what it could at its usual speed.
+// its part of the work that fits at its usual speed.
 func TestPartialWorkWithinABudget(t *testing.T) {
 	for _, protocol := range []string{federation.Deadline, federation.Charged} {
 		change := func(s *Setup) { s.Config.DeadlineS, s.Schedule.Rounds = 5, 10 }

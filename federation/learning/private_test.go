@@ -248,8 +248,8 @@ func (a absent) Available(device int, _ engine.Time) (bool, engine.Time) {
 	return !slices.Contains(a, device), engine.Never
 }
 
-// The sampling rate of a round is the share of the clients that are available: who is not
-// there cannot hide another's update.
+// The sampling rate of a round is the share of the available clients: an unavailable one cannot
+// hide another's update.
 func TestSamplingRateIsOfThoseAvailable(t *testing.T) {
 	for away, rate := range map[int]float64{0: 2.0 / 7, 1: 2.0 / 6, 4: 2.0 / 3, 5: 1} {
 		var missing absent

@@ -90,7 +90,7 @@ func (e *evaluation) setClients(r *results.Round, values []results.ClientMetric)
 	return r.SetClients(e.named, e.f.setup.Rows, values)
 }
 
-// client returns what is known of client t besides its metrics.
+// client returns the facts of client t besides its metrics.
 func (e *evaluation) client(t int) results.ClientFacts {
 	down, up := e.f.work.usualBytes(t)
 	return e.f.server.Accounts().Facts(t, down, up)

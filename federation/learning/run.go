@@ -22,7 +22,7 @@ type Outcome struct {
 	Events    int64
 	Steps     int64  // coordinate steps and rows, also of updates that failed
 	Limit     string // Factory.Limit
-	MidRound  bool   // it was interrupted within a round, and has no checkpoint of it
+	MidRound  bool   // the run was interrupted within a round, which no checkpoint has
 	Capped    int64  // updates taken whose local work ended at that limit
 	Warnings  []results.Warning
 }

@@ -12,7 +12,7 @@ import (
 	"fedsim/results"
 )
 
-// Setup describes a federation: the server and its system, and what is learned. Every table
+// Setup describes a federation: the server, its system, and the learning problem. Every table
 // must have passed its Validate.
 type Setup struct {
 	federation.Setup // Problem sets Clients and Rows, if there is one
@@ -37,7 +37,7 @@ type Setup struct {
 	AnyDeadline bool // deadlines that no device can meet are accepted, to see that none does
 }
 
-// Schedule says how long a run is, what is evaluated and when it ends.
+// Schedule is the length of a run, its evaluations and its stop rules.
 type Schedule struct {
 	Outer         int            // W updates, with an Omega update between two of them
 	Rounds        int            // rounds of a W update

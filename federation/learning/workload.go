@@ -17,7 +17,7 @@ type workload struct {
 	usual int // numbers of a usual message, of a method that counts in them
 }
 
-// plan returns what the server knows of the work before it asks for it.
+// plan describes the work before the server asks for it.
 func (w *workload) plan() federation.Workload {
 	s, about := &w.f.setup, &w.f.method.About
 	p := federation.Workload{

@@ -6,7 +6,7 @@ import (
 	"fedsim/federation"
 )
 
-// driver is a session as the server sees it. What the work is, the messages of Round say.
+// driver is a session as the server sees it. The messages of Round have the work.
 type driver struct{ *Session }
 
 var _ federation.Messenger = driver{}
@@ -75,7 +75,7 @@ func (d driver) Failed(t int, why clients.Reason, ofRound bool) {
 	}
 }
 
-// Ended hears that no response comes to a message of Round. Between two rounds the driver learns
+// Ended hears that a message of Round has no response. Between two rounds the driver learns
 // of it like of other failures; in a round it does when the round ends.
 func (d driver) Ended(t int, why clients.Reason) {
 	place := d.queue.current[t]

@@ -63,7 +63,7 @@ func TestMessagesToAClientTakeTurns(t *testing.T) {
 }
 
 // The driver learns of a failure federation.detect_s after it, unless the message expires
-// before. A canceled message has no notice, and its client goes on to the next.
+// before. A canceled message has no notice, and its client continues with the next.
 func TestFailuresAreDetectedLate(t *testing.T) {
 	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
 		s.Faults.Never, s.Faults.DropPhase = []int{1, 2}, devices.AtStart
@@ -87,7 +87,7 @@ func TestFailuresAreDetectedLate(t *testing.T) {
 	}
 }
 
-// An undecided message stops when it has arrived, and goes on after Work, with the draws
+// An undecided message stops when it has arrived, and continues after Work, with the draws
 // of one that was decided from the start.
 func TestWorkMayBeDecidedLate(t *testing.T) {
 	change := func(s *learning.Setup) {
@@ -367,7 +367,7 @@ func TestAsynchronousPlaysNoRound(t *testing.T) {
 	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms})
 }
 
-// Server work takes virtual time, in which messages go on. The next call tells of them.
+// Server work takes virtual time, in which messages continue. The next call reports them.
 func TestServerWorkTakesTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.ServerGFLOPS = 1e-6 })
 	sends(t, s, Message{ID: 1}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}})
@@ -440,7 +440,7 @@ func TestACallIsInterrupted(t *testing.T) {
 	}
 }
 
-// A cancel that names a message twice ends it once: hubs go on with the others.
+// A cancel that names a message twice ends it once: hubs continue with the others.
 func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 	var want []Notice
 	for _, ids := range [][]int64{{1}, {1, 1, 1}} {

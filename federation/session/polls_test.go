@@ -40,7 +40,7 @@ func TestProtocolsSeeWhatPollsDeliver(t *testing.T) {
 	s := played(federation.Deadline, nil)
 	plays(t, s, 1, all, []int64{1, 3}, first[0], first[1], late)
 
-	// A response that is kept is seen when the next round sends its messages.
+	// A late response that counts is seen when the next round sends its messages.
 	s = played(federation.Deadline, func(s *learning.Setup) { s.Config.Late = federation.Keep })
 	plays(t, s, 1, all, []int64{1, 3}, first...)
 	plays(t, s, 2, []Message{{ID: 4, Work: devices.Work{FLOPs: 200}}}, []int64{4, 2}, Notice{ID: 2, Client: 1, At: 500 * ms}, Notice{ID: 4, At: 800 * ms})

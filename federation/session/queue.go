@@ -25,30 +25,30 @@ type queue struct {
 // pending is a message on its way.
 type pending struct {
 	Message
-	due      engine.Time // when the driver learns of its failure or its expiry; Never: there is no such time
-	timer    int32       // its place in the heap of timers; -1: it is not there
-	next     int32       // place of the message that waits behind it; -1: none
-	round    int32       // the number of rounds when it was sent
+	due      engine.Time // the instant at which the driver learns of its failure or its expiry; Never: none
+	timer    int32       // the place of the message in the heap of timers; -1: none
+	next     int32       // the place of the message that waits behind this one; -1: none
+	round    int32       // the number of rounds when the message was sent
 	state    state
 	why      clients.Reason // of a failure
-	detected bool           // due is when the driver learns of the failure
-	awaited  bool           // a Wait waits for it
-	update   bool           // it asks for an update
-	query    bool           // it asks for something else that the server may count
-	policy   bool           // of Round
-	late     bool           // it was counted as late
-	unread   bool           // the notice of its end is in the backlog
+	detected bool           // the driver learns of the failure at due
+	awaited  bool           // a Wait names the message
+	update   bool           // the message requests an update
+	query    bool           // the message requests another response that the server may count
+	policy   bool           // the message is one of Round
+	late     bool           // the message was counted as late
+	unread   bool           // the notice of the end is in the backlog
 }
 
 type state uint8
 
 const (
-	queued    state = iota // behind another message to its device
-	underWay               // the device is at it
-	asking                 // the device has it, and waits for Work
-	failed                 // it has failed, and the driver has not learned of it
+	queued    state = iota // behind another message to the client
+	underWay               // the client works on the message
+	asking                 // the client has the message, and waits for Work
+	failed                 // the message has failed, and the driver has not learned of it
 	responded              // the response has arrived
-	over                   // it has ended otherwise
+	over                   // the message has ended otherwise
 )
 
 // ended reports whether the message has ended.

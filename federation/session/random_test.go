@@ -16,7 +16,7 @@ import (
 	"fedsim/results"
 )
 
-// counter is a journal that counts what the results of rounds count.
+// counter is a journal with the counts of the results of rounds.
 type counter struct {
 	flops, down, up      float64 // of the whole run
 	taken, dropped, late int     // of the open round
@@ -183,7 +183,7 @@ func (c *chaos) sent(all []Message, refused []Refusal) {
 	}
 }
 
-// heard notes what the driver is told.
+// heard notes the notices of the driver.
 func (c *chaos) heard(all []Notice) {
 	for _, n := range all {
 		if n.At < c.at || n.At > c.ses.Now() {
@@ -365,7 +365,7 @@ func (c *chaos) check() {
 	}
 }
 
-// finish ends everything: then nothing is left anywhere.
+// finish ends everything: then nothing is pending.
 func (c *chaos) finish() {
 	for len(c.open("open", "asking")) > 0 {
 		if err := c.work(); err != nil {

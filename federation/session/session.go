@@ -57,7 +57,7 @@ type Session struct {
 	reached   []int32      // scratch of Available
 }
 
-// Message is what the driver sends to a client.
+// Message is a message of the driver to a client.
 type Message struct {
 	ID           int64 // chosen by the driver, not used before
 	Client       int
@@ -71,7 +71,7 @@ type Message struct {
 	Expires engine.Time
 }
 
-// Notice tells the driver what has become of a message.
+// Notice reports the fate of a message to the driver.
 type Notice struct {
 	ID     int64
 	Client int
@@ -190,7 +190,7 @@ func (s *Session) Now() engine.Time { return s.clients.Now() }
 // DetectAfter returns how long after a failure the driver learns of it.
 func (s *Session) DetectAfter() engine.Time { return s.detect }
 
-// Client returns what is known of a client besides its metrics.
+// Client returns the facts of a client besides its metrics.
 func (s *Session) Client(t int) results.ClientFacts {
 	return s.server.Accounts().Facts(t, s.sizes[t][0], s.sizes[t][1])
 }
@@ -249,8 +249,8 @@ func (s *Session) awaitReports() {
 // BatteryReport is a client's report of its battery.
 type BatteryReport struct {
 	Client   int32
-	Battery  float64 // state of charge as a share of full; NaN: it has none
-	Charging bool    // it is plugged in, or has no battery
+	Battery  float64 // state of charge as a share of full; NaN: no battery
+	Charging bool    // the charger is plugged in, or the device has no battery
 }
 
 // Batteries requests a report of the battery of every available client, and returns them in

@@ -41,7 +41,7 @@ func (s *Setup) check() error {
 	return c.Err()
 }
 
-// workload returns what the server knows of the driver's work before it asks for it.
+// workload describes the driver's work before the server asks for it.
 func (s *Setup) workload(of *Session) federation.Workload {
 	return federation.Workload{
 		Name: driverName, PassFLOPs: s.PassFLOPs, StepFLOPs: s.StepFLOPs, Uncounted: s.StepFLOPs == 0,

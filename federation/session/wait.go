@@ -10,14 +10,14 @@ import (
 // call is the driver's call that moves the clock.
 type call struct {
 	out     []Notice
-	need    int         // the number of ends that it waits for; below 1 it is over
-	left    int         // the number of messages that it waits for and that have not ended
-	any     bool        // it waits for any message, not only for those named
-	stopped bool        // it is over
-	limit   engine.Time // until when the clients run at the moment
-	again   bool        // they were stopped since limit became earlier
+	need    int         // the number of ends that the call still needs; below 1 the call is over
+	left    int         // the number of pending messages among those that the call names
+	any     bool        // the end of any message counts, not only of those named
+	stopped bool        // the call is over
+	limit   engine.Time // the instant up to which the clients run
+	again   bool        // the clients stopped because limit became earlier
 	asking  int         // the number of clients that wait for Work
-	inRound bool        // it is Round
+	inRound bool        // the call is Round
 
 	backlog []Notice // of Close, for the next call
 }
@@ -196,7 +196,7 @@ func (s *Session) stop() {
 	s.clients.Stop()
 }
 
-// timeout tells the driver of a failure, or that a message has expired.
+// timeout reports a failure, or an expired message, to the driver.
 func (s *Session) timeout(place int32) {
 	m := &s.queue.messages[place]
 	if m.detected {

@@ -20,7 +20,7 @@ type Store interface {
 	Save(name string, fill func(io.Writer) error) error
 	// Load returns the state of a name, nil when there is none.
 	Load(name string) ([]byte, error)
-	// Path returns where a program may write a file of its own beside the state of a name.
+	// Path returns the path of a program's file beside the state of a name.
 	// The files are numbered from 0 to 1, and removed with the state.
 	Path(name string, number int) string
 	// Reject returns the error of a stored state that cannot be resumed, and why.

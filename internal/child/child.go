@@ -127,7 +127,7 @@ func (p *Process) run(started chan<- error) {
 		return
 	}
 	_ = p.cmd.Wait() // its result is ProcessState
-	killGroup(p.cmd) // what the program has left behind
+	killGroup(p.cmd) // processes of the program that still run
 	close(p.exited)
 	late := time.AfterFunc(drain, func() {
 		_ = p.stdout.Close()

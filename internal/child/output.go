@@ -88,7 +88,7 @@ type tail struct {
 	last []string
 }
 
-// mostTail is how many lines are kept.
+// mostTail is the number of lines in a tail.
 const mostTail = 10
 
 func (t *tail) add(line string) {

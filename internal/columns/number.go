@@ -18,7 +18,7 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Count returns a number and what it counts: "1 device", "2 devices".
+// Count returns a number and its noun: "1 device", "2 devices".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

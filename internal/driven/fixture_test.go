@@ -63,7 +63,7 @@ func (p *place) options(t testing.TB) Options {
 	}
 }
 
-// take keeps a round, and what is known of the clients after it.
+// take stores a round, and the facts of the clients after it.
 func (p *place) take(r results.Round) {
 	p.rounds = append(p.rounds, r)
 	if r.Client == nil {

@@ -86,7 +86,7 @@ func (a *Learner) start(s algorithms.Setup) error {
 	return nil
 }
 
-// describe completes what was known of the method before the learner has answered.
+// describe completes the description of the method by the learner's answer.
 func (a *Learner) describe(d algorithms.Description) {
 	d.Name = a.About.Name
 	d.Work.StepFLOPs, d.Work.StepValues = a.usual.stepFLOPs, a.usual.traffic/8

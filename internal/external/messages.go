@@ -91,7 +91,7 @@ var metricFields = pipe.Object[algorithms.NamedMetric]{
 	pipe.Optional("unit", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Unit = d.Text() }),
 }
 
-// usual is what a learner says of a run that it has started.
+// usual is a learner's description of a run that it has started.
 type usual struct {
 	stepFLOPs float64
 	batch     int     // steps of a mini-batch

@@ -11,7 +11,7 @@ import (
 	"fedsim/mtl"
 )
 
-// lines receives what is written, a line at a time.
+// lines receives output, a line at a time.
 type lines chan string
 
 func (l lines) Write(text []byte) (int, error) {

@@ -19,7 +19,7 @@ type hold struct {
 }
 
 // newHold returns a share in which that many devices transfer behind a contended link.
-// Each flow gets about half of its own rate.
+// Each flow gets about half of its rate.
 func newHold(devices, flows int, distinct bool) *hold {
 	random := rand.New(rand.NewPCG(15, 16))
 	h := &hold{s: New(devices, Tree{ServerMbps: float64(flows) / 2})}

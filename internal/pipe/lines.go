@@ -75,7 +75,7 @@ func nextLine(in *bufio.Reader, buffer []byte, limit int) Line {
 }
 
 // ReadLine reads a line into a buffer, and returns it without its end ("\n" or "\r\n"). With
-// an error it returns what it has read; after ErrTooLong the rest of the line is unread.
+// an error it returns the bytes read so far; after ErrTooLong the rest of the line is unread.
 func ReadLine(in *bufio.Reader, buffer []byte, limit int) ([]byte, error) {
 	line := buffer[:0]
 	for {

@@ -1,7 +1,7 @@
 // Package plainjson encodes records as JSON for scripts and pages: a number that is NaN or
 // infinite is null, a nil list is [], and maps are in the order of their keys.
 //
-// It must not know what the records are.
+// It must not know the meaning of records.
 package plainjson
 
 import (

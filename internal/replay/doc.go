@@ -2,7 +2,7 @@
 // before. A method answers with sizes of messages, work, and which responses it takes; events
 // depend on nothing else of it. A [Recorder] logs the answers of a run: a checkpoint is the log
 // and the state of the method, and a resumed run gives the method's answers again, without any
-// computation, until it comes to where the checkpoint was made. A [Shared] computes rounds once
+// computation, until the point of the checkpoint. A [Shared] computes rounds once
 // for several runs that differ in time alone.
 //
 // It must not know time, devices, links, or where logs are stored.

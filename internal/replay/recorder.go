@@ -100,7 +100,7 @@ func (r *Recorder) Answer(ask func(), code func(*state.Coder)) {
 	r.code(code)
 }
 
-// Describe returns what the method does and needs. The work of several devices is one call, so
+// Describe returns the description of the method. The work of several devices is one call, so
 // that their answers have an order.
 func (r *Recorder) Describe() algorithms.Description {
 	about := r.of.About

@@ -21,7 +21,7 @@ type Shared struct {
 	Halt    *algorithms.Halt // when it ends work, no further round is computed
 	// Evaluate evaluates the present model.
 	Evaluate func() (algorithms.Evaluation, error)
-	Computed func() // is called after each computed round; nil: nobody is told
+	Computed func() // is called after each computed round; nil: nothing is
 
 	mu   sync.Mutex
 	logs [][]byte // of the evaluation before the first round, then of each round with its evaluation

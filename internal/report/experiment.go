@@ -16,7 +16,7 @@ type experimentPage struct {
 	Relative    bool         `json:"relative"` // times of a run are in relative units
 	Caption     string       `json:"caption"`  // of the blocks
 	Blocks      []block      `json:"blocks"`
-	Below       []string     `json:"below"`   // sentences under the blocks: who was first, and what the cells mean
+	Below       []string     `json:"below"`   // sentences under the blocks: the fastest method, the cells
 	Seeds       int          `json:"seeds"`   // largest number of runs in a row
 	RowKey      string       `json:"row_key"` // key of the row labels
 	Swept       sweptPage    `json:"swept"`

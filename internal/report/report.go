@@ -20,7 +20,7 @@ type Report struct {
 	Description string           `json:"description"`
 	State       rundir.State     `json:"state"`
 	Expected    int              `json:"expected"` // number of runs of the scenario
-	Absent      []string         `json:"absent"`   // what a partial merge lacks
+	Absent      []string         `json:"absent"`   // missing from a partial merge
 	Made        provenance       `json:"made"`
 	Targets     []target         `json:"targets"`
 	Scenario    string           `json:"scenario"` // resolved, as TOML

@@ -63,7 +63,7 @@ func TakeOver(from, to string) (err error) {
 		return err
 	})
 	if err == nil {
-		_ = os.RemoveAll(aside) // what is left does no harm
+		_ = os.RemoveAll(aside) // remains do no harm
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func clientValues() [][]results.ClientMetric {
 // longClass is a name that takes more than one byte for its length.
 var longClass = "a class of " + strings.Repeat("very ", 20) + "slow phones"
 
-// clientOf returns what is known of a client after round h.
+// clientOf returns the facts of a client after round h.
 func clientOf(h int) func(int) results.ClientFacts {
 	return func(k int) results.ClientFacts {
 		f := results.ClientFacts{Class: []string{longClass, "", "laptop"}[k], Updates: h + k, ComputeS: 0.25 * float64(k), TransferS: math.NaN()}
@@ -266,7 +266,7 @@ func TestCorruptMetricsAreRefused(t *testing.T) {
 	}
 }
 
-// A manifest cannot declare what a learner cannot.
+// A manifest cannot declare metrics that a learner cannot.
 func TestManifestsWithOtherMetricsAreRefused(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false, testAbout())
 	defer w.Discard()
@@ -327,7 +327,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	if err := errors.Join(c.End(r), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	// A finished run is kept with its values, and computed again without them.
+	// A finished run with its values is reused; one without them is computed again.
 	path := storePath(w.stage(), 0)
 	whole := filetest.Read(t, path)
 	filetest.Write(t, path, whole[1:])

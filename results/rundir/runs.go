@@ -31,8 +31,8 @@ var (
 	}
 	// Those of results.Stragglers; only when theta was measured.
 	stragglerColumns = []column{
-		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
-		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
+		{name: "p_max", kind: realCell, doc: "largest share over the clients of their rounds without progress"},
+		{name: "theta_max", kind: realCell, doc: "largest mean over the clients of the theta of their other rounds"},
 	}
 	// Only when a method of the directory has a Limit.
 	cappedColumn = column{name: "capped", kind: wholeCell, doc: "used updates whose local work reached the method's limit, such as max_epochs of cocoa, before its accuracy; empty for methods without such a limit"}

@@ -84,7 +84,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// A stage is not read through links, and one that is missing is told apart.
+// A stage is not read through links, and a missing one has another error.
 func TestReadStageErrors(t *testing.T) {
 	root := t.TempDir()
 	if _, err := ReadStage(filepath.Join(root, "none")); !errors.Is(err, fs.ErrNotExist) {

@@ -249,7 +249,7 @@ func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 	}
 }
 
-// A writer that is alive, though its directory was taken over, goes on in files that nobody reads.
+// A writer that is alive, though its directory was taken over, writes on to files that nobody reads.
 func TestTakeOverOfALivingWriter(t *testing.T) {
 	t.Parallel()
 	one := create(t, filepath.Join(t.TempDir(), "one"), false)

@@ -118,7 +118,7 @@ type Writer struct {
 	hasWork bool      // there is work in the checkpoint
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
-	absent  []string  // what a partial merge lacks
+	absent  []string  // missing from a partial merge
 }
 
 // Create starts a run directory at dir, which it makes if necessary. Without force it

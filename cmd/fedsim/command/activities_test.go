@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// namings are the constants of a package that name what a device does in an attempt. A function or
+// namings are the constants of a package for the activities of a device in an attempt. A function or
 // table that names two of them must name all, but for those listed with a reason.
 var namings = []struct {
 	folder    string

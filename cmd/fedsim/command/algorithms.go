@@ -142,7 +142,7 @@ func describeOptions(table string, options config.Options, width int) string {
 	return text
 }
 
-// describeAbilities says what a method does and needs with its default options.
+// describeAbilities lists the abilities and needs of a method with its default options.
 func describeAbilities(d algorithms.Description) string {
 	abilities := []string{map[algorithms.ModelKind]string{
 		algorithms.TaskModels: "a model of each task", algorithms.OneModel: "one model", algorithms.Versions: "one model in versions",

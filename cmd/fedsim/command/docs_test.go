@@ -60,7 +60,7 @@ func blocks(page, language string) []string {
 }
 
 // shortened adds settings to a command of a page that runs quickstart, so that it takes a quarter
-// of the time. It is for pages that do not show what the command prints; the tutorial runs
+// of the time. It is for pages that do not show the output of the command; the tutorial runs
 // quickstart in full.
 func shortened(line string) string {
 	line = strings.TrimSpace(line)

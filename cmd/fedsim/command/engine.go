@@ -168,7 +168,7 @@ func (f *engineFlags) finish(rows results.Rows, r results.Run, failed bool) (str
 }
 
 // dropped drops the checkpoint of a driver that ended before the end of round 1, and reports
-// whether nothing is left to resume. What an earlier driver has saved stays.
+// whether it cannot be resumed. The state of an earlier driver remains.
 func dropped(w *rundir.Writer, r *results.Run) bool {
 	if n := len(r.Rounds); n > 0 && r.Rounds[n-1].Round > 0 {
 		return false

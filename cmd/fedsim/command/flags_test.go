@@ -125,7 +125,7 @@ var flagCases = map[string]map[string]string{
 	},
 }
 
-// flagLines are what a driver sends to fedsim engine.
+// flagLines are the lines that a driver sends to fedsim engine.
 const flagLines = `{"op":"hello","v":[1],"driver":"flags","method":"none","seed":1}
 {"op":"finish","state":"done"}
 `
@@ -160,7 +160,7 @@ name = "x"
 figure = {}
 `
 
-// Every flag of every command changes what the command prints, writes or returns. The flags are
+// Every flag of every command changes output, files or status of the command. The flags are
 // those of the tree of commands: a new flag needs an entry.
 func TestEveryFlagHasAnEffect(t *testing.T) {
 	sources, err := filepath.Abs(".")
@@ -211,7 +211,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	}
 }
 
-// sight is what one can see of a call: its status, what it prints, and the files it makes.
+// sight is the visible effect of a call: its status, its output, and the files it makes.
 type sight struct {
 	Status        int
 	Out, Messages string

@@ -46,9 +46,9 @@ type waits struct {
 // waitsKey is the key of the waits in the context of a command.
 type waitsKey struct{}
 
-// waitsFor makes the first interrupt of a command say what the command waits for. The
+// waitsFor sets the text that the first interrupt of a command prints: the event it waits for. The
 // function is called then, in its own goroutine. It returns a phrase such as "waiting for the
-// end of the current rounds", or "" if there is nothing to say.
+// end of the current rounds", or "" for no text.
 func waitsFor(ctx context.Context, say func() string) {
 	if w, ok := ctx.Value(waitsKey{}).(*waits); ok {
 		w.mu.Lock()
@@ -67,7 +67,7 @@ func waitsOf(cmd *cobra.Command) func(func() string) {
 	return func(say func() string) { waitsFor(cmd.Context(), say) }
 }
 
-// text says what the command waits for.
+// text names the event that the command waits for.
 func (w *waits) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -254,7 +254,7 @@ func runOnce(t *testing.T, name string, args ...string) *finishedRun {
 	return r
 }
 
-// sameMerged plans a scenario for n workers and compares what they leave, merged, with a run.
+// sameMerged plans a scenario for n workers and compares their merged directory with that of a run.
 func sameMerged(t *testing.T, one *finishedRun, n int, more ...string) {
 	t.Helper()
 	line := slices.DeleteFunc(slices.Clone(one.args), func(arg string) bool { return arg == "--no-figures" })

@@ -103,7 +103,7 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A partial merge says everywhere what is absent. It is replaced by the next merge.
+// A partial merge names its absent runs everywhere. It is replaced by the next merge.
 func TestPartialMerges(t *testing.T) {
 	t.Parallel()
 	dir, p, out := lackingOne(t)
@@ -162,7 +162,7 @@ func TestPartialMerges(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Interrupted, it is as it was.
+	// An interrupted merge leaves it unchanged.
 	before := withoutClock(t, out)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -170,7 +170,7 @@ func what(item *work.Item) string {
 	return item.Kind + " " + item.Title()
 }
 
-// running lists what is running.
+// running lists the running items.
 func (s planState) running(b *strings.Builder, width int) {
 	list := s.of(work.Running)
 	if len(list) == 0 {

@@ -143,8 +143,8 @@ func TestFitNeverExceedsTheWidth(t *testing.T) {
 	})
 }
 
-// An estimate of at least ten seconds of processor time is printed on lines of its own, with its
-// parts and what it leaves out.
+// An estimate of at least ten seconds of processor time is printed on separate lines, with its
+// parts and omissions.
 func TestEstimateIsPrinted(t *testing.T) {
 	clock := &fakeClock{at: time.Unix(1e9, 0)}
 	for _, c := range []struct {

@@ -264,7 +264,7 @@ func droppedText(runs []results.Run) (text string) {
 	return text
 }
 
-// pathsText lists the paths of a run directory, its figures and tables, and what it lacks.
+// pathsText lists the paths of a run directory, its figures and tables, and its absent runs.
 func pathsText(d *into.Directory, figures []string) string {
 	var b strings.Builder
 	dir := d.Writer.Dir()

@@ -78,7 +78,7 @@ func TestStatusOfARemovedPlan(t *testing.T) {
 	}
 }
 
-// The table fits 80 columns, and says what it leaves out.
+// The table fits 80 columns, and counts the rows that it omits.
 func TestStatusFits(t *testing.T) {
 	text := stateWith(300, 200, 100, 1000, 4000).text(80)
 	requireFit(t, "fedsim status", text)
@@ -98,7 +98,7 @@ func TestStatusFits(t *testing.T) {
 	}
 }
 
-// What the status says is next.
+// The next step that the status names.
 func TestStatusAdvice(t *testing.T) {
 	for _, x := range []struct {
 		s            planState

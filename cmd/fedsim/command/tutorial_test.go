@@ -99,7 +99,7 @@ func TestTutorial(t *testing.T) {
 }
 
 // perform runs the commands of a block of a page in dir, with the programs in bin first, and
-// compares what they print with the block behind it.
+// compares their output with the block behind it.
 func perform(t *testing.T, shell, dir, bin string, block fence, printed *fence) {
 	t.Helper()
 	cmd := exec.Command(shell, "-e", "-c", block.text)

@@ -22,7 +22,7 @@ import (
 // Options are decoded strictly from the options of the method's table, over the factory's
 // defaults.
 type Options struct {
-	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows in a round"`
+	Epochs float64 `toml:"epochs" doc:"local passes over a client's rows in a round"`
 	Batch  int     `toml:"batch" doc:"rows of a mini-batch"`
 	Step   float64 `toml:"step" doc:"step size of the local steps"`
 	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2; 0: plain federated averaging"`

@@ -12,7 +12,7 @@ import (
 // Options are decoded strictly from the options of the method's table, over the factory's
 // defaults.
 type Options struct {
-	Steps int `toml:"steps" doc:"coordinate steps of a device in a round"`
+	Steps int `toml:"steps" doc:"coordinate steps of a client in a round"`
 }
 
 // Validate reports everything wrong with the options.
@@ -35,7 +35,7 @@ type local struct {
 func init() {
 	algorithms.Register(algorithms.Factory{
 		Name:      "steady",
-		Summary:   "coordinate ascent with the same number of steps on every device",
+		Summary:   "coordinate ascent with the same number of steps on every client",
 		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, with H_t the same for all t",
 		Options:   func() algorithms.Options { return &Options{Steps: 50} },
 		Describe: func(_ algorithms.Options, shape mtl.Shape) algorithms.Description {

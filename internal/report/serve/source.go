@@ -12,7 +12,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-// Source is what a server shows. Its functions may be called from several goroutines.
+// Source is the data that a server shows. Its functions may be called from several goroutines.
 type Source struct {
 	Dir  string                         // the directory, which may not exist yet
 	Stat func() (rundir.Info, error)    // its status; a few system calls
