@@ -37,10 +37,7 @@ methods = ["mocha"]
 // the hashes of the runs.
 func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before int, hashes map[string][2]uint64) {
 	t.Helper()
-	s, err := scenario.Parse("x.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, text)
 	hashes = map[string][2]uint64{}
 	reports := 0
 	o := Options{Workers: 1, Clock: time.Now, Progress: func(Progress) { reports++ }, Recorder: &recordtest.Recorder{End: func(_ int, run results.Run) error {
@@ -59,10 +56,7 @@ func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before i
 // estimateOf returns the estimate of a scenario, and its experiments.
 func estimateOf(t *testing.T, text string) (Estimate, []scenario.Experiment) {
 	t.Helper()
-	s, err := scenario.Parse("x.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, text)
 	r := newRunner(t.Context(), nil, Options{}, mostRecorded)
 	e, ok := r.estimate(r.jobs(s.Experiments))
 	if !ok {

@@ -70,11 +70,27 @@ func parse(t testing.TB, source string, set ...string) []scenario.Experiment {
 
 func parsed(t testing.TB, source string, set ...string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Parse("small.toml", []byte(small+source), set)
+	return scenarioOf(t, small+source, set...)
+}
+
+// scenarioOf parses the whole text of a scenario.
+func scenarioOf(t testing.TB, text string, set ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("small.toml", []byte(text), set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// tune is Tune that must not fail.
+func tune(t testing.TB, experiments []scenario.Experiment, o Options) []Grid {
+	t.Helper()
+	grids, err := Tune(t.Context(), experiments, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grids
 }
 
 // gather runs experiments and returns the finished runs by index.

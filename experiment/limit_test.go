@@ -87,10 +87,7 @@ target = { test_error = 0.0001 }
 "options.step" = [3.0, 10.0]
 `, "run.report_last=4")
 	prepared := &Preparation{}
-	grids, err := Tune(t.Context(), e, Options{Clock: time.Now, Preparation: prepared})
-	if err != nil {
-		t.Fatal(err)
-	}
+	grids := tune(t, e, Options{Clock: time.Now, Preparation: prepared})
 	for key := range prepared.problems.known {
 		if key.problem.OptimumSweeps > 0 {
 			t.Error("tuning for an error has computed a reference optimum")
@@ -130,10 +127,7 @@ target = { test_error = 0.0001 }
 "problem.lambda" = [0.1, 0.001]
 `
 	under := []string{"run.rounds=3", `run.client_metrics=["error"]`, "run.clients_every=1", "problem.loss=logistic"}
-	grids, err := Tune(t.Context(), parse(t, source, under...), Options{Clock: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	grids := tune(t, parse(t, source, under...), Options{Clock: time.Now})
 	best := grids[0].Trials[grids[0].Winner]
 	runs := mustGather(t, parse(t, source, append(under, "problem.lambda="+best.Options[0].Value)...), Options{})
 	solved, pooled := runs[0], runs[1]
@@ -152,7 +146,7 @@ target = { test_error = 0.0001 }
 	if len(grids[0].Trials) != 2 || best.Last != m.Of(&solved.Rounds[0]) || grids[0].Trials[0].Last == grids[0].Trials[1].Last {
 		t.Errorf("trials %+v", grids[0].Trials)
 	}
-	_, err = scenario.Parse("small.toml", []byte(small+source), []string{"problem.optimum_sweeps=0"})
+	_, err := scenario.Parse("small.toml", []byte(small+source), []string{"problem.optimum_sweeps=0"})
 	if err == nil || !strings.Contains(err.Error(), "problem.optimum_sweeps=0: must be positive") {
 		t.Errorf("without an optimum: %v", err)
 	}

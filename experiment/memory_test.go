@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"fedsim/data"
-	"fedsim/experiment/scenario"
 	"fedsim/internal/racetest"
 )
 
@@ -42,10 +41,7 @@ optimum_sweeps = 0
 		{[]string{`run.mode="timing"`, "run.outer=1", `federation.protocol="charged"`}, 160 * 1000},
 		{[]string{`data.source="csv"`, `data.path="x.csv"`}, 0},
 	} {
-		s, err := scenario.Parse("x.toml", []byte(base), c.sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := scenarioOf(t, base, c.sets...)
 		if got := LeastMemory(s.Experiments); got != c.want {
 			t.Errorf("%v: %g bytes, want %g", c.sets, got, c.want)
 		}
@@ -59,11 +55,8 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"[problem]\noptimum_sweeps = 0\n":  "data.path",
 		"[problem]\noptimum_sweeps = 10\n": "data.path",
 	} {
-		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\nclients = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now})
+		s := scenarioOf(t, "[data.synthetic]\nclients = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n")
+		err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now})
 		if err == nil || !strings.Contains(err.Error(), problem) || !strings.Contains(err.Error(), "20 models of 5000 values take at least 0.0016 GB, and the machine has 0.001 GB") {
 			t.Errorf("%s: %v", source, err)
 		}

@@ -284,10 +284,7 @@ func TestModelsInScenarios(t *testing.T) {
 	}
 	const source = "[methods.mocha]\n[devices]\nmodel = \"beat\"\noptions.factor = 0.25\n[[experiment]]\nname = \"a\"\nsweep = { \"devices.options.period_s\" = [1, 2] }\n" +
 		"[[experiment.axis]]\nname = \"links\"\npoints = [{ label = \"as usual\" }, { label = \"beating\", set = { \"network.model\" = \"beat\", \"network.options.of\" = \"pace\" } }]\n"
-	s, err := scenario.Parse("x.toml", []byte(source), []string{"devices.options.factor=0.125"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, source, "devices.options.factor=0.125")
 	var periods []float64
 	for _, j := range s.Experiments[0].Jobs {
 		settings := j.Candidates[0].Settings

@@ -127,10 +127,7 @@ func save(t *testing.T, dir, source string, stop int, set ...string) (*rundir.Re
 // It stops after a round of a method, if that is positive.
 func store(t *testing.T, dir, source string, workers, stop int, method string, set ...string) (results *rundir.Results, err error) {
 	t.Helper()
-	s, err := scenario.Parse("small.toml", []byte(small+source), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parsed(t, source, set...)
 	resolved, err := s.Resolved()
 	if err != nil {
 		t.Fatal(err)
@@ -323,10 +320,7 @@ target = { test_accuracy = 0.96875 }
 	store := &checkpointtest.Store{Dir: t.TempDir()}
 	options := Options{Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
 	for range 2 {
-		grids, err := Tune(t.Context(), parse(t, tuned), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grids := tune(t, parse(t, tuned), options)
 		g := grids[0]
 		if g.Winner != 1 || g.Trials[1].Last != 30.0/32 || g.Trials[0].Reached || !g.Metric().Higher {
 			t.Errorf("%+v", g)

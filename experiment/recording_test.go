@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/experiment/scenario"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
 )
@@ -37,10 +36,7 @@ sweep = { "network.profile" = ["3g", "wifi"], "faults.drop_probability" = [0, 0.
 // collect returns the runs of a scenario; mostRecorded 0 computes each by itself.
 func collect(t *testing.T, text string, workers, mostRecorded int) []results.Run {
 	t.Helper()
-	s, err := scenario.Parse("shared.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, text)
 	runs := make([]results.Run, Total(s.Experiments))
 	o := Options{Workers: workers, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(i int, r results.Run) error {
 		r.WallS = 0
@@ -143,10 +139,7 @@ func text(r results.Run) string {
 
 // A recording is made once for all runs that differ in time alone.
 func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
-	s, err := scenario.Parse("shared.toml", []byte(shared), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, shared)
 	keys := map[recordingKey]int{}
 	for _, j := range s.Experiments[0].Jobs {
 		for _, c := range j.Candidates {

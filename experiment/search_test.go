@@ -45,10 +45,7 @@ extend = 6
 func tuneAll(t testing.TB, e []scenario.Experiment, o Options) []Grid {
 	t.Helper()
 	o.Clock = time.Now
-	grids, err := Tune(t.Context(), e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grids := tune(t, e, o)
 	return grids
 }
 

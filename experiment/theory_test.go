@@ -21,10 +21,7 @@ import (
 // compareAll runs fedsim theory's comparison of a scenario.
 func compareAll(t *testing.T, text string, target float64, workers int) ([]Comparison, error) {
 	t.Helper()
-	s, err := scenario.Parse("theory.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, text)
 	return Theory(context.Background(), s.Experiments, target, Options{Workers: workers, Clock: time.Now})
 }
 
@@ -270,10 +267,7 @@ optimum_sweeps = 0
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s, err := scenario.Parse("x.toml", []byte(single+"[methods.mocha]\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scenarioOf(t, single+"[methods.mocha]\n")
 	if _, err := Theory(ctx, s.Experiments, 1, Options{Workers: 1, Clock: time.Now}); !Interrupted(err) {
 		t.Errorf("error %v, want that it was interrupted", err)
 	}

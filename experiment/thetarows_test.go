@@ -3,8 +3,6 @@ package experiment
 import (
 	"math"
 	"testing"
-
-	"fedsim/experiment/scenario"
 )
 
 // Without run.devices, a run has rows by device of the rounds in which theta is measured, which
@@ -12,10 +10,7 @@ import (
 func TestRowsOfMeasuredRounds(t *testing.T) {
 	t.Parallel()
 	rowsWith := func(devices string) *runRows {
-		s, err := scenario.Parse("x.toml", []byte("[data.synthetic]\nclients = 3\nfeatures = 4\nrows_min = 8\nrows_max = 12\n[run]\nrounds = 7\ntheta_every = 3\ndevices = "+devices+"\n[methods.mocha]\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := scenarioOf(t, "[data.synthetic]\nclients = 3\nfeatures = 4\nrows_min = 8\nrows_max = 12\n[run]\nrounds = 7\ntheta_every = 3\ndevices = "+devices+"\n[methods.mocha]\n")
 		_, rows, err := rowsOf(s.Experiments, 1)
 		if err != nil {
 			t.Fatal(err)

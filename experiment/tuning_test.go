@@ -118,10 +118,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 	all := mustGather(t, alone(e[0]), Options{})
 	var first []Grid
 	for _, workers := range []int{1, 2, 8} {
-		grids, err := Tune(t.Context(), e, Options{Workers: workers, Clock: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		grids := tune(t, e, Options{Workers: workers, Clock: time.Now})
 		if first == nil {
 			first = grids
 		}
@@ -215,11 +212,8 @@ sweep = { "problem.lambda" = [0.1, 0.2, 0.3, 0.4] }
 	}
 }
 
-// Of two candidates that do the same the first wins: 0.999 epochs of up to 30
-// rows are rounded up to one.
-func TestTiesGoToTheFirst(t *testing.T) {
-	for _, grid := range []string{"[1, 0.999, 5]", "[0.999, 1, 5]"} {
-		grids, err := Tune(t.Context(), parse(t, `
+// epochsOf is a tuning of the epochs, whose grid follows.
+const epochsOf = `
 [methods.mocha]
 [devices]
 clock_ghz = 1e-6
@@ -227,10 +221,13 @@ clock_ghz = 1e-6
 name = "x"
 tuning.target = 0.2
 [experiment.tune.mocha]
-"options.epochs" = `+grid), Options{Clock: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+"options.epochs" = `
+
+// Of two candidates that do the same the first wins: 0.999 epochs of up to 30
+// rows are rounded up to one.
+func TestTiesGoToTheFirst(t *testing.T) {
+	for _, grid := range []string{"[1, 0.999, 5]", "[0.999, 1, 5]"} {
+		grids := tune(t, parse(t, epochsOf+grid), Options{Clock: time.Now})
 		first, second := grids[0].Trials[0], grids[0].Trials[1]
 		if !first.Reached || !second.Reached || first.TimeS != second.TimeS || grids[0].Winner != 0 {
 			t.Errorf("%s: %+v", grid, grids[0])
@@ -242,18 +239,7 @@ tuning.target = 0.2
 // rounds earlier without.
 func TestReachingTheTargetComesFirst(t *testing.T) {
 	for _, grid := range []string{"[20, 0.01]", "[0.01, 20]"} {
-		grids, err := Tune(t.Context(), parse(t, `
-[methods.mocha]
-[devices]
-clock_ghz = 1e-6
-[[experiment]]
-name = "x"
-tuning.target = 0.2
-[experiment.tune.mocha]
-"options.epochs" = `+grid), Options{Clock: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		grids := tune(t, parse(t, epochsOf+grid), Options{Clock: time.Now})
 		g := grids[0]
 		fast, slow := g.Trials[1-g.Winner], g.Trials[g.Winner]
 		if !slow.Reached || fast.Reached || fast.GivenUp || fast.Rounds != 30 || fast.TimeS >= slow.TimeS {

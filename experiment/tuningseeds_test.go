@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -15,10 +14,7 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 	text := strings.NewReplacer("refit = true", "seeds = 3", "[0.1, 0.001]", "[1, 0.1, 0.001]").Replace(refitted)
 	tuned := func(text string, more ...string) Grid {
 		t.Helper()
-		grids, err := Tune(context.Background(), parse(t, text, append(varied, more...)...), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		grids := tune(t, parse(t, text, append(varied, more...)...), Options{})
 		return grids[0]
 	}
 	several := tuned(text)

@@ -10,10 +10,7 @@ import (
 // No shipped scenario chooses options or ends runs by test rows.
 func TestShippedScenariosChooseByValidationRows(t *testing.T) {
 	for _, info := range scenarios.Shipped() {
-		s, err := Load(info.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := loaded(t, info.Name)
 		for i := range s.Experiments {
 			e := &s.Experiments[i]
 			for k := range e.Jobs {

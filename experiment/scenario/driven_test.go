@@ -50,10 +50,7 @@ func TestDriversReplaceMethods(t *testing.T) {
 			if run.ID != c.id || run.Algorithm != Driven || run.Settings.Network.Profile != c.profile || run.System != 7 {
 				t.Errorf("%s: %s, %s, %s, seed %d", c.name, run.ID, run.Algorithm, run.Settings.Network.Profile, run.System)
 			}
-			resolved, err := s.Resolved()
-			if err != nil {
-				t.Fatal(err)
-			}
+			resolved := resolvedOf(t, s)
 			if s, err = ParseRecorded("dir", resolved); err != nil {
 				t.Fatalf("%s: %v\n%s", c.name, err, resolved)
 			}

@@ -419,10 +419,7 @@ set = { "run.stop_at.test_error" = 0.25, "run.targets" = { gap = [0.125] } }
 			t.Errorf("%v: %v", c.set, err)
 			continue
 		}
-		resolved, err := s.Resolved()
-		if err != nil {
-			t.Fatal(err)
-		}
+		resolved := resolvedOf(t, s)
 		again, err := Parse("x.toml", resolved, nil)
 		if err != nil {
 			t.Errorf("%v: %v in\n%s", c.set, err, resolved)
@@ -452,10 +449,7 @@ name = "a"
 name = "b"
 set = { "run.targets" = { test_error = [0.25, 0.125], gap = [1] } }
 `
-	s, err := Parse("x.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, text)
 	want := results.Targets{{Metric: "suboptimality", Value: 0.5}, {Metric: "gap", Value: 1}, {Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.125}}
 	if got := s.Targets(); !cmp.Equal(got, want) {
 		t.Errorf("targets %v, want %v", got, want)
@@ -467,17 +461,11 @@ set = { "run.targets" = { test_error = [0.25, 0.125], gap = [1] } }
 func TestTuningOfRemovedMethods(t *testing.T) {
 	const text = "[methods.mocha]\n[methods.cocoa]\n[[experiment]]\nname = \"e\"\n" +
 		"tune.mocha.\"options.epochs\" = [1, 2]\ntune.cocoa.\"options.theta\" = [0.5, 0.9]\n"
-	s, err := Parse("x.toml", []byte(text), []string{`experiment.e.methods=["cocoa"]`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, text, `experiment.e.methods=["cocoa"]`)
 	if jobs := s.Experiments[0].Jobs; len(jobs) != 1 || jobs[0].Candidates[0].Method != "cocoa" || len(jobs[0].Candidates) != 2 {
 		t.Errorf("jobs %+v", jobs)
 	}
-	resolved, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := resolvedOf(t, s)
 	if _, err := Parse("x.toml", resolved, nil); err != nil {
 		t.Errorf("%v in\n%s", err, resolved)
 	}

@@ -13,13 +13,33 @@ import (
 )
 
 // parse reads a scenario that must be right.
-func parse(t *testing.T, source string, set ...string) *Scenario {
+func parse(t testing.TB, source string, set ...string) *Scenario {
 	t.Helper()
 	s, err := Parse("x.toml", []byte(source), set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// loaded is Load that must not fail.
+func loaded(t testing.TB, name string) *Scenario {
+	t.Helper()
+	s, err := Load(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// resolvedOf returns the text of the resolved scenario.
+func resolvedOf(t testing.TB, s *Scenario) []byte {
+	t.Helper()
+	text, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // ids lists the candidates of all jobs in order.

@@ -59,10 +59,7 @@ command = ["run-it"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := resolvedOf(t, s)
 	for _, from := range []string{file, "elsewhere.toml"} {
 		s, err := Parse(from, text, nil)
 		if err != nil {

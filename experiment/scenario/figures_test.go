@@ -12,18 +12,12 @@ import (
 // lte-high-var.toml holds all three figures, and each has its own file:
 // both must run the same.
 func TestEachFigureEqualsItsPartOfTheWhole(t *testing.T) {
-	whole, err := Load("lte-high-var", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := loaded(t, "lte-high-var")
 	if len(whole.Experiments) != 3 {
 		t.Fatalf("lte-high-var has %d experiments, want those of three figures", len(whole.Experiments))
 	}
 	for _, part := range whole.Experiments {
-		single, err := Load(part.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		single := loaded(t, part.Name)
 		if len(single.Experiments) != 1 {
 			t.Fatalf("%s has %d experiments, want 1", part.Name, len(single.Experiments))
 		}
@@ -67,10 +61,7 @@ func TestSeveralFigures(t *testing.T) {
 	if diff := cmp.Diff(want, s.Experiments[0].Figures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	resolved, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := resolvedOf(t, s)
 	again := parse(t, string(resolved))
 	if diff := cmp.Diff(want, again.Experiments[0].Figures); diff != "" {
 		t.Errorf("resolved (-want +got):\n%s", diff)

@@ -29,10 +29,7 @@ func keyed(t *testing.T, fields []config.Field, key string) config.Field {
 // have, is understood.
 func TestKeysAreReachedByOverrides(t *testing.T) {
 	for _, name := range []string{"fig3-faults", "table1"} {
-		s, err := Load(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := loaded(t, name)
 		for _, f := range Keys(s) {
 			value := f.Default
 			if value == "" {
@@ -51,10 +48,7 @@ func TestKeysAreReachedByOverrides(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	s, err := Load("fig3-faults", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := loaded(t, "fig3-faults")
 	keys := Keys(s)
 	if f := keyed(t, keys, "network.profile"); !slices.Contains(f.Choices, "3g") {
 		t.Errorf("network.profile may be %q", f.Choices)

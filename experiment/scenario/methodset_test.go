@@ -40,10 +40,7 @@ func TestMethodsHaveSettingsOfTheirOwn(t *testing.T) {
 	}
 	read := func(text string, sets ...string) []facts {
 		t.Helper()
-		s, err := Parse("s.toml", []byte(text), sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, text, sets...)
 		var all []facts
 		for _, j := range s.Experiments[0].Jobs {
 			run := &j.Candidates[0]
@@ -63,14 +60,8 @@ func TestMethodsHaveSettingsOfTheirOwn(t *testing.T) {
 	if diff := cmp.Diff(want, read(ownSettings)); diff != "" {
 		t.Error(diff)
 	}
-	s, err := Parse("s.toml", []byte(ownSettings), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, ownSettings)
+	resolved := resolvedOf(t, s)
 	if diff := cmp.Diff(want, read(string(resolved))); diff != "" {
 		t.Errorf("written and read again: %s", diff)
 	}

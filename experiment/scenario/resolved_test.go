@@ -70,10 +70,7 @@ func TestResolved(t *testing.T) {
 	resolveAgain(t, parse(t, grid))
 	resolveAgain(t, parse(t, grid, "network.profile=wifi", "methods.mocha.options.epochs=3", "experiment.a.axis.drops=1/2", "network.loss_probability=0.5"))
 	for _, info := range scenarios.Shipped() {
-		s, err := Load(info.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := loaded(t, info.Name)
 		resolveAgain(t, s)
 	}
 }

@@ -67,14 +67,8 @@ func TestSchemaTakesShippedScenarios(t *testing.T) {
 		if err := s.Validate(asJSON(t, source)); err != nil {
 			t.Errorf("%s: %v", info.Name, err)
 		}
-		scenario, err := Load(info.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resolved, err := scenario.Resolved()
-		if err != nil {
-			t.Fatal(err)
-		}
+		scenario := loaded(t, info.Name)
+		resolved := resolvedOf(t, scenario)
 		if err := s.Validate(asJSON(t, resolved)); err != nil {
 			t.Errorf("%s, resolved: %v", info.Name, err)
 		}

@@ -18,10 +18,7 @@ func resolvedText(t *testing.T, source []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := resolvedOf(t, s)
 	return string(text)
 }
 
