@@ -26,11 +26,7 @@ func relabeled(t testing.TB, p *mtl.Problem, classes []string, label func(task *
 		}
 		task.Y = y
 	}
-	out, err := mtl.NewProblem(p.Config, data.Split{Train: &train, Test: &test})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return mustProblem(t, p.Config, data.Split{Train: &train, Test: &test})
 }
 
 var threeClasses = []string{"a", "b", "c"}

@@ -75,10 +75,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := mtl.NewProblem(mtl.Defaults(), *split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustProblem(t, mtl.Defaults(), *split)
 		c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1)
 		if err != nil {
 			t.Fatal(err)

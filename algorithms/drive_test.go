@@ -136,10 +136,7 @@ func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
 	}
 	problem := mtl.Defaults()
 	problem.LossScaling, problem.Regularizer, problem.Lambda = o.scaling, o.regularizer, o.lambda
-	p, err := mtl.NewProblem(problem, *split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustProblem(t, problem, *split)
 	c, err := p.Regularizer.Start(testPool, p.Tasks())
 	if err != nil {
 		t.Fatal(err)

@@ -56,15 +56,21 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 	if change != nil {
 		change(&cfg)
 	}
-	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
 	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p, c
+}
+
+func mustProblem(t testing.TB, cfg mtl.Config, split data.Split) *mtl.Problem {
+	t.Helper()
+	p, err := mtl.NewProblem(cfg, split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func tiedToMean(c *mtl.Config)   { c.Regularizer = mtl.RegMean }

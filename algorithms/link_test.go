@@ -172,10 +172,7 @@ func TestFloat16OfRepresentableValuesChangesNothing(t *testing.T) {
 	}
 	cfg := mtl.Defaults()
 	cfg.Loss, cfg.Regularizer = mtl.LossSquared, mtl.RegIndependent
-	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
 	full := func(o Options) { o.(localOptions).local().Batch, o.(localOptions).local().Step = 0, 1 }
 	both := coded(compress.Float16, compress.Float16)
 	plain := startWith(t, "fedavg", Setup{Problem: p}, full)

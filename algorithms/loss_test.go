@@ -31,10 +31,7 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 			task.Y = y
 		}
 	}
-	p, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustProblem(t, cfg, data.Split{Train: &train, Test: &test})
 	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
 	if err != nil {
 		t.Fatal(err)

@@ -68,10 +68,7 @@ func problemOn(t testing.TB, set *data.Set, change func(*mtl.Config)) (*mtl.Prob
 	if change != nil {
 		change(&cfg)
 	}
-	p, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
 	c, err := p.Regularizer.Start(testPool, p.Tasks())
 	if err != nil {
 		t.Fatal(err)

@@ -229,10 +229,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 	for k := range p.Train.Clients {
 		p.Train.Clients[k] = p.Train.Clients[0]
 	}
-	p, err := mtl.NewProblem(p.Config, data.Split{Train: p.Train, Test: p.Test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = mustProblem(t, p.Config, data.Split{Train: p.Train, Test: p.Test})
 	if p.Config.SigmaPrime != mtl.SigmaSpectral {
 		t.Fatalf("the rule is %q", p.Config.SigmaPrime)
 	}

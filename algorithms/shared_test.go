@@ -23,10 +23,7 @@ func TestSharedTasksReachTheSameOptimum(t *testing.T) {
 		}
 		problem := mtl.Defaults()
 		problem.SigmaPrime, problem.Gamma, problem.Lambda = rule, gamma, 0.1
-		p, err := mtl.NewProblem(problem, *split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustProblem(t, problem, *split)
 		c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/clients"
+	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/internal/parallel"
@@ -132,6 +133,16 @@ func (f *Server) taken(rounds int) [][]int32 {
 		taken[h] = slices.Clone(f.driver.(*toy).taken)
 	}
 	return taken
+}
+
+// selectorOf builds a selector.
+func selectorOf(t testing.TB, factory SelectorFactory, s SelectorSetup, o config.Options) Selector {
+	t.Helper()
+	selector, err := factory.New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector
 }
 
 func near(got, want, tolerance float64) bool {

@@ -92,10 +92,7 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 	opts := factory.Options().(*oortOptions)
 	opts.Convention = oortPaper
 	opts.ExploreDecay, opts.PacerStepS, opts.PacerWindow, opts.Participations = 0.85, 2, 5, 6
-	selector, err := factory.New(SelectorSetup{}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, opts)
 	o := selector.(*oort)
 	for _, seconds := range trace.expected {
 		o.weights = append(o.weights, 1/seconds)
@@ -133,10 +130,7 @@ func TestOortOfItsAuthorsPicksWhatTheTwinDoes(t *testing.T) {
 	factory, _ := LookupSelector("oort")
 	opts := factory.Options().(*oortOptions)
 	opts.ExploreDecay, opts.ExploreMin, opts.ExploreWindow, opts.PacerWindow, opts.Cutoff, opts.Participations = 0.85, 0.2, 1.5, 5, 0.7, 7
-	selector, err := factory.New(SelectorSetup{}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, opts)
 	o := selector.(*authorsOort)
 	o.pool = 2
 	o.duration = slices.Clone(trace.expected)

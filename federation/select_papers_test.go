@@ -46,10 +46,7 @@ func TestLowestKeysAreTheFirstOfASortedList(t *testing.T) {
 // rpow-d takes clients that have not responded first, then the largest losses.
 func TestLastReportedLosses(t *testing.T) {
 	factory, _ := LookupSelector("rpow-d")
-	p, err := factory.New(SelectorSetup{Candidates: 6}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := selectorOf(t, factory, SelectorSetup{Candidates: 6}, nil)
 	s := seen(make([]int32, 6), factory)
 	for client, loss := range []float64{0.3, 0.9, -1, 0.5, 0.7, -1} { // below 0: none
 		if loss > 0 {
@@ -158,10 +155,7 @@ func TestTiersOfTiFL(t *testing.T) {
 func TestProbabilitiesOfTiers(t *testing.T) {
 	factory, _ := LookupSelector("tifl")
 	make := func(o tiflOptions) *tifl {
-		s, err := factory.New(SelectorSetup{}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := selectorOf(t, factory, SelectorSetup{}, &o)
 		return s.(*tifl)
 	}
 	x := make(tiflOptions{Tiers: 4, Adaptive: true, Every: 1, Credits: 2})
@@ -233,10 +227,7 @@ func TestREFLSmoothsTheLengthsOfRounds(t *testing.T) {
 	if standard.Smooth != 0.25 || standard.Holdoff != 5 {
 		t.Errorf("the defaults are %+v", standard)
 	}
-	selector, err := factory.New(SelectorSetup{}, &reflOptions{PeriodS: 1000, Slots: 4, Smooth: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, &reflOptions{PeriodS: 1000, Slots: 4, Smooth: 0.25})
 	f := start(t, world(WaitForAll, nil), 1)
 	s := &f.selection
 	s.declared, s.asked, f.reports = factory, 2, newReports(7, factory)
@@ -256,10 +247,7 @@ func TestREFLSmoothsTheLengthsOfRounds(t *testing.T) {
 // also after those that were always available.
 func TestREFLPredictsForTheNextRound(t *testing.T) {
 	factory, _ := LookupSelector("refl")
-	selector, err := factory.New(SelectorSetup{}, &reflOptions{PeriodS: 100, Slots: 10, Holdoff: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, &reflOptions{PeriodS: 100, Slots: 10, Holdoff: 5})
 	r := selector.(*refl)
 	for i := range r.rounds {
 		r.rounds[i], r.seen[i] = 4, []uint16{0, 4, 4, 4, 4, 4, 4} // client 0 was never available
@@ -310,10 +298,7 @@ func TestTiersLookAtLosses(t *testing.T) {
 	o := factory.Options().(*tiflOptions)
 	o.Tiers, o.Every = 2, 3
 	factory.Declare(o, &factory)
-	selector, err := factory.New(SelectorSetup{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, o)
 	f := start(t, world(WaitForAll, nil), 1)
 	s, x := &f.selection, selector.(*tifl)
 	s.declared, s.asked, f.reports = factory, 2, newReports(7, factory)
@@ -340,10 +325,7 @@ func TestTiersLookAtLosses(t *testing.T) {
 // REFL selects the clients that were available least often in the slots that come next.
 func TestREFLSelectsTheLeastAvailable(t *testing.T) {
 	factory, _ := LookupSelector("refl")
-	selector, err := factory.New(SelectorSetup{}, &reflOptions{PeriodS: 100, Slots: 4, Smooth: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	selector := selectorOf(t, factory, SelectorSetup{}, &reflOptions{PeriodS: 100, Slots: 4, Smooth: 0.25})
 	r := selector.(*refl)
 	at := engine.Time(0)
 	f := start(t, world(WaitForAll, nil), 1)

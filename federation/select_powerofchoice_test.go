@@ -9,10 +9,7 @@ import (
 func candidatesOf(t *testing.T, rows []int32, candidates int) func(round int, available []int32) []int32 {
 	t.Helper()
 	factory, _ := LookupSelector("rpow-d")
-	p, err := factory.New(SelectorSetup{Candidates: candidates}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := selectorOf(t, factory, SelectorSetup{Candidates: candidates}, nil)
 	s := seen(rows, factory)
 	s.asked = candidates
 	return func(round int, available []int32) []int32 {

@@ -20,10 +20,7 @@ func TestAvailabilityAnyOrder(t *testing.T) {
 		s.Availability.MeanDownS = rapid.Float64Range(600, 1e5).Draw(t, "down")
 		s.Availability.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
 		s.Availability.ZonesH = []float64{0, -8, 5.5}
-		set, err := Collect(Synthesize(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := collected(t, Synthesize(s))
 		file, lazy := NewView(set, InOrder, 0, false), NewAvailability(s.Availability, s.Seed, 3)
 		span := engine.FromSeconds(s.Days * 86400)
 		for range 50 {

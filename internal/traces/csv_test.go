@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 )
 
 // written returns a sequence as csv.
@@ -35,11 +36,18 @@ b c,0,down_mbps,3
 b c,9223372036.854775806,end,
 `
 
-func TestCSVRoundTrip(t *testing.T) {
-	set, err := Collect(CSV(strings.NewReader(goodCSV), "x.csv"))
+// collected is Collect that must not fail.
+func collected(t filetest.T, seq Sequence) *Set {
+	t.Helper()
+	set, err := Collect(seq)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return set
+}
+
+func TestCSVRoundTrip(t *testing.T) {
+	set := collected(t, CSV(strings.NewReader(goodCSV), "x.csv"))
 	if set.Len() != 2 || set.Kinds().String() != "available, down_mbps" || set.Name(1) != "b c" || set.Span(0) != 24*hour {
 		t.Errorf("read %d traces of %v, %q, %v", set.Len(), set.Kinds(), set.Name(1), set.Span(0))
 	}
@@ -95,10 +103,7 @@ func TestRoundTripRandom(t *testing.T) {
 		if err := WriteCSV(&b, set.Traces()); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Collect(CSV(&b, "x.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := collected(t, CSV(&b, "x.csv"))
 		if diff := cmp.Diff(set, again, cmp.AllowUnexported(Set{}, series{})); diff != "" {
 			t.Fatalf("-written +read:\n%s", diff)
 		}
@@ -222,10 +227,7 @@ func FuzzCSV(f *testing.F) {
 		if err := WriteCSV(&b, set.Traces()); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Collect(CSV(&b, "x.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := collected(t, CSV(&b, "x.csv"))
 		if diff := cmp.Diff(set, again, cmp.AllowUnexported(Set{}, series{})); diff != "" {
 			t.Fatalf("-read +read again:\n%s", diff)
 		}

@@ -151,10 +151,7 @@ func TestFLASHSpeeds(t *testing.T) {
 		"b": {"up_sigma": 20, "up_u": 50, "down_sigma": 0, "down_u": 125, "x": [1, {"y": null}]}}`
 	o := flashOptions()
 	o.Days, o.HoldS, o.Seed = 100, 60, 3
-	set, err := Collect(FLASH(strings.NewReader(file), "x", o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := collected(t, FLASH(strings.NewReader(file), "x", o))
 	view := NewView(set, InOrder, 0, true)
 	// kB/s of 1024 bytes in 10^6 bit/s; constant without deviation.
 	if rate, until := view.Lookup(UpMbps, 0, 0); math.Abs(rate-0.8192) > 1e-12 || until != engine.Never {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 	"fedsim/internal/rng"
 )
 
@@ -62,14 +63,10 @@ func area(s Source, k Kind, device int, from, to engine.Time) float64 {
 }
 
 // only returns a set of one trace.
-func only(t interface{ Fatal(...any) }, span engine.Time, k Kind, steps ...Step) *Set {
+func only(t filetest.T, span engine.Time, k Kind, steps ...Step) *Set {
 	r := &Trace{Name: "d", Span: span}
 	r.Steps[k] = steps
-	s, err := Collect(func(yield func(*Trace, error) bool) { yield(r, nil) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return collected(t, func(yield func(*Trace, error) bool) { yield(r, nil) })
 }
 
 // A million look-ups at random times in random order agree with the naive view, on a
@@ -191,10 +188,7 @@ func TestWrapAndHold(t *testing.T) {
 func TestMoreDevicesThanTraces(t *testing.T) {
 	d := SynthesisDefaults()
 	d.Devices = 5
-	set, err := Collect(Synthesize(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := collected(t, Synthesize(d))
 	inOrder := NewView(set, InOrder, 1, true)
 	for device := range 20 {
 		if got := inOrder.traceOf(device); got != device%5 {
@@ -226,10 +220,7 @@ func TestMoreDevicesThanTraces(t *testing.T) {
 }
 
 func TestLookupsAllocateNothing(t *testing.T) {
-	set, err := Collect(Synthesize(SynthesisDefaults()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := collected(t, Synthesize(SynthesisDefaults()))
 	view := NewView(set, InOrder, 1, true)
 	at := engine.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -243,10 +234,7 @@ func TestLookupsAllocateNothing(t *testing.T) {
 func BenchmarkLookup(b *testing.B) {
 	d := SynthesisDefaults()
 	d.Devices, d.Days = 1000, 7
-	set, err := Collect(Synthesize(d))
-	if err != nil {
-		b.Fatal(err)
-	}
+	set := collected(b, Synthesize(d))
 	view := NewView(set, InOrder, 1, true)
 	draws := rng.New(1, rng.Recorded, 0, 0)
 	for b.Loop() {
