@@ -19,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/internal/filetest"
-	"fedsim/results/rundir"
 )
 
 var kills = flag.Int("kills", 6, "number of runs to kill and resume")
@@ -205,10 +204,7 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 // command line.
 func lasting(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	r, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readRuns(t, dir)
 	m := r.Manifest.WithoutClock()
 	m.Command = nil
 	text, err := json.Marshal(m)

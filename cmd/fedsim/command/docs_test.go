@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedsim/internal/filetest"
+	"fedsim/results/rundir"
 )
 
 // root is the repository, relative to this package.
@@ -18,6 +19,16 @@ func read(t *testing.T, name string) string {
 	t.Helper()
 	text := filetest.Read(t, filepath.Join(root, name))
 	return string(text)
+}
+
+// readRuns is rundir.Read that must not fail.
+func readRuns(t testing.TB, dir string) *rundir.Results {
+	t.Helper()
+	read, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 // runLines runs lines of shell blocks in a folder, and returns how many there were.

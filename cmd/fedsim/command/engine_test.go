@@ -160,10 +160,7 @@ func TestEngineHasTheEventsOfTimingMode(t *testing.T) {
 		if out, err := inDir(dir, append([]string{"run", "timed.toml", "--out", c.name + "-run", "--no-figures"}, set...)...); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		want, err := rundir.Read(filepath.Join(dir, c.name+"-run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := readRuns(t, filepath.Join(dir, c.name+"-run"))
 		for again := range 3 {
 			out := fmt.Sprintf("%s-%d", c.name, again)
 			p := startEngine(t, dir, append([]string{"timed.toml", "--out", out, "--no-figures"}, set...)...)
@@ -175,10 +172,7 @@ func TestEngineHasTheEventsOfTimingMode(t *testing.T) {
 			if status, stderr := p.wait(); status != 0 || stderr != "" {
 				t.Fatalf("status %d\n%s", status, stderr)
 			}
-			got, err := rundir.Read(filepath.Join(dir, out))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := readRuns(t, filepath.Join(dir, out))
 			if g, w := got.Runs[0], want.Runs[0]; finished.Hash != results.Hash(w.EventHash).String() || g.EventHash != w.EventHash || g.Events != w.Events {
 				t.Errorf("%s: %d events %x, fedsim run has %d events %x", out, g.Events, g.EventHash, w.Events, w.EventHash)
 			}
@@ -370,10 +364,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 			if status, stderr := p.wait(); status != c.status || !strings.HasPrefix(strings.TrimPrefix(stderr, "fedsim: interrupted: stopping; Ctrl-C (SIGINT) ends fedsim at once\n"), "fedsim: "+c.stderr) || strings.Count(stderr, "\n") != 1+strings.Count(stderr, "Ctrl-C") {
 				t.Errorf("status %d, want %d\n%s", status, c.status, stderr)
 			}
-			r, err := rundir.Read(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := readRuns(t, filepath.Join(dir, "out"))
 			if run := r.Runs[0]; run.Status != results.Interrupted || len(run.Rounds) != 2 || r.Manifest.State != rundir.Incomplete {
 				t.Errorf("%s with %d rounds in a directory that is %s", run.Status, len(run.Rounds), r.Manifest.State)
 			}
@@ -384,7 +375,7 @@ func TestEngineOutlivesNoDriver(t *testing.T) {
 			if status, stderr := p.wait(); status != 0 {
 				t.Errorf("resumed: status %d\n%s", status, stderr)
 			}
-			if r, err = rundir.Read(filepath.Join(dir, "out")); err != nil || r.Manifest.State != rundir.Complete || len(r.Runs[0].Rounds) != 3 {
+			if r, err := rundir.Read(filepath.Join(dir, "out")); err != nil || r.Manifest.State != rundir.Complete || len(r.Runs[0].Rounds) != 3 {
 				t.Errorf("%v, %+v", err, r)
 			}
 		})

@@ -133,10 +133,7 @@ func TestReadersAcceptEveryRun(t *testing.T) {
 // agree compares the rows by device of a run with its rounds.
 func agree(t *testing.T, dir, text string) {
 	t.Helper()
-	read, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := readRuns(t, dir)
 	if err := rundir.AddClients(dir, read.Runs); err != nil {
 		t.Fatal(err)
 	}

@@ -88,10 +88,7 @@ func TestShippedScenariosRun(t *testing.T) {
 			if status := Main(args, &out, &errors); status != 0 {
 				t.Fatalf("exit status %d\n%s%s", status, out.String(), errors.String())
 			}
-			r, err := rundir.Read(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := readRuns(t, dir)
 			if r.Manifest.State != rundir.Complete {
 				t.Errorf("state %q", r.Manifest.State)
 			}

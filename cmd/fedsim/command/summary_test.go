@@ -19,7 +19,6 @@ import (
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/filetest"
 	"fedsim/results"
-	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -94,10 +93,7 @@ func TestRunJSON(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 		t.Fatalf("%v\n%s", err, stdout.String())
 	}
-	r, err := rundir.Read(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readRuns(t, out)
 	if got.Scenario != "x" || got.State != "complete" || got.Directory != out || len(got.Experiments) != 1 || len(got.Figures) != 2 {
 		t.Fatalf("got %+v", got)
 	}

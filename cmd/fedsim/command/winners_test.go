@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
-	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -47,10 +46,7 @@ func TestShippedWinnersLieInside(t *testing.T) {
 // requireInside checks the winners in the manifest of a run directory.
 func requireInside(t *testing.T, dir string) {
 	t.Helper()
-	r, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := readRuns(t, dir)
 	tuned := 0
 	for _, run := range r.Manifest.Runs {
 		if len(run.Tuned) > 0 {
