@@ -299,10 +299,11 @@ func (m *model) reweigh(f *fitted, used []int, predicted, huber []float64) {
 		errors[j] = v.y/predicted[j] - 1
 		sizes[j] = math.Abs(errors[j])
 	}
-	limit := tuning * 1.4826 * middle(sizes)
+	// If most errors are zero, the others have small weights, but not none.
+	limit := max(tuning*1.4826*middle(sizes), 1e-9)
 	for j, e := range errors {
 		huber[j] = 1
-		if size := math.Abs(e); size > limit && size > 1e-9 {
+		if size := math.Abs(e); size > limit {
 			huber[j] = limit / size
 		}
 	}
