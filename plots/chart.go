@@ -103,5 +103,5 @@ func SaveChart(dir string, c Chart) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.save(dir, c.File)
+	return f.Save(dir, c.File)
 }

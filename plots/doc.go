@@ -21,14 +21,14 @@
 //
 // For a quantity with a value per device, the line is the median over devices and seeds,
 // and two bands show the quartiles and 5 to 95 %. In a [Chart], the caller sets lines and
-// bands.
+// bands; in a [Scatter], points.
 //
 // # Axes
 //
-// All panels share the vertical axis and the unit of the horizontal axis. Without limits
-// in the figure, axes show all values, except that a logarithmic vertical axis ends at
-// 1e-6 for a sub-optimality and shows at most eight decades of other quantities. An axis
-// that omits values has a note: "cut at 3.7 s of 7.95 s".
+// All panels share the vertical axis and the unit of the horizontal axis, except in a
+// [Scatter]. Without limits in the figure, axes show all values, except that a logarithmic
+// vertical axis ends at 1e-6 for a sub-optimality and shows at most eight decades of other
+// quantities. An axis that omits values has a note: "cut at 3.7 s of 7.95 s".
 //
 // Times are in seconds, or in relative units under the cost models of the paper and of
 // its authors. The logarithmic axes of a figure all use powers of ten, or none does.

@@ -84,13 +84,18 @@ func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 		name := fit(m.legend, sty, width, 1)
 		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
 	}
-	for _, note := range append([]string{m.bands}, m.notes...) {
-		if note != "" {
-			notes = append(notes, strings.Split(fit(note, sty, width, 2), "\n")...)
-		}
-	}
+	return l.withNotes(append(append(notes, m.bands), m.notes...), width)
+}
+
+// withNotes returns the legend with rows of notes; empty ones are none.
+func (l legend) withNotes(notes []string, width vg.Length) legend {
 	for _, note := range notes {
-		l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
+		if note == "" {
+			continue
+		}
+		for line := range strings.SplitSeq(fit(note, l.style, width, 2), "\n") {
+			l.rows = append(l.rows, []legendEntry{{text: line, width: l.style.Width(line)}})
+		}
 	}
 	return l
 }

@@ -126,8 +126,7 @@ type drawing struct {
 // Plot draws the grid, then the bands, then the lines.
 func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
-	c.FillText(textStyle(panelSize, false), vg.Point{X: c.Center().X, Y: c.Max.Y + titleGap}, d.title)
-	d.grid(&c, toX, toY)
+	d.frame(&c, toX, toY)
 	lines := make([][]vg.Point, len(d.bands))
 	for i, b := range d.bands {
 		lines[i] = points(b.x, b.mean, toX, toY)
@@ -153,15 +152,21 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 		d.worst(&c, toX, toY, i)
 	}
 	if empty {
-		sty := textStyle(labelSize, false)
-		sty.Color = color.Gray{0x80}
-		sty.YAlign = draw.YCenter
-		c.FillText(sty, c.Center(), "no values to draw")
+		noValues(&c)
 	}
 }
 
-// grid draws a line at each label that is not on an axis.
-func (d *drawing) grid(c *draw.Canvas, toX, toY func(float64) vg.Length) {
+// noValues says that a panel is empty.
+func noValues(c *draw.Canvas) {
+	sty := textStyle(labelSize, false)
+	sty.Color = color.Gray{0x80}
+	sty.YAlign = draw.YCenter
+	c.FillText(sty, c.Center(), "no values to draw")
+}
+
+// frame draws the title, and a line at each label that is not on an axis.
+func (d *drawing) frame(c *draw.Canvas, toX, toY func(float64) vg.Length) {
+	c.FillText(textStyle(panelSize, false), vg.Point{X: c.Center().X, Y: c.Max.Y + titleGap}, d.title)
 	const apart = 0.5
 	for _, t := range d.x {
 		if x := toX(t.Value); t.Label != "" && c.ContainsX(x) && x > c.Min.X+apart {

@@ -45,28 +45,38 @@ func (m *figureContent) layOut() *Picture {
 	if !ok {
 		y = interval{0, 1}
 	}
-	cols, size := arrangement(len(m.panels))
-	rows := (len(m.panels) + cols - 1) / cols
-	f := &Picture{width: yAxisWidth + vg.Length(cols)*size.X}
-	f.title = fit(m.fig.Title, textStyle(titleSize, true), f.width-2*margin, 2)
 	x, a := make([]interval, len(m.panels)), &axes{y: y, styles: m.lineStyles()}
+	titles := make([]string, len(m.panels))
 	for i := range m.panels {
 		x[i], _ = m.xLimits(&m.panels[i])
+		titles[i] = m.panels[i].title
 	}
 	a.unit, a.powers = m.unitOf(x), m.inPowers(x, y)
-	f.legend = m.newLegend(a.styles, f.width-2*margin)
+	cols, size := arrangement(len(m.panels))
+	legend := func(width vg.Length) legend { return m.newLegend(a.styles, width) }
+	return newPicture(m.fig.Title, titles, cols, size, legend, func(i int, title string, size vg.Point) *plot.Plot {
+		return m.newPlot(&m.panels[i], title, a, x[i], size, i%cols == 0)
+	})
+}
+
+// newPicture lays out panels with titles in columns, above a legend of a width. panel returns the
+// plot of a panel with the title that fits and the size without the gap.
+func newPicture(title string, titles []string, cols int, size vg.Point, legend func(vg.Length) legend,
+	panel func(i int, title string, size vg.Point) *plot.Plot) *Picture {
+	rows := (len(titles) + cols - 1) / cols
+	f := &Picture{width: yAxisWidth + vg.Length(cols)*size.X}
+	f.title = fit(title, textStyle(titleSize, true), f.width-2*margin, 2)
+	f.legend = legend(f.width - 2*margin)
 	f.plots = make([][]*plot.Plot, rows)
-	for r := range f.plots {
-		f.plots[r] = make([]*plot.Plot, cols)
-		for c := range f.plots[r] {
-			if i := r*cols + c; i < len(m.panels) {
-				title := fit(m.panels[i].title, textStyle(panelSize, false), size.X-panelGap, 2)
-				if title != "" {
-					f.panelTitles = max(f.panelTitles, textStyle(panelSize, false).Height(title)+titleGap)
-				}
-				f.plots[r][c] = m.newPlot(&m.panels[i], title, a, x[i], vg.Point{X: size.X - panelGap, Y: size.Y - panelGap}, c == 0)
-			}
+	for i, title := range titles {
+		title = fit(title, textStyle(panelSize, false), size.X-panelGap, 2)
+		if title != "" {
+			f.panelTitles = max(f.panelTitles, textStyle(panelSize, false).Height(title)+titleGap)
 		}
+		if i%cols == 0 {
+			f.plots[i/cols] = make([]*plot.Plot, cols)
+		}
+		f.plots[i/cols][i%cols] = panel(i, title, vg.Point{X: size.X - panelGap, Y: size.Y - panelGap})
 	}
 	f.height = f.titleHeight() + vg.Length(rows)*(size.Y+f.panelTitles) + legendGap + f.legend.height() + 2*margin
 	return f
@@ -202,7 +212,7 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return f.save(dir, fig.File)
+	return f.Save(dir, fig.File)
 }
 
 // Extensions are those of the files of a figure.
@@ -216,8 +226,8 @@ func (f *Picture) Writer(extension string) func(io.Writer) error {
 	return f.WriteSVG
 }
 
-// save writes file.png and file.svg to dir.
-func (f *Picture) save(dir, file string) (names []string, err error) {
+// Save writes file.png and file.svg to the existing directory dir and returns their names.
+func (f *Picture) Save(dir, file string) (names []string, err error) {
 	for _, extension := range Extensions {
 		if err := atomicfile.WriteIn(dir, file+extension, f.Writer(extension)); err != nil {
 			return names, err
