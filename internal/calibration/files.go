@@ -17,6 +17,7 @@ import (
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/input"
 	"fedsim/internal/plainjson"
+	"fedsim/plots"
 )
 
 // The files of a calibration.
@@ -26,21 +27,30 @@ const (
 	NominalFile     = "nominal.toml"
 	ScenarioFile    = "scenario.toml"
 	ReportFile      = "report.txt"
+	PageFile        = "report.html"
+	FiguresDir      = "figures"
 )
+
+// Results are what Write writes besides a calibration.
+type Results struct {
+	Text    string // the report
+	Page    []byte // the report as HTML
+	Figures []Figure
+}
 
 // ErrExists reports a directory that exists already.
 var ErrExists = errors.New("already exists")
 
 // Write writes the files of a calibration of a log to a new directory: the calibration, the fleet
 // of all clients, that of their nominal values if the log has them, a scenario of the run with most
-// attempts, and the report. The directory is whole or absent. With force it replaces a directory
-// that holds a calibration; an error of another one wraps ErrExists.
-func (c *Calibration) Write(dir string, log *attemptlog.Log, report string, force bool) (err error) {
+// attempts, the report and the figures as PNG and SVG. The directory is whole or absent. With force
+// it replaces a directory that holds a calibration; an error of another one wraps ErrExists.
+func (c *Calibration) Write(dir string, log *attemptlog.Log, r Results, force bool) (err error) {
 	dir = filepath.Clean(dir)
 	if err := CheckFree(dir, force); err != nil {
 		return err
 	}
-	files, err := c.files(filepath.Base(dir), log, report)
+	files, err := c.files(filepath.Base(dir), log, &r)
 	if err != nil {
 		return err
 	}
@@ -51,12 +61,17 @@ func (c *Calibration) Write(dir string, log *attemptlog.Log, report string, forc
 	if err := os.RemoveAll(made); err != nil { // of a killed process
 		return err
 	}
-	if err := os.Mkdir(made, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(made, FiguresDir), 0o777); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
 	for _, f := range files {
 		if err := atomicfile.WriteIn(made, f.name, func(w io.Writer) error { _, err := io.WriteString(w, f.text); return err }); err != nil {
+			return err
+		}
+	}
+	for _, f := range r.Figures {
+		if _, err := f.Save(filepath.Join(made, FiguresDir), f.Name); err != nil {
 			return err
 		}
 	}
@@ -123,10 +138,28 @@ func CheckFree(dir string, force bool) error {
 	case !force:
 		return fmt.Errorf("%s: %w: use --force to replace a calibration", dir, ErrExists)
 	}
-	known := map[string]bool{CalibrationFile: true, FleetFile: true, NominalFile: true, ScenarioFile: true, ReportFile: true}
+	figures, err := os.ReadDir(filepath.Join(dir, FiguresDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	known := map[string]bool{
+		CalibrationFile: true, FleetFile: true, NominalFile: true, ScenarioFile: true, ReportFile: true, PageFile: true, FiguresDir: true,
+	}
+	var names []string
 	for _, e := range entries {
-		if !known[e.Name()] {
-			return fmt.Errorf("%s: %w and holds %s, which is no file of a calibration: choose another directory", dir, ErrExists, e.Name())
+		names = append(names, e.Name())
+	}
+	for _, e := range figures {
+		names = append(names, filepath.Join(FiguresDir, e.Name()))
+	}
+	for _, name := range []string{measuredFigure, residualsFigure, fleetFigure} {
+		for _, extension := range plots.Extensions {
+			known[filepath.Join(FiguresDir, name+extension)] = true
+		}
+	}
+	for _, name := range names {
+		if !known[name] {
+			return fmt.Errorf("%s: %w and holds %s, which is no file of a calibration: choose another directory", dir, ErrExists, name)
 		}
 	}
 	return nil
@@ -136,7 +169,7 @@ func CheckFree(dir string, force bool) error {
 type file struct{ name, text string }
 
 // files returns the files of a calibration.
-func (c *Calibration) files(name string, log *attemptlog.Log, report string) ([]file, error) {
+func (c *Calibration) files(name string, log *attemptlog.Log, r *Results) ([]file, error) {
 	if !config.IsName(name) {
 		name = "calibrated"
 	}
@@ -144,7 +177,7 @@ func (c *Calibration) files(name string, log *attemptlog.Log, report string) ([]
 	if err := plainjson.Print(&text, c); err != nil {
 		return nil, err
 	}
-	files := []file{{CalibrationFile, text.String()}, {ReportFile, report}}
+	files := []file{{CalibrationFile, text.String()}, {ReportFile, r.Text}, {PageFile, string(r.Page)}}
 	all := allClients(log)
 	fleet, notes, err := c.Fleet(all)
 	if err != nil {

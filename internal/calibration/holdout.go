@@ -30,9 +30,7 @@ func (e errorsOf) add(c *index, a *attemptlog.Attempt) {
 	if a.Kind != attemptlog.Train {
 		return
 	}
-	p := c.predict(a)
-	measured := []float64{a.Receive, a.Compute, directions[1].seconds(a), a.Seen - a.Sent}
-	predicted := []float64{p.Download, p.Compute, p.Upload, p.Total()}
+	measured, predicted := c.timesOf(a)
 	for k, part := range parts {
 		if x := predicted[k]/measured[k] - 1; measured[k] > 0 && !math.IsNaN(x) {
 			e[part] = append(e[part], x)

@@ -19,32 +19,56 @@ type HeldOut struct {
 // mostListed is the largest number of clients in a report.
 const mostListed = 50
 
-// Report returns a text of at most 80 columns: the estimates with intervals, what is not
-// identified, and errors in sample and on what was held out; held may be nil.
-func (c *Calibration) Report(inSample []Errors, held *HeldOut) string {
-	var b strings.Builder
+// Part is a part of a report: a table, or entries of a name and a text each, or sentences.
+type Part struct {
+	Table *columns.Table // nil: none
+	Title string         // of entries and sentences
+	Names []string       // of the entries; nil: Texts are sentences
+	Texts []string
+}
+
+// Summary returns the sizes of the log and the kind of the intervals, in two lines.
+func (c *Calibration) Summary() string {
 	attempts, rounds := 0, 0
 	for _, r := range c.Runs {
 		attempts += r.Attempts
 		rounds += r.Rounds
 	}
-	fmt.Fprintf(&b, "%s, %s, %s of %s\nintervals: 95 %%, by bootstrap of rounds\n\n", columns.Count(len(c.Runs), "run"),
+	return fmt.Sprintf("%s, %s, %s of %s\nintervals: 95 %%, by bootstrap of rounds\n", columns.Count(len(c.Runs), "run"),
 		columns.Count(rounds, "round"), columns.Count(attempts, "attempt"), columns.Count(len(c.Clients), "client"))
-	c.writeComputations(&b)
-	c.writeLinks(&b)
-	c.writeShared(&b)
-	c.writeMissing(&b)
-	writeErrors(&b, "errors in sample, relative to the measured times", inSample)
+}
+
+// Parts returns a report: the estimates with intervals, what is not identified, and errors in
+// sample and on what was held out; held may be nil.
+func (c *Calibration) Parts(inSample []Errors, held *HeldOut) []Part {
+	parts := append(c.computations(), c.links()...)
+	parts = append(append(parts, c.shared()), c.missing()...)
+	parts = append(parts, errorsPart("errors in sample, relative to the measured times", inSample, nil))
 	if held != nil {
-		writeErrors(&b, fmt.Sprintf("errors out of sample: %s held out in turn", held.By), held.Errors)
-		for _, text := range held.Lost {
-			b.WriteString(columns.Wrap(text, columns.Width, 2) + "\n")
-		}
+		parts = append(parts, errorsPart(fmt.Sprintf("errors out of sample: %s held out in turn", held.By), held.Errors, held.Lost))
 	}
 	if len(c.Notes) > 0 {
-		b.WriteString("\nnotes\n")
-		for _, n := range c.Notes {
-			b.WriteString(columns.Wrap(n, columns.Width, 2) + "\n")
+		parts = append(parts, Part{Title: "notes", Texts: c.Notes})
+	}
+	return parts
+}
+
+// Text returns the summary and the parts of a report as a text of at most 80 columns.
+func (c *Calibration) Text(parts []Part) string {
+	var b strings.Builder
+	b.WriteString(c.Summary())
+	for _, p := range parts {
+		b.WriteByte('\n')
+		switch {
+		case p.Table != nil:
+			p.Table.Write(&b, columns.Width)
+		case p.Names != nil:
+			b.WriteString(p.Title + "\n" + columns.Entries(p.Names, p.Texts, columns.Width))
+		default:
+			b.WriteString(p.Title + "\n")
+			for _, text := range p.Texts {
+				b.WriteString(columns.Wrap(text, columns.Width, 2) + "\n")
+			}
 		}
 	}
 	return b.String()
@@ -74,8 +98,8 @@ func (k *Constants) cells() []string {
 	return cells
 }
 
-// writeComputations writes the constants of classes and clients.
-func (c *Calibration) writeComputations(b *strings.Builder) {
+// computations returns the constants of classes and clients.
+func (c *Calibration) computations() []Part {
 	heads := []columns.Group{{Heads: []string{"GFLOP/s"}}, {Heads: []string{"us a step"}}, {Heads: []string{"ms a task"}}}
 	traffic := false
 	for i := range c.Classes {
@@ -84,7 +108,7 @@ func (c *Calibration) writeComputations(b *strings.Builder) {
 	if traffic {
 		heads = append(heads, columns.Group{Heads: []string{"s a GB of traffic"}})
 	}
-	t := columns.Table{Label: "class", Groups: heads, Blocks: []columns.Block{{Title: "computation: classes (of a client of factor 1)"}}}
+	t := &columns.Table{Label: "class", Groups: heads, Blocks: []columns.Block{{Title: "computation: classes (of a client of factor 1)"}}}
 	for i := range c.Classes {
 		k := &c.Classes[i]
 		name := k.Name
@@ -93,18 +117,16 @@ func (c *Calibration) writeComputations(b *strings.Builder) {
 		}
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, append([]string{name}, pad(k.cells(), len(heads))...))
 	}
-	t.Write(b, columns.Width)
 	if len(c.Clients) > mostListed {
-		fmt.Fprintf(b, "\n  %d clients: calibration.json has the constants of each\n", len(c.Clients))
-		return
+		t.Blocks[0].Notes = []string{fmt.Sprintf("%d clients: %s has the constants of each", len(c.Clients), CalibrationFile)}
+		return []Part{{Table: t}}
 	}
-	t = columns.Table{Label: "client", Groups: heads, Blocks: []columns.Block{{Title: "computation: clients"}}}
+	own := &columns.Table{Label: "client", Groups: heads, Blocks: []columns.Block{{Title: "computation: clients"}}}
 	for i := range c.Clients {
 		k := &c.Clients[i]
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, append([]string{k.Name}, pad(k.cells(), len(heads))...))
+		own.Blocks[0].Rows = append(own.Blocks[0].Rows, append([]string{k.Name}, pad(k.cells(), len(heads))...))
 	}
-	b.WriteByte('\n')
-	t.Write(b, columns.Width)
+	return []Part{{Table: t}, {Table: own}}
 }
 
 // pad returns cells with dashes up to a number of them.
@@ -115,24 +137,23 @@ func pad(cells []string, n int) []string {
 	return cells
 }
 
-// writeLinks writes the rates of clients.
-func (c *Calibration) writeLinks(b *strings.Builder) {
+// links returns the rates of clients, unless they are many.
+func (c *Calibration) links() []Part {
 	if len(c.Clients) > mostListed {
-		return
+		return nil
 	}
-	t := columns.Table{Label: "client", Groups: []columns.Group{{Heads: []string{"down Mbit/s"}}, {Heads: []string{"up Mbit/s"}}, {Heads: []string{"rtt ms"}}},
+	t := &columns.Table{Label: "client", Groups: []columns.Group{{Heads: []string{"down Mbit/s"}}, {Heads: []string{"up Mbit/s"}}, {Heads: []string{"rtt ms"}}},
 		Blocks: []columns.Block{{Title: "links"}}}
 	for i := range c.Clients {
 		k := &c.Clients[i]
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{k.Name, k.DownMbps.cell(1), k.UpMbps.cell(1), k.RTTms.cell(1)})
 	}
-	b.WriteByte('\n')
-	t.Write(b, columns.Width)
+	return []Part{{Table: t}}
 }
 
-// writeShared writes what all clients share.
-func (c *Calibration) writeShared(b *strings.Builder) {
-	t := columns.Table{Label: "value", Groups: []columns.Group{{Heads: []string{"estimate"}}, {Heads: []string{"unit"}, Left: true}}, Blocks: []columns.Block{{Title: "shared"}}}
+// shared returns what all clients share.
+func (c *Calibration) shared() Part {
+	t := &columns.Table{Label: "value", Groups: []columns.Group{{Heads: []string{"estimate"}}, {Heads: []string{"unit"}, Left: true}}, Blocks: []columns.Block{{Title: "shared"}}}
 	add := func(name string, v *Value) {
 		if v.Known() {
 			t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{name, v.cell(1), v.Unit})
@@ -161,14 +182,13 @@ func (c *Calibration) writeShared(b *strings.Builder) {
 	}
 	add("drop probability", &c.Faults.Drop)
 	add("absent", &c.Faults.Absent)
-	b.WriteByte('\n')
-	t.Write(b, columns.Width)
+	return Part{Table: t}
 }
 
-// writeMissing writes what is not identified.
-func (c *Calibration) writeMissing(b *strings.Builder) {
+// missing returns what is not identified, if anything.
+func (c *Calibration) missing() []Part {
 	if len(c.Missing) == 0 {
-		return
+		return nil
 	}
 	var names, texts []string
 	for _, m := range c.Missing {
@@ -178,16 +198,16 @@ func (c *Calibration) writeMissing(b *strings.Builder) {
 		}
 		names, texts = append(names, name), append(texts, m.Why)
 	}
-	b.WriteString("\nnot identified, left at the default\n" + columns.Entries(names, texts, columns.Width))
+	return []Part{{Title: "not identified, left at the default", Names: names, Texts: texts}}
 }
 
-// writeErrors writes errors in percent.
-func writeErrors(b *strings.Builder, title string, all []Errors) {
+// errorsPart returns errors in percent, with notes.
+func errorsPart(title string, all []Errors, notes []string) Part {
 	percent := func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
-	t := columns.Table{Label: "part", Groups: []columns.Group{{Heads: []string{"attempts", "mean", "mean absolute", "P50", "P95"}}}, Blocks: []columns.Block{{Title: title}}}
+	t := &columns.Table{Label: "part", Groups: []columns.Group{{Heads: []string{"attempts", "mean", "mean absolute", "P50", "P95"}}},
+		Blocks: []columns.Block{{Title: title, Notes: notes}}}
 	for _, e := range all {
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{e.Part, fmt.Sprint(e.Attempts), percent(e.Bias), percent(e.Mean), percent(e.P50), percent(e.P95)})
 	}
-	b.WriteByte('\n')
-	t.Write(b, columns.Width)
+	return Part{Table: t}
 }

@@ -23,7 +23,7 @@ func write(t *testing.T, log *attemptlog.Log) (*Calibration, string) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "cal")
-	if err := c.Write(dir, log, c.Report(c.InSample(log), nil), false); err != nil {
+	if err := c.Write(dir, log, Results{Text: c.Text(c.Parts(c.InSample(log), nil))}, false); err != nil {
 		t.Fatal(err)
 	}
 	return c, dir
@@ -135,10 +135,10 @@ func TestDirectory(t *testing.T) {
 	if read.Waiting.ClientPollS.Known() || read.Waiting.ClientPollS.Why == "" {
 		t.Errorf("%+v", read.Waiting.ClientPollS)
 	}
-	if err := c.Write(dir, log, "", false); !errors.Is(err, ErrExists) {
+	if err := c.Write(dir, log, Results{}, false); !errors.Is(err, ErrExists) {
 		t.Error(err)
 	}
-	if err := c.Write(dir, log, "other", true); err != nil {
+	if err := c.Write(dir, log, Results{Text: "other"}, true); err != nil {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, ReportFile)); err != nil || string(text) != "other" {
@@ -147,7 +147,7 @@ func TestDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Write(dir, log, "", true); !errors.Is(err, ErrExists) {
+	if err := c.Write(dir, log, Results{}, true); !errors.Is(err, ErrExists) {
 		t.Errorf("a directory with another file: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, CalibrationFile), []byte("{}"), 0o666); err != nil {
@@ -170,7 +170,7 @@ func TestReportWidth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(c.Report(c.InSample(log), held)) {
+	for line := range strings.Lines(c.Text(c.Parts(c.InSample(log), held))) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}

@@ -4,7 +4,8 @@
 //
 // [Write] writes a self-contained file, with styles and scripts. uPlot (MIT,
 // github.com/leeoniya/uPlot, unchanged in uplot/) draws the curves. [Live] writes the
-// same page without data; it fetches the data from a server.
+// same page without data; it fetches the data from a server. [WriteCalibration] writes the
+// page of a calibration, in the same style.
 //
 // The data are a [Report]: JSON with the texts, the tables and the packed columns of all
 // rounds. This package computes all texts and numbers that do not depend on choices of

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/calibration"
+	"fedsim/internal/report"
 )
 
 func newCalibrate() *cobra.Command {
@@ -27,8 +29,9 @@ a log cannot tell apart is named and keeps its default.
 
 DIR gets calibration.json (all estimates), fleet.toml (a class for each client),
 nominal.toml (the same clients by their nominal values, if the log has them),
-scenario.toml (the setting of the run with most attempts, in timing mode) and
-report.txt, which is printed. An existing DIR is never replaced without --force.
+scenario.toml (the setting of the run with most attempts, in timing mode), report.txt,
+which is printed, report.html, which has the figures too, and figures/, as PNG and SVG.
+An existing DIR is never replaced without --force.
 
 With --check the logs are predicted by an earlier calibration, and the errors are
 printed, beside those of nominal values and, for repeated runs, the noise floor.`,
@@ -94,12 +97,28 @@ func calibrate(w io.Writer, paths []string, dir, hold string, force bool, o cali
 			return calibrationError(err)
 		}
 	}
-	report := c.Report(c.InSample(log), held)
-	if err := c.Write(dir, log, report, force); err != nil {
+	results, err := calibrationResults(filepath.Base(dir), c, log, held)
+	if err != nil {
+		return err
+	}
+	if err := c.Write(dir, log, results, force); err != nil {
 		return calibrationError(err)
 	}
-	_, err = fmt.Fprintf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", report, dir, filepath.Join(dir, calibration.ScenarioFile))
+	_, err = fmt.Fprintf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
 	return err
+}
+
+// calibrationResults returns the report of a calibration, as text and as a page, and its figures.
+func calibrationResults(name string, c *calibration.Calibration, log *attemptlog.Log, held *calibration.HeldOut) (r calibration.Results, err error) {
+	parts := c.Parts(c.InSample(log), held)
+	r.Text = c.Text(parts)
+	if r.Figures, err = c.Figures(log); err != nil {
+		return r, err
+	}
+	var page bytes.Buffer
+	err = report.WriteCalibration(&page, name, c, parts, r.Figures)
+	r.Page = page.Bytes()
+	return r, err
 }
 
 // calibrationError makes errors of the user usage errors.

@@ -1,0 +1,38 @@
+package report
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+	"strings"
+
+	"fedsim/internal/calibration"
+)
+
+var calibrationLayout = template.Must(template.ParseFS(files, "page/calibration.html"))
+
+// WriteCalibration writes the page of a calibration as one self-contained file without a script:
+// the parts of its report and its figures.
+func WriteCalibration(w io.Writer, name string, c *calibration.Calibration, parts []calibration.Part, figures []calibration.Figure) error {
+	type figure struct {
+		Name, Text string
+		SVG        template.HTML
+	}
+	page := struct {
+		Name    string
+		Style   template.CSS
+		Summary []string
+		Parts   []calibration.Part
+		Figures []figure
+	}{name, template.CSS(concatenated("page/style.css")), strings.Split(strings.TrimSpace(c.Summary()), "\n"), parts, nil}
+	for _, f := range figures {
+		var svg bytes.Buffer
+		if err := f.WriteSVG(&svg); err != nil {
+			return err
+		}
+		// HTML has no XML declaration, and the names in the drawing are escaped.
+		_, drawing, _ := strings.Cut(svg.String(), "?>")
+		page.Figures = append(page.Figures, figure{f.Name, f.Text, template.HTML(drawing)})
+	}
+	return calibrationLayout.Execute(w, page)
+}
