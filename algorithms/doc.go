@@ -4,9 +4,9 @@
 // fednova, fedbuff and fedasync, which average one model.
 //
 // An Algorithm receives a limit on the work of a device and returns the steps, FLOPs and
-// numbers sent. Its Description says what it can do and needs, before a run and after its start. A
-// method of your own is a file that calls Register in its init function. A main package that imports it beside fedsim/cmd/fedsim/command is a fedsim
-// with that method; docs/plugins.md shows how.
+// numbers sent. Its Description has its abilities and needs, before a run and after its start. A new
+// method is a file that calls Register in its init function. A main package that imports it beside
+// fedsim/cmd/fedsim/command is a fedsim with that method; docs/plugins.md shows how.
 //
 // It must not know of time, devices' hardware, links, drops or deadlines: federation
 // turns work into time, and commits or discards the work of each device.

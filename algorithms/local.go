@@ -2,8 +2,8 @@ package algorithms
 
 import "fedsim/mtl"
 
-// local is MOCHA on tasks that are not coupled, which nobody needs a server for: each
-// client learns the model of its own rows and sends nothing. A run evaluates the models, as
+// local is MOCHA on tasks that are not coupled, which needs no server: each
+// client learns a model from its rows alone and sends nothing. A run evaluates the models, as
 // those of other methods, at no cost.
 type local struct{ mocha }
 

@@ -38,8 +38,8 @@ func (o *perFedAvgOptions) gradients() int {
 	return 2
 }
 
-// perFedAvg is personalized federated averaging: it averages a model w from which each device
-// comes to a model of its own by one gradient step. Devices make local steps on
+// perFedAvg is personalized federated averaging: it averages a model w that each client
+// adapts by one gradient step. Clients make local steps on
 // F_k(u - alpha grad F_k(u)), each with three mini-batches D, D', D” of the same size:
 //
 //	x = u - alpha grad F_k(u; D),    v = grad F_k(x; D'),

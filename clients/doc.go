@@ -43,7 +43,7 @@
 //   - clock: virtual time, the kinds of events and the timers
 //
 // Clients itself has the attempts: it moves each client from phase to phase, and reacts to
-// what the parts find. Parts do not call it, but for hubs, which start attempts.
+// the parts. Parts do not call it, but for hubs, which start attempts.
 //
 // # Limits
 //

@@ -204,7 +204,7 @@ func (p *processors) FLOPsWithin(t int, seconds float64) float64 {
 	return p.workingWithin(t, seconds) * p.hardware.fleet.Rate(t)
 }
 
-// Within reports whether a client does some work in so many seconds between downlink and
+// Within reports whether a client does some work within these seconds between downlink and
 // uplink, at its present speed, with the mean wait for a launch and without jitter.
 func (p *processors) Within(t int, w devices.Work, seconds float64) bool {
 	return p.hardware.fleet.Seconds(t, w) <= p.workingWithin(t, seconds)

@@ -9,8 +9,8 @@ import (
 )
 
 // OrFallback returns the configuration of the rows: its own, or that of the generated set of
-// data.fallback if the file of data.path does not exist. inPlaceOf then says what was not
-// found; otherwise it is empty.
+// data.fallback if the file of data.path does not exist. inPlaceOf then names the missing
+// file; otherwise it is empty.
 func (c Config) OrFallback() (of Config, inPlaceOf string) {
 	if c.Fallback == "" {
 		return c, ""

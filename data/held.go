@@ -26,8 +26,8 @@ func splitHeld(set *Set) (*Split, error) {
 	})
 }
 
-// requireOneTest returns an error if a share of test rows is configured for a set that has
-// test rows of its own.
+// requireOneTest returns an error if a share of test rows is configured for a set whose source
+// has test rows.
 func (c *Config) requireOneTest(set *Set) error {
 	if c.TestRows != TestRowsOwn || c.TestFraction == Defaults().TestFraction || !set.held() {
 		return nil

@@ -89,7 +89,7 @@ func (s *runCheckpoint) resume(setup *learning.Setup, rows results.Rows) error {
 }
 
 // stepSaver saves the state of work that grows step by step, as that of a tuning or of a data set of a
-// table: what there is so far, and all of it for other calls when it is complete.
+// table: the part so far, and the whole for other calls when it is complete.
 type stepSaver struct {
 	state func(*state.Coder)
 	part  *checkpoint.Saver // nil: no checkpoints

@@ -70,7 +70,7 @@ func (p *packing) absorb(seconds float64) {
 	}
 }
 
-// make makes a need in an item, which then needs what the need needs.
+// make makes a need in an item, which takes over the needs of that need.
 func (p *packing) make(n int, in *Item) {
 	p.made[n] = true
 	in.Needs = with(slices.DeleteFunc(slices.Clone(in.Needs), func(i int) bool { return i == n }), p.needs[n].Needs...)

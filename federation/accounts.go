@@ -10,7 +10,7 @@ import (
 	"fedsim/results"
 )
 
-// What makes a run doubtful: a cohort below this share of what was wanted, a larger share of
+// Limits of warnings: a cohort below this share of the wanted one, a larger share of
 // rounds without an update, a smaller share of the trace.
 const (
 	leastCohort  = 0.5
@@ -18,8 +18,8 @@ const (
 	leastCovered = 0.01
 )
 
-// Accounts counts what becomes of clients and of their updates. A driver counts by it what
-// becomes of messages of its own.
+// Accounts counts the outcomes of clients and of their updates, and for a Messenger those of its
+// messages outside of rounds.
 type Accounts struct {
 	server  *Server
 	tally   tally

@@ -1,6 +1,6 @@
 // Package federation is the server of a simulated federated system, on the clients of package
-// clients: attempts, rounds, protocols, selection, server time and retries. What the clients
-// work on, the driver of the server knows: a method that learns (package learning) or another
+// clients: attempts, rounds, protocols, selection, server time and retries. Only the driver of the server knows
+// the work: a method that learns (package learning) or another
 // program (package session). Both see the same protocols, selectors, faults and journal.
 //
 // # A round
@@ -20,12 +20,12 @@
 //   - The server computes for as long as its work takes, and Account returns the costs.
 //
 // A server without rounds (continuous.go) takes each response when it arrives and asks another
-// client. Hubs may have rounds of their own (tiers.go). Both share everything else.
+// client. Hubs may have rounds, too (tiers.go). Both share everything else.
 //
 // # Messages beside rounds
 //
 // A [Messenger] also sends other messages, by [Server.Clients]. Clients call back as above;
-// the server passes on what it does not know (outside.go), and counts in its [Accounts] what the
+// the server passes on calls for these messages (outside.go), and counts in its [Accounts] as the
 // driver says.
 //
 // # Plugins

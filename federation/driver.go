@@ -55,8 +55,8 @@ type Losses interface {
 	SampledLosses(clients []int32, rows int, stream func(client int32) Stream, into []float64)
 }
 
-// Messenger is a Driver that sends messages of its own beside those of rounds, and minds
-// instants of its own when time passes. It hears of every message. The server hears first of
+// Messenger is a Driver that also sends messages outside of rounds, and stops the clock at
+// instants that it chooses. It hears of every message. The server hears first of
 // those of its rounds.
 type Messenger interface {
 	Driver

@@ -98,8 +98,8 @@ func (o *oortOptions) statistical(s *Selection, t int32, h *History) float64 {
 //
 // the last factor only where its last response took D(i) > T; L(i) is the round that asked
 // for it. A share epsilon of a round explores clients that have not responded yet, in
-// inverse proportion to their expected response times. What the paper leaves open is
-// decided as in testdata/oort/twin.py. Memory is about 60 bytes for each client, with
+// inverse proportion to their expected response times. Decisions that the paper leaves open
+// are those of testdata/oort/twin.py. Memory is about 60 bytes for each client, with
 // the space that rounds reuse, beside its History.
 type oort struct {
 	oortOptions

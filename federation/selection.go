@@ -169,7 +169,7 @@ type Estimate struct {
 func (e Estimate) Length() engine.Time { return e.Down.Add(e.Compute).Add(e.Up) }
 
 // Estimates requests of available clients how long their responses would take, and returns
-// what they report: their transfers at the usual rates and their usual work at the present
+// the reports: their transfers at the usual rates and their usual work at the present
 // speed. Request and report have so many bytes each, which count with their energy. The
 // round's messages leave when the last report has arrived, after the usual transfer times;
 // the selector chooses before that. The factory must declare Estimates. The slice is valid

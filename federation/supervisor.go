@@ -18,8 +18,8 @@ const (
 	// spends on the end of its round. It takes a second at most.
 	overtimeEvents = 1 << 20
 	// A wait for clients is given up after mostSpans times the longest trace, and after
-	// mostEvents: recorded behavior repeats, and what was not seen by then is not to be
-	// expected.
+	// mostEvents: recorded behavior repeats, so that nothing new is expected after
+	// that.
 	mostSpans  = 10
 	mostEvents = 1 << 24
 )

@@ -3,8 +3,8 @@ package federation
 import "sort"
 
 // tiers are the rounds of hubs of a Tiered driver. A round of the server is, for a hub, a
-// message from the server, several rounds of its own with its devices, and a report. Hubs do
-// not wait for each other. A round of a hub ends when none of its devices may still respond to
+// message from the server, several rounds with its devices, and a report. Hubs do
+// not wait for each other. A round of a hub ends when no device can still respond to
 // it; protocols see reports alone. A device that failed in one round of its hub is asked in the
 // next one. Round h of the server and round i of a hub have the number h*rounds + i for the
 // random draws of devices.

@@ -82,8 +82,8 @@ func valueOf(c Coupling, w, v *data.Matrix) float64 {
 }
 
 // equalValue returns R(w 1^T). R is a sum over the features, and that of a feature with the
-// same weight x in all tasks is x^2 times that of weights 1; l1 times the sum of the sizes
-// comes to it.
+// same weight x in all tasks is x^2 times that of weights 1, plus l1 times the sum of the
+// sizes.
 func equalValue(c Coupling, w []float64) float64 {
 	switch c := c.(type) {
 	case Shifted:

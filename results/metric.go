@@ -20,8 +20,8 @@ type Metric struct {
 	// Couples means that the value depends on the coupling: values before and after an
 	// Omega update are those of two different functions.
 	Couples bool
-	// Complement is the name of the error of which the value is 1 minus, where a round has none
-	// of its own; empty: there is none.
+	// Complement is the name of an error: a round without the value has 1 minus that error; empty:
+	// none.
 	Complement string
 	// Statistic is the name of a statistic over the clients of another metric; empty: it is none.
 	Statistic string

@@ -4,8 +4,8 @@ package results
 // the mean loss of one model for all clients.
 const OwnObjective = "own"
 
-// ComparableByP reports whether P and the sub-optimality compare the runs: no method has an
-// objective of its own, and the methods at a point minimize the same P under a seed. Two that
+// ComparableByP reports whether P and the sub-optimality compare the runs: no method has another
+// objective, and the methods at a point minimize the same P under a seed. Two that
 // minimize different ones, such as those of two values of lambda, have no common optimum.
 func ComparableByP(runs []Run) bool {
 	type place struct {

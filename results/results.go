@@ -60,7 +60,7 @@ type Run struct {
 	Steps      int64         `json:"steps"`                 // coordinate steps or rows on all devices, including lost work
 	Limit      string        `json:"limit,omitempty"`       // the option that limits local work, for a method that solves to an accuracy; else empty
 	Capped     int64         `json:"capped,omitempty"`      // used updates whose local work reached that limit before its accuracy
-	Warnings   []Warning     `json:"warnings,omitempty"`    // why its numbers may not mean what they seem to
+	Warnings   []Warning     `json:"warnings,omitempty"`    // reasons to doubt its numbers
 	WallS      float64       `json:"-"`                     // seconds of the real clock
 	Metrics    []NamedMetric `json:"metrics,omitempty"`     // that its learner declares; nil for a learner without named metrics
 	Stragglers *Stragglers   `json:"-"`                     // nil: theta was not measured

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// statistic is a statistic over clients of a metric by client. It is a metric of its own: its
-// name is that of the metric and its own, as in test_error_worst10.
+// statistic is a statistic over clients of a metric by client. It is a metric, too: its
+// name is that of the metric and that of the statistic, as in test_error_worst10.
 type statistic struct {
 	name, label, head string // head is of a column of a table about one metric
-	// of returns the value; it may sort what it is given. values is never empty.
+	// of returns the value; it may sort its argument. values is never empty.
 	of func(v clientValues) float64
 	// own: it is neither in the unit of the metric nor a share, and the larger value is
 	// better. sd: the smaller value is better.

@@ -23,8 +23,8 @@ func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 	}
 }
 
-// checkStatistic reports what a metric by client, or a statistic over its clients, lacks to
-// have values; ok is false for the name of another metric. With during, values must be there
+// checkStatistic reports why a metric by client, or a statistic over its clients, has no
+// values; ok is false for the name of another metric. With during, values must be there
 // before a run ends. A learner may report metrics by client that the run does not compute.
 func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metric string, declares, during bool) (ok bool) {
 	split, name, statistic, ok := results.ClientMetricNamed(metric)
@@ -49,7 +49,7 @@ func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metr
 }
 
 // checkRows reports a metric on rows that the data do not have, and an accuracy of real
-// targets. A learner may have rows of its own.
+// targets. A learner may have other rows.
 func (s *Settings) checkRows(c *config.Checker, key string, value any, metric string, declares bool) {
 	if _, known := results.MetricNamed(metric); !known {
 		return

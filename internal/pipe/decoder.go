@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 }
 
 // Decoder reads the values of a line from left to right. It remembers the first error and
-// reads nothing after it: then all methods return zero values. Want is what a value must be,
+// reads nothing after it: then all methods return zero values. Want names the valid values,
 // for errors.
 //
 // The JSON library checks the whole line first. The decoder then reads the text up to the

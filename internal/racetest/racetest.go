@@ -4,7 +4,7 @@ package racetest
 
 import "testing"
 
-// Skip skips a test under the race detector. The reason says what the test compares and where
+// Skip skips a test under the race detector. The reason names the comparison of the test, and where
 // its parallel code runs under the detector.
 func Skip(t testing.TB, reason string) {
 	t.Helper()

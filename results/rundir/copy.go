@@ -15,7 +15,7 @@ import (
 
 // TakeOver moves an unfinished run directory, whose writer is lost, to another path, to resume it
 // there. The writer may be alive, out of reach of its lock: it finds no directory any more at its path.
-// The moved directory is a copy, so what the writer has open is not in it. The directory to must not
+// The moved directory is a copy, without the open files of the writer. The directory to must not
 // exist. Without a progress log in from, the error wraps fs.ErrNotExist.
 func TakeOver(from, to string) (err error) {
 	stage := filepath.Join(from, stageDir)

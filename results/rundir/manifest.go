@@ -66,7 +66,7 @@ type Manifest struct {
 // Driver is a program that drives a run through fedsim engine.
 type Driver struct {
 	Name  string            `json:"name"`            // name and version
-	Notes map[string]string `json:"notes,omitempty"` // what it says of itself, such as versions of libraries
+	Notes map[string]string `json:"notes,omitempty"` // its own notes, such as versions of libraries
 }
 
 // Platform is the machine a run was made on.
