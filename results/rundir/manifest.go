@@ -105,12 +105,6 @@ type End struct {
 	PeakMemoryBytes int64 // 0: not known
 }
 
-// WithoutClock returns the manifest without its clock, to compare it with another.
-func (m Manifest) WithoutClock() Manifest {
-	m.Clock = nil
-	return m
-}
-
 // newManifest describes runs of this binary on this machine.
 func newManifest(about About, state State, runs []results.Run, extra attached, end *End) Manifest {
 	m := Manifest{

@@ -177,9 +177,8 @@ func content(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := m.WithoutClock()
-	plain.Command = nil
-	text, err := json.Marshal(plain)
+	m.Clock, m.Command = nil, nil
+	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -359,8 +359,8 @@ func files(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := r.Manifest.WithoutClock()
-	m.Command = nil
+	m := r.Manifest
+	m.Clock, m.Command = nil, nil
 	manifest, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

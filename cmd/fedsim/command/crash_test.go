@@ -205,8 +205,8 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 func lasting(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	r := readRuns(t, dir)
-	m := r.Manifest.WithoutClock()
-	m.Command = nil
+	m := r.Manifest
+	m.Clock, m.Command = nil, nil
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

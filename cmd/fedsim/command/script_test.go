@@ -105,8 +105,8 @@ func printManifest() {
 	if err != nil {
 		fail(err)
 	}
-	m := r.Manifest.WithoutClock()
-	m.Command = nil
+	m := r.Manifest
+	m.Clock, m.Command = nil, nil
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		fail(err)
