@@ -22,10 +22,7 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 	cfg.Regularizer, cfg.Lambda, cfg.WarmOmega = mtl.RegIndependent, 0.05, 0
 	problem := func(cfg mtl.Config, train, test *data.Set) *mtl.Problem {
 		t.Helper()
-		p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
 		return p
 	}
 	// central solves a problem of one task that lies in one place.

@@ -64,11 +64,7 @@ func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
 	}
 	cfg := mtl.Defaults()
 	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = mtl.RegMean, 0.1, 0.02
-	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return mustProblem(t, cfg, data.Split{Train: train, Test: test})
 }
 
 // The figures of the world of the tests. A device does 1000 FLOP/s, so that one
@@ -258,21 +254,22 @@ func sharing(t testing.TB) *mtl.Problem {
 	test.Clients = test.Clients[:3]
 	cfg := p.Config
 	cfg.Gamma = 0.7
-	q, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
+	return mustProblem(t, cfg, data.Split{Train: &train, Test: &test})
 }
 
 // withConfig returns the problem under another configuration.
 func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
 	t.Helper()
-	q, err := mtl.NewProblem(cfg, data.Split{Train: p.Train, Test: p.Test})
+	return mustProblem(t, cfg, data.Split{Train: p.Train, Test: p.Test})
+}
+
+func mustProblem(t testing.TB, cfg mtl.Config, split data.Split) *mtl.Problem {
+	t.Helper()
+	p, err := mtl.NewProblem(cfg, split)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q
+	return p
 }
 
 // fixedScale is a regularizer whose coupling does not depend on the number of tasks.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/data"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
@@ -17,12 +16,9 @@ func deepWorld(t *testing.T, method, protocol string, workers int, change func(*
 	s := world(t, method, protocol, change)
 	cfg := s.Problem.Config
 	cfg.Model, cfg.Hidden, cfg.WarmOmega = mtl.ModelMLP, mtl.Widths{5}, 0
-	p, err := mtl.NewProblem(cfg, data.Split{Train: s.Problem.Train, Test: s.Problem.Test})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Problem, s.Pool = p, parallel.NewPool(workers)
-	if s.Coupling, err = p.Regularizer.Start(s.Pool, p.Tasks()); err != nil {
+	s.Problem, s.Pool = withConfig(t, s.Problem, cfg), parallel.NewPool(workers)
+	var err error
+	if s.Coupling, err = s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks()); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -46,10 +46,7 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 		t.Fatal("the sets are not held as they should be")
 	}
 	end := func(method string, split *data.Split) (*Outcome, algorithms.Model) {
-		problem, err := mtl.NewProblem(mtl.Defaults(), *split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		problem := mustProblem(t, mtl.Defaults(), *split)
 		f := start(t, world(t, method, federation.WaitForAll, func(s *Setup) {
 			s.Problem = problem
 			s.Schedule.Outer, s.Schedule.Rounds = 2, 2

@@ -1,7 +1,6 @@
 package learning
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,10 +41,7 @@ func TestSmoothLossIsRequired(t *testing.T) {
 				base := randomProblem(t, features, sizes...)
 				cfg := base.Config
 				cfg.Loss = loss
-				p, err := mtl.NewProblem(cfg, data.Split{Train: base.Train, Test: base.Test})
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := withConfig(t, base, cfg)
 				s.Problem = p
 			})
 			f, err := New(setup)
@@ -63,10 +59,7 @@ func TestSmoothLossIsRequired(t *testing.T) {
 				t.Errorf("%s with %s: %v", method, loss, err)
 				continue
 			}
-			out, err := f.Run(context.Background(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := finish(t, f)
 			first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]
 			if !(last.Gap < first.Gap/3) || last.Gap < 0 {
 				t.Errorf("%s with %s: the gap goes from %g to %g in %d rounds", method, loss, first.Gap, last.Gap, last.Round)
@@ -93,11 +86,7 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 				}
 			}
 			test.Clients = make([]data.Client, len(base.Test.Clients))
-			p, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Problem = p
+			s.Problem = mustProblem(t, cfg, data.Split{Train: &train, Test: &test})
 		})
 		f, err := New(setup)
 		if method != "mb-sgd" {
@@ -110,10 +99,7 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := f.Run(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := finish(t, f)
 		if first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]; !(last.TrainError < first.TrainError) || !(last.Primal < first.Primal) {
 			t.Errorf("the error goes from %g to %g, P from %g to %g", first.TrainError, last.TrainError, first.Primal, last.Primal)
 		}
