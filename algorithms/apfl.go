@@ -99,6 +99,7 @@ func (f *apfl) Solve(r Request) Work {
 		space.alpha = held[len(w)]
 	}
 	clear(own.v)
+	own.gradient.For(r.Device, r.branch(1))
 	work := f.solveUnder(r, w, pull{center: w, gradient: f.step})
 	next := f.next.take(r.Device)
 	copy(next, own.u)

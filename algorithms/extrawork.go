@@ -22,6 +22,7 @@ func (l *localSGD) gradient(r Request, w []float64, count int, into []float64) {
 		drawn = s.order.Take(count)
 	}
 	clear(into)
+	s.gradient.For(r.Device, r.branch(2))
 	s.gradient.Add(task.Client, drawn, w, 1/float64(count), into)
 	kernel.Axpy(l.opts.L2, w, into)
 }

@@ -230,6 +230,7 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 	}
 	s := &l.scratch[r.Worker]
 	s.order.Reset(rows, r.Stream)
+	s.gradient.For(r.Device, r.Stream)
 	next := s.order.Take
 	if !l.opts.Shuffle {
 		next = s.order.InOrder

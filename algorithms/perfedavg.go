@@ -80,6 +80,9 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
+			if opts.Variant == hessianFree && s.Problem.Given.Single {
+				return nil, config.Problem{Key: "options.variant", Value: opts.Variant, Want: "must be \"first-order\": a difference of gradients of a model in single precision has no correct digits"}
+			}
 			f := &perFedAvg{personalized: base, opts: *opts, l2: opts.L2}
 			f.localSGD.opts.L2 = 0 // the gradients here have it
 			for range s.Workers {

@@ -60,7 +60,7 @@ type Config struct {
 
 	AlphaBeta AlphaBetaConfig `toml:"alpha_beta" doc:"parameters of source alpha-beta"`
 
-	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner has"`
+	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner or the program of an external model has"`
 }
 
 // SyntheticConfig is the table [data.synthetic]: the sizes of a generated set and the

@@ -8,8 +8,8 @@ import (
 	"fedsim/config"
 )
 
-// ExternalConfig is the table [data.external]: what fedsim knows of data that a learner in
-// another process has.
+// ExternalConfig is the table [data.external]: what fedsim knows of data that a learner, or
+// the program of an external model, has.
 type ExternalConfig struct {
 	Clients  int  `toml:"clients" doc:"number of clients"`
 	Rows     Rows `toml:"rows" doc:"training rows of each client: one number, or a list with a number for each"`
@@ -93,6 +93,23 @@ func (c *Config) validateExternal(check *config.Checker) {
 	check.Require(c.Pool == standard.Pool, "pool", c.Pool, want)
 	check.Require(c.ClientsPerTask == standard.ClientsPerTask, "clients_per_task", c.ClientsPerTask, want)
 	c.External.validate(check.In("external"))
+}
+
+// RowsElsewhere returns a split of which only the numbers of rows are known: those of the training,
+// the test and the validation rows of each client, or nil for no such part. It has no values.
+func RowsElsewhere(realTargets bool, train, test, validation []int32) *Split {
+	set := func(rows []int32) *Set {
+		s := &Set{Name: "rows of the program", Real: realTargets, Clients: make([]Client, len(rows))}
+		for k, n := range rows {
+			s.Clients[k] = Client{Name: strconv.Itoa(k), X: Matrix{Rows: int(n)}}
+		}
+		return s
+	}
+	split := &Split{Train: set(train), Test: set(test)}
+	if validation != nil {
+		split.Validation = set(validation)
+	}
+	return split
 }
 
 // errLearnersRows is the error of data that a learner has.

@@ -38,6 +38,9 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 			add("scaled times", "each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
 	}
+	if earlier := p.served.earlier; len(earlier) > 0 {
+		add("other program", "it was resumed with %q, and begun with %q", p.served.about, strings.Join(earlier, ", "))
+	}
 	if p.problem != nil {
 		if n := (&data.Split{Validation: p.problem.Validation}).WithoutValidation(); n > 0 {
 			add("few validation rows", "%d of %d clients have too few training rows to give any", n, len(p.problem.Validation.Clients))

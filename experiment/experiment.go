@@ -63,6 +63,10 @@ type Options struct {
 	Shares      func(state string) bool
 	Preparation *Preparation
 
+	// AllowOtherProgram resumes runs of an external model with another program than before the
+	// interruption. The results say so.
+	AllowOtherProgram bool
+
 	DataFolder string // searched for the data files of tables; empty: none
 }
 
@@ -156,6 +160,7 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 	}
 	// A run that is interrupted ends after its round.
 	r.learners = external.NewLearners(context.WithoutCancel(ctx), o.Stderr)
+	r.prepare.learners, r.prepare.otherProgram = r.learners, o.AllowOtherProgram
 	r.learners.Remind(o.Clock, external.Reminders{After: 10 * time.Second, Every: time.Minute})
 	if o.Waits != nil {
 		o.Waits(r.learners.Pending)
@@ -255,6 +260,7 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	result.Status, result.Reason = out.Status, out.Reason
+	result.Program = p.served.about
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash

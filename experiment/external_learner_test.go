@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		serve(os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
+	if len(os.Args) >= 2 && os.Args[1] == "model-for-tests" {
+		serveModel(os.Args[2:])
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -53,6 +53,9 @@ func (p *preparer) fits(problem *mtl.Problem, tasks, outer int) error {
 		return nil
 	}
 	const gigabyte = 1e9
+	if problem.Config.Model == mtl.ModelExternal {
+		return fmt.Errorf("model of problem.command: %d models of %d values take at least %.3g GB, and the machine has %.3g GB", tasks, values, need/gigabyte, p.memory/gigabyte)
+	}
 	return config.Problem{Key: "data.path", Value: problem.Train.Name, Want: fmt.Sprintf(
 		"must have fewer features or tasks: %d models of %d values take at least %.3g GB, and the machine has %.3g GB", tasks, values, need/gigabyte, p.memory/gigabyte)}
 }

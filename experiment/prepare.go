@@ -9,6 +9,7 @@ import (
 	"fedsim/data"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
+	"fedsim/internal/external"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
 	"fedsim/internal/traces"
@@ -29,6 +30,7 @@ type prepared struct {
 	shape      mtl.Shape        // of a task's model, without hidden layers where problem is nil
 	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
+	served     served
 }
 
 // Preparation holds data, problems and traces, each computed once. The zero value is empty.
@@ -48,6 +50,12 @@ type preparer struct {
 	policy checkpoint.Policy                                         // of states that several processes share
 	saver  func(state string) (saver *checkpoint.Saver, shared bool) // see runner.stateSaver
 	memory float64                                                   // of the machine, in bytes; 0: not known
+
+	// Problems with external models, whose programs end with this call; the processes of them; and
+	// whether another program than before an interruption is accepted.
+	served       memo[problemKey, *prepared]
+	learners     *external.Learners
+	otherProgram bool
 }
 
 // aboutData describes the set of a run beyond its scenario; nil: nothing to add.
@@ -86,13 +94,19 @@ func keyOf(s *scenario.Settings) problemKey {
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
 	of, dataOf := keyOf(s), s.Data
-	if s.Run.Mode == scenario.Timing || s.Data.Source == data.SourceExternal {
+	problems := &p.problems
+	if s.Problem.Model == mtl.ModelExternal {
+		problems = &p.served
+	} else if s.Data.Source == data.SourceExternal {
 		return p.sizesOf(dataOf)
 	}
-	return p.problems.get(of, func() (*prepared, error) {
+	if s.Run.Mode == scenario.Timing {
+		return p.sizesOf(dataOf)
+	}
+	return problems.get(of, func() (*prepared, error) {
 		r := p.newReference(of)
 		made, err := parallel.Await(p.ctx, func() (*prepared, error) {
-			split, err := p.splits.get(dataOf, func() (*data.Split, error) { return p.split(dataOf) })
+			split, err := p.rowsOf(&of)
 			if err != nil {
 				return nil, err
 			}

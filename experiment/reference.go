@@ -45,7 +45,11 @@ func (k problemKey) name() string { return fmt.Sprintf("optimum %+v", k) }
 
 // solve computes the reference or restores it from a checkpoint.
 func (r *reference) solve(split *data.Split) (*prepared, error) {
-	problem, err := mtl.NewProblem(r.of.problem, *split)
+	served, split, err := r.serve(&r.of, split)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := mtl.NewExternalProblem(r.of.problem, *split, served.program)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 			return nil, err
 		}
 	}
-	out := &prepared{problem: problem, rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train)}
+	out := &prepared{problem: problem, rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), served: served}
 	c, err := r.saver.Restore()
 	switch {
 	case err != nil:

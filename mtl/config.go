@@ -32,8 +32,11 @@ const (
 // constants of the dual method.
 type Config struct {
 	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md), or a loss of your own (docs/plugins.md). With several classes a loss of one score is one-vs-rest; \"softmax\" is of all scores of a row, for primal methods only"`
-	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), or \"mlp\" (a network with hidden layers, for primal methods: docs/models.md). An mlp has no reference optimum"`
+	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), \"mlp\" (a network with hidden layers: docs/models.md), or \"external\" (any model, whose gradients the program of command computes: docs/model-protocol.md). The last two are for primal methods, and have no reference optimum"`
 	Hidden         Widths  `toml:"hidden" doc:"widths of the one or two hidden layers of \"mlp\", such as [64]; its units are ReLU, with biases"`
+	Command        Command `toml:"command" doc:"program of model \"external\" and its arguments, as in [\"python3\", \"model.py\"]. A file beside the scenario is found there; its loss takes the place of loss"`
+	Processes      int     `toml:"processes" doc:"processes of the program, which share the clients; 0: one for each worker"`
+	TimeoutS       float64 `toml:"timeout_s" doc:"longest real time for an answer of the program, in seconds. Then it is killed and the runs fail; 0: no limit"`
 	Smoothing      float64 `toml:"smoothing" doc:"gamma of losses with a smoothed kink; \"smoothed-hinge\": the width of the interval of margins over which it is smoothed; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are coupled: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
@@ -75,12 +78,13 @@ func (p *Config) Validate(c *config.Checker) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
 	c.OneOf("loss", p.Loss, LossNames()...)
-	c.OneOf("model", p.Model, ModelLinear, ModelMLP)
+	c.OneOf("model", p.Model, ModelLinear, ModelMLP, ModelExternal)
 	if p.Model == ModelMLP {
 		p.validateNetwork(c)
 	} else {
 		c.Require(p.Hidden == Widths{}, "hidden", p.Hidden.list(), "must be empty unless model is \"mlp\"")
 	}
+	p.validateExternal(c)
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
@@ -127,8 +131,30 @@ func (p *Config) validateNetwork(c *config.Checker) {
 	first, second := p.Hidden[0], p.Hidden[1]
 	c.Require(first >= 1 && first <= most && second >= 0 && second <= most, "hidden", p.Hidden.list(),
 		fmt.Sprintf("must be one or two widths in [1, %d] when model is \"mlp\", such as [64]", most))
+	p.forbidWarmOmega(c)
+}
+
+// forbidWarmOmega reports a coupling that a central solver has to learn.
+func (p *Config) forbidWarmOmega(c *config.Checker) {
 	c.Require(p.WarmOmega == 0, "warm_omega", p.WarmOmega,
-		"must be 0 when model is \"mlp\": the central solver is for linear models")
+		fmt.Sprintf("must be 0 when model is %q: the central solver is for linear models", p.Model))
+}
+
+// validateExternal reports what is invalid for model "external", and its keys with another model.
+func (p *Config) validateExternal(c *config.Checker) {
+	words := p.Command.Words()
+	if p.Model != ModelExternal {
+		const want = "must be left out unless model is \"external\", which has a program to start"
+		c.Require(len(words) == 0, "command", words, want)
+		c.Require(p.Processes == 0, "processes", p.Processes, want)
+		c.Require(p.TimeoutS == 0, "timeout_s", p.TimeoutS, want)
+		return
+	}
+	p.forbidWarmOmega(c)
+	c.Require(len(words) > 0 && words[0] != "", "command", words, "must be the program of the model and its arguments, as in [\"python3\", \"model.py\"]")
+	c.Require(p.Processes >= 0 && p.Processes <= 1000, "processes", p.Processes, "must be in [0, 1000]; 0: one for each worker")
+	c.Require(p.TimeoutS >= 0 && p.TimeoutS <= 1e6, "timeout_s", p.TimeoutS, "must be in [0, 1e6] seconds; 0: no limit")
+	c.Require(p.Loss == Defaults().Loss, "loss", p.Loss, "must be left out when model is \"external\": its program has the loss")
 }
 
 // HasReference reports whether runs have a reference optimum.

@@ -133,7 +133,7 @@ func (p *Problem) TaskModels(w *data.Matrix) *data.Matrix {
 // StoredRows returns how many rows of a model files and hashes have. For a linear model with
 // one output it is a row for each task, also when all have the same.
 func (p *Problem) StoredRows(w *data.Matrix) int {
-	if p.Outputs == 1 && p.layers == nil {
+	if p.Outputs == 1 && p.linear() {
 		return p.tasks
 	}
 	return w.Rows

@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"fedsim/data"
+	"fedsim/internal/rng"
 )
 
 // BlockRows is the most rows whose scores are computed at a time.
@@ -18,6 +19,12 @@ type Gradient struct {
 	hidden []activity // between the layers
 	z      []float64  // scores, row by row, then the subgradient in them
 	all    []int32    // the indices of a block
+
+	// Of an external model: the client whose gradients are computed, the source of seeds, and the
+	// gradient of a mini-batch.
+	client int
+	draws  Stream
+	own    []float64
 }
 
 // NewGradient returns scratch space.
@@ -28,13 +35,24 @@ func (l *RowLoss) NewGradient() *Gradient {
 			g.hidden = append(g.hidden, newActivity(BlockRows, below.in))
 		}
 	}
+	if l.program != nil {
+		g.own = make([]float64, l.Values())
+	}
 	return g
 }
 
+// For says whose gradients the next calls of Add compute: those of a client. The stream is for
+// random numbers of an external model; other models ignore it.
+func (g *Gradient) For(client int, s Stream) { g.client, g.draws = client, s.Fork(rng.Model) }
+
 // Add adds scale times the sum of the subgradients of the rows' losses at w to a vector,
-// both of Values. The rows are those of an open task.
+// both of Values. The rows are those of an open task, whose client For has named.
 func (g *Gradient) Add(task *data.Client, rows []int32, w []float64, scale float64, into []float64) {
 	l := g.of
+	if l.program != nil {
+		l.program.add(g, rows, w, scale, into)
+		return
+	}
 	if l.Outputs == 1 && l.layers == nil {
 		for _, i := range rows {
 			if slope := l.Loss.Subgradient(task.X.Dot(int(i), w), task.Y[i]); slope != 0 {

@@ -22,9 +22,13 @@ func (l layer) weights(w []float64) []float64 { return w[l.at:][: l.in*l.out : l
 
 func (l layer) bias(w []float64) []float64 { return w[l.at+l.in*l.out:][:l.out:l.out] }
 
-// Initial sets w to the values that a model starts with: zeros, or those of a network.
+// Initial sets w to the values that a model starts with: zeros, or those of a network or of an
+// external model.
 func (l *RowLoss) Initial(seed uint64, w []float64) {
 	clear(w)
+	if l.program != nil {
+		l.program.try(func() error { return l.program.Initial(seed, w) })
+	}
 	for i, above := range l.layers {
 		above.initial(rng.New(seed, rng.Initial, -1, i), w)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/invariants"
+	"fedsim/internal/rng"
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
@@ -38,17 +39,7 @@ func (p *Problem) Evaluate(pool *Pool, c Coupling, w, v *data.Matrix, duals [][]
 // V. P(W) and D(a) bound the optimum for any W and any a, so that the gap stays a certificate.
 func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals [][]float64) Objective {
 	p := s.of
-	fits := [3][]fit{make([]fit, len(s.devices)), make([]fit, len(s.tests))}
-	if p.Validation != nil {
-		fits[2] = make([]fit, len(s.tests))
-	}
-	s.each(pool, w, func(part, i, _ int, task *data.Client, w []float64) {
-		var a []float64
-		if duals != nil && part == 0 {
-			a = duals[s.devices[i]]
-		}
-		fits[part][i] = p.fit(task, w, a)
-	})
+	fits := s.fits(pool, w, duals)
 	var loss, conjugate float64
 	for i, k := range s.devices {
 		loss += float64(p.Scale[k] * fits[0][i].loss)
@@ -88,6 +79,10 @@ func (p *Problem) LocalLoss(device int, w []float64) float64 {
 // LocalRMS returns the mean and the root mean square of the losses of weights on the
 // training rows of a device.
 func (p *Problem) LocalRMS(device int, w []float64) (mean, rms float64) {
+	if p.program != nil {
+		m := p.program.measure(device, w)
+		return m.Loss, math.Sqrt(m.Square)
+	}
 	task := p.Train.Open(device)
 	defer task.Close()
 	sum, squares := 0.0, 0.0
@@ -110,6 +105,9 @@ func (p *Problem) SampledLoss(device int, w []float64, rows int, s Stream) float
 	var order Order
 	order.Reset(task.X.Rows, s)
 	drawn := order.Take(min(rows, task.X.Rows))
+	if p.program != nil {
+		return p.program.loss(device, drawn, w, s.Fork(rng.Model))
+	}
 	sum := 0.0
 	for block := range slices.Chunk(drawn, BlockRows) {
 		z := g.forward(task.Client, block, w)

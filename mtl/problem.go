@@ -17,11 +17,17 @@ type Problem struct {
 // a device without rows, and for labels of a single class over all tasks. It fails with a
 // config.Problem when the loss does not accept the targets.
 func NewProblem(cfg Config, split data.Split) (p *Problem, err error) {
+	return NewExternalProblem(cfg, split, nil)
+}
+
+// NewExternalProblem is NewProblem with the program of an external model; nil: the model is that of
+// the configuration.
+func NewExternalProblem(cfg Config, split data.Split, external Program) (p *Problem, err error) {
 	p = &Problem{Config: cfg}
-	if p.RowLoss, err = newRowLoss(&cfg, split.Train); err != nil {
+	if p.RowLoss, err = newRowLoss(&cfg, split.Train, external); err != nil {
 		return nil, err
 	}
-	if p.Rows, err = newRows(split, cfg.LossScaling); err != nil {
+	if p.Rows, err = newRows(split, cfg.LossScaling, external == nil); err != nil {
 		return nil, err
 	}
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Values()); err != nil {
@@ -47,6 +53,13 @@ func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.
 // StartLoss returns the sum of c_t times the losses of all rows at W = 0: P(0) without R.
 func (p *Problem) StartLoss() float64 {
 	total, z := 0.0, make([]float64, p.Outputs)
+	if p.program != nil {
+		zeros := data.NewMatrix(1, p.Values())
+		for k, f := range p.everything.fits(nil, &zeros, nil)[0] {
+			total += float64(p.Scale[k] * f.loss)
+		}
+		return total
+	}
 	for k := range p.Train.Clients {
 		sum := 0.0
 		for _, y := range p.Train.Clients[k].Y {

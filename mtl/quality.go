@@ -40,10 +40,20 @@ func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 		fits := newFits(len(s.tests), auc)
 		measured[1+i] = &fits
 	}
-	scratch := make([]ranking, pool.Size())
-	s.each(pool, w, func(part, i, worker int, task *data.Client, w []float64) {
-		measured[part].measure(&scratch[worker], p.RowLoss, task, w, i)
-	})
+	for part, fits := range s.fits(pool, w, nil) {
+		for i := range fits {
+			measured[part].note(i, &fits[i], p.real)
+		}
+	}
+	if auc {
+		scratch := make([]ranking, pool.Size())
+		s.each(pool, w, func(part, i, worker int, task *data.Client, w []float64) {
+			r := &scratch[worker]
+			r.reset()
+			p.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
+			measured[part].AUC[i] = r.auc()
+		})
+	}
 	place := make([]int32, len(p.Test.Clients))
 	for i, t := range s.tests {
 		place[t] = int32(i)
@@ -73,19 +83,13 @@ func (f *Fits) set(i int, from *Fits, k int) {
 	}
 }
 
-// measure measures the weights of a client on the rows of a task.
-func (f *Fits) measure(r *ranking, l *RowLoss, task *data.Client, w []float64, i int) {
-	sums := l.fit(task, w, nil)
+// note sets the measures of one client but the AUC.
+func (f *Fits) note(i int, sums *fit, real bool) {
 	n := float64(sums.rows)
 	f.Rows[i] = int32(sums.rows)
 	f.Loss[i], f.Error[i] = sums.loss/n, sums.miss/n // NaN without rows
-	if l.real {
+	if real {
 		f.Error[i] = math.Sqrt(f.Error[i])
-	}
-	if f.AUC != nil {
-		r.reset()
-		l.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
-		f.AUC[i] = r.auc()
 	}
 }
 

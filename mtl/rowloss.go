@@ -21,13 +21,20 @@ type RowLoss struct {
 	Loss       Loss       // of one score, or nil
 	ScoresLoss ScoresLoss // of all scores of a row; nil: Loss is set
 	real       bool       // targets are real numbers, not labels or classes
-	layers     []layer    // of the model; nil: it is linear
+	layers     []layer    // of the model; nil: it is linear, or external
+	program    *program   // of an external model, which has no scores; nil: the model is another
 	scratch    *sync.Pool // of *Gradient
 }
 
 // newRowLoss returns the loss of a validated configuration. It fails with a config.Problem when
-// the loss does not accept the targets.
-func newRowLoss(cfg *Config, train *data.Set) (*RowLoss, error) {
+// the loss does not accept the targets. The loss of an external model is that of its program.
+func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error) {
+	if external != nil {
+		shape := Shape{Features: train.Features, Outputs: train.Outputs(), Given: external.Sizes()}
+		l := &RowLoss{Shape: shape, real: train.Real, program: &program{Program: external}}
+		l.scratch = &sync.Pool{New: func() any { return l.NewGradient() }}
+		return l, nil
+	}
 	loss, scores := lossOf(cfg)
 	if train.Real && (loss == nil || !loss.Traits().RealTargets) {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
@@ -46,7 +53,8 @@ func newRowLoss(cfg *Config, train *data.Set) (*RowLoss, error) {
 	return l, nil
 }
 
-// Smooth reports whether the loss of a row is a smooth function of its scores.
+// Smooth reports whether the loss of a row is a smooth function of its scores; that of an external
+// model is taken for one.
 func (l *RowLoss) Smooth() bool { return l.Loss == nil || l.Loss.Traits().Smoothness > 0 }
 
 // Target returns the target of output c of a row with target y: y itself, or, with several

@@ -22,9 +22,9 @@ type Rows struct {
 // need more, SDCA prefetches them four steps ahead.
 const cacheShare = 8 << 20
 
-// newRows counts the rows and precomputes their constants. It fails without tasks, for a device
-// without rows, and for labels of a single class over all tasks.
-func newRows(split data.Split, scaling string) (*Rows, error) {
+// newRows counts the rows and precomputes their constants, with norms if they are needed. It fails
+// without tasks, for a device without rows, and for labels of a single class over all tasks.
+func newRows(split data.Split, scaling string, norms bool) (*Rows, error) {
 	train := split.Train
 	n := len(train.Clients)
 	if n == 0 {
@@ -35,7 +35,9 @@ func newRows(split data.Split, scaling string) (*Rows, error) {
 	if err := r.count(scaling); err != nil {
 		return nil, err
 	}
-	r.measure()
+	if norms {
+		r.measure()
+	}
 	r.exceedsCache = train.Resident() && r.bytes() > cacheShare
 	return r, nil
 }
@@ -81,7 +83,7 @@ func (r *Rows) count(scaling string) error {
 			low, high = min(low, y), max(high, y)
 		}
 	}
-	if !r.Train.Real && low >= high {
+	if !r.Train.Real && low == high { // without labels, low is above high
 		return fmt.Errorf("data set %q has labels of one class only: a classifier needs both", r.Train.Name)
 	}
 	for k := range r.Scale {

@@ -90,3 +90,25 @@ func (s *Sample) each(pool *Pool, w *data.Matrix, visit func(part, i, worker int
 		visit(part, i, worker, task.Client, ModelRow(w, set.TaskOf(k)))
 	})
 }
+
+// fits returns the fits of the elements of the sample, by part. duals are the dual variables by
+// device, or nil.
+func (s *Sample) fits(pool *Pool, w *data.Matrix, duals [][]float64) [3][]fit {
+	p := s.of
+	fits := [3][]fit{make([]fit, len(s.devices)), make([]fit, len(s.tests))}
+	if p.Validation != nil {
+		fits[2] = make([]fit, len(s.tests))
+	}
+	if p.program != nil {
+		p.program.measureAll(s, pool, w, fits)
+		return fits
+	}
+	s.each(pool, w, func(part, i, _ int, task *data.Client, w []float64) {
+		var a []float64
+		if duals != nil && part == 0 {
+			a = duals[s.devices[i]]
+		}
+		fits[part][i] = p.fit(task, w, a)
+	})
+	return fits
+}

@@ -6,13 +6,17 @@ import (
 	"fedsim/config"
 )
 
-// Shape is the size of the model of one task: a linear model, or a network with hidden layers
-// (docs/models.md).
+// Shape is the size of the model of one task: a linear model, a network with hidden layers
+// (docs/models.md), or an external model.
 type Shape struct {
 	Features int    // d of a row
 	Outputs  int    // scores of a row: the number of classes, or 1 for the labels -1 and +1 and for real targets
-	Hidden   Widths // none: the model is linear
+	Hidden   Widths // none: the model is linear, or external
+	Given    Sizes  // of an external model; the zero value: the model is another
 }
+
+// linear reports whether the model is linear.
+func (s Shape) linear() bool { return s.Hidden == (Widths{}) && s.Given.Values == 0 }
 
 // layers returns the layers; nil for a linear model, which has no biases.
 func (s Shape) layers() []layer {
@@ -32,6 +36,9 @@ func (s Shape) layers() []layer {
 // Values returns the number of values of the model of a task. A linear model has d weights for
 // each output: w[c*d:(c+1)*d] are those of output c. A network has biases, too.
 func (s Shape) Values() int {
+	if s.Given.Values > 0 {
+		return s.Given.Values
+	}
 	if s.Hidden == (Widths{}) {
 		return s.Outputs * s.Features
 	}
@@ -44,6 +51,9 @@ func (s Shape) Values() int {
 // sum of the scores and in one of the gradient: two operations each, and two more in a layer
 // above the first, which passes the gradient on. A bias takes one and one.
 func (s Shape) RowFLOPs() float64 {
+	if s.Given.Values > 0 {
+		return s.Given.RowFLOPs
+	}
 	if s.Hidden == (Widths{}) {
 		return float64(4 * float64(s.Values()))
 	}
@@ -63,6 +73,9 @@ func (s Shape) RowFLOPs() float64 {
 // for the gradient, writes its outputs, and reads their derivatives. One above the first writes
 // the derivatives of its inputs, too.
 func (s Shape) RowTraffic() float64 {
+	if s.Given.Values > 0 {
+		return s.Given.RowTraffic
+	}
 	if s.Hidden == (Widths{}) {
 		return 2 * float64(s.Features+s.Outputs)
 	}
@@ -96,7 +109,7 @@ func (s Shape) StepTraffic() float64 { return float64(s.Outputs * (5*s.Features 
 // StepFLOPs returns the most that a step costs, a visit of a row: of a linear model a step of
 // SDCA, which has a coordinate step for each output, otherwise the gradient of the row.
 func (s Shape) StepFLOPs() float64 {
-	if s.Hidden != (Widths{}) {
+	if !s.linear() {
 		return s.RowFLOPs()
 	}
 	return float64(float64(s.Outputs) * StepFLOPs(s.Features))

@@ -44,6 +44,7 @@ type Run struct {
 	Vary       Vary          `json:"vary,omitempty"`      // varied by the seed; empty: VarySystem
 	Real       bool          `json:"real,omitempty"`      // the data have real targets: errors are root mean square errors
 	Data       *DataSet      `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
+	Program    string        `json:"program,omitempty"`   // identifies the program of an external model; empty: the model is another
 	Relative   bool          `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
 	Objective  string        `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
 	Status     Status        `json:"status"`

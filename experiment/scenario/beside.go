@@ -9,13 +9,14 @@ import (
 
 // besideScenario replaces each data.path, data.client_file and fleet.file that exists relative to
 // the scenario by a path relative to the working directory: in [data], in experiments and in the
-// sets of tables. It does the same to files in the command of a method, and to the graph of a
-// method.
+// sets of tables. It does the same to files in the command of a method or of a model, and to the
+// graph of a method.
 // So the recorded scenario of a run finds the files, too. It runs before overrides, whose
 // paths are relative to the working directory already.
 func besideScenario(node *config.Node, file string, at config.Path) {
 	switch {
-	case len(at) >= 3 && at[len(at)-3] == "methods" && at[len(at)-1] == "command":
+	case len(at) >= 3 && at[len(at)-3] == "methods" && at[len(at)-1] == "command",
+		len(at) >= 2 && at[len(at)-2] == "problem" && at[len(at)-1] == "command":
 		for i, item := range node.Items() {
 			besideFile(item, file, i == 0)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -14,6 +15,7 @@ import (
 func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 	for i, name := range r.ClientMetrics {
 		key := fmt.Sprintf("client_metrics[%d]", i)
+		c.Require(name != results.ClientAUC || s.Problem.Model != mtl.ModelExternal, key, name, "must be another with problem.model \"external\", whose program answers no scores")
 		switch s.Data.Target {
 		case data.TargetReal:
 			c.Require(name != results.ClientAUC && name != results.ClientAccuracy, key, name, "must be \"error\" or \"loss\" with real targets")

@@ -114,7 +114,7 @@ func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Er
 		return
 	}
 	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
-	if problem.Model == mtl.ModelMLP {
+	if problem.Model != mtl.ModelLinear {
 		key, value, want = "problem.model", problem.Model, "must be \"linear\""
 	}
 	at := tree.PlaceOf(key)

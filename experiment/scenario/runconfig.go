@@ -100,7 +100,7 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 	}
 	check(r.StopAt, "stop_at", true)
 	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.HasReference(), "stop_at", r.StopAt.Value,
-		"must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is \"mlp\": without a reference optimum there is no sub-optimality to stop at")
+		"must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is not \"linear\": without a reference optimum there is no sub-optimality to stop at")
 }
 
 // mostModel is the most bytes of a stored model.
@@ -115,6 +115,9 @@ func ModelFits(tasks, values int) (want string, fits bool) {
 
 // SyntheticShape returns the size of the models on generated data.
 func (s *Settings) SyntheticShape() mtl.Shape {
+	if s.Problem.Model == mtl.ModelExternal {
+		return mtl.Shape{} // its program knows it
+	}
 	of := s.Data.Resolve().Synthetic
 	shape := mtl.Shape{Features: of.Features, Outputs: max(1, of.Classes), Hidden: s.Problem.Hidden}
 	if s.Data.Bias {

@@ -115,6 +115,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkTarget(c)
 	s.checkScales(c)
 	s.checkExternal(c)
+	c.Require(s.Run.Mode != Timing || s.Problem.Model != mtl.ModelExternal, "problem.model", s.Problem.Model,
+		"must be another with run.mode \"timing\": only its program, which such a run does not start, knows the size of an external model")
 	for _, label := range s.labels() {
 		m := s.Methods[label]
 		c.Require(s.Run.EvalClients == 0 || !m.describe().Own, "run.eval_clients", s.Run.EvalClients, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
@@ -195,13 +197,13 @@ func (s *Settings) checkExternal(c *config.Checker) {
 	if s.Data.Source != data.SourceExternal {
 		return
 	}
-	features := s.Data.External.Features > 0
+	features, served := s.Data.External.Features > 0, s.Problem.Model == mtl.ModelExternal
 	for _, label := range s.labels() {
 		m := s.Methods[label]
 		own := m.describe().Own
-		c.Require(own || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
-			"must be \"external\", or run.mode \"timing\": with data.source = \"external\" only learners have rows to learn from")
-		c.Require(features || own, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+		c.Require(own || served || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
+			"must be \"external\", or run.mode \"timing\", or problem.model \"external\": with data.source = \"external\" only learners and external models have rows to learn from")
+		c.Require(features || own || served, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
 	}
 	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0, "must be positive with federation.cost = \"relative\", which is relative to the work on a row")
 }

@@ -48,7 +48,7 @@ func (f *Federation) checkProblem(c *config.Checker) {
 		model = mtl.ModelMLP
 	}
 	if p := s.Problem; p != nil {
-		loss = p.Config.Loss
+		loss, model = p.Config.Loss, p.Config.Model
 	}
 	ValidateProblem(c, loss, model, about)
 	if p := s.Problem; p != nil {
@@ -82,7 +82,7 @@ func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.
 // learn. What depends on the data as well, [New] reports.
 func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Description) {
 	dual := method.Needs.Dual
-	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
+	c.Require(model == mtl.ModelLinear || !dual, "problem.model", model,
 		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
 	of, _ := mtl.LookupLoss(loss)
 	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(

@@ -74,7 +74,9 @@ func (e *evaluation) evaluate(r results.Round) (results.Round, error) {
 	e.hash = own.Hash
 	o := own.Metrics
 	if f.evaluates() {
-		o = e.metrics()
+		if o = e.metrics(); f.methodErr() != nil {
+			return r, f.methodErr()
+		}
 	}
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError

@@ -62,6 +62,9 @@ func New(s Setup) (*Federation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Problem != nil && s.Problem.Err() != nil {
+		return nil, fmt.Errorf("starting %s: %w", method.About.Name, s.Problem.Err())
+	}
 	if method.About.Own {
 		s.Schedule.Optimum = math.NaN()
 	}
@@ -106,8 +109,11 @@ func (f *Federation) fail(err error) {
 	}
 }
 
-// methodErr returns the error of a method that has failed.
+// methodErr returns the error of a method, or of the program of its model, that has failed.
 func (f *Federation) methodErr() error {
+	if p := f.setup.Problem; p != nil {
+		f.fail(p.Err())
+	}
 	if f.failure == nil {
 		return nil
 	}

@@ -54,6 +54,9 @@ func (e *evaluation) measureClients(r *results.Round, w *data.Matrix) error {
 		return nil
 	}
 	q := e.sample.Quality(s.Pool, w, slices.Contains(names, results.ClientAUC))
+	if err := e.f.methodErr(); err != nil {
+		return err
+	}
 	var values []results.ClientMetric
 	for i := range e.named {
 		m := &e.named[i]

@@ -42,6 +42,9 @@ func (w *workload) plan() federation.Workload {
 			p.NoLosses = fmt.Sprintf("must be another: %s cannot report the losses of clients", about.Name)
 		}
 	}
+	if rows && s.Shape.Given.Values > 0 && !s.Shape.Given.Squares {
+		p.NoRowLosses = "must be another, or have options that need mean losses alone: the program of the model reports no squared_losses"
+	}
 	if !rows {
 		p.NoRowLosses = fmt.Sprintf("must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", about.Name)
 	}

@@ -17,8 +17,9 @@ import (
 // mostLine is the most bytes of an answer. Answers for 100,000 clients have 10 MB.
 const mostLine = 64 << 20
 
-// Learners are the processes of the learners of an experiment. A process serves one run at
-// a time, and then the next; a method with Options.Processes has so many for all its runs.
+// Learners are the processes of the learners and of the external models of an experiment. A process
+// of a learner serves one run at a time, and then the next; a method with Options.Processes has so
+// many for all its runs.
 type Learners struct {
 	// Tap sees the lines of all requests and responses; nil: nobody does. Grace is how long a
 	// learner may take to exit at the end of its input. Set them before the first Start.
@@ -33,6 +34,7 @@ type Learners struct {
 
 	mu        sync.Mutex
 	processes []*process
+	models    []*Model
 }
 
 // process is a learner that has said hello.
@@ -69,8 +71,11 @@ func (l *Learners) Close() error {
 			})
 		}
 	}
+	for _, m := range l.models {
+		errs = append(errs, m.close(l.Grace))
+	}
 	all.Wait()
-	l.processes = nil
+	l.processes, l.models = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -144,7 +149,7 @@ func (p *process) ask(ctx context.Context, o *Options, run string, question requ
 	if err != nil {
 		return err
 	}
-	return into.read(response)
+	return into.read(new(pipe.Decoder), response)
 }
 
 // exchange sends a line about a request and returns the answer.
@@ -159,7 +164,7 @@ func (p *process) exchange(ctx context.Context, o *Options, run string, about *r
 	}
 	end := func() {}
 	response, err := p.AskInTurn(ctx, text, o.timeout(), func() {
-		end = p.of.begin(&pending{learner: name, of: about, run: run, timeout: o.timeout()})
+		end = p.of.begin(&pending{who: "learner " + name, of: about, run: run, timeout: o.timeout()})
 	})
 	end()
 	if p.of.Tap != nil {

@@ -64,11 +64,7 @@ type hello struct {
 
 var helloFields = pipe.Object[hello]{
 	pipe.Required("v", func(d *pipe.Decoder, _ *hello) { d.Integer(version, version, "1, the version of the protocol") }),
-	pipe.Required("name", func(d *pipe.Decoder, h *hello) {
-		if h.name = d.Text(); h.name == "" || h.name != quote.Line(h.name) || len(h.name) > 100 {
-			d.Fail("must be the name of the learner, in one line of at most 100 bytes")
-		}
-	}),
+	pipe.Required("name", func(d *pipe.Decoder, h *hello) { h.name = nameOf(d, "the name of the learner", 100) }),
 	pipe.Optional("can", func(d *pipe.Decoder, h *hello) {
 		h.can = pipe.List(d, h.can, "a list of abilities", func(d *pipe.Decoder, can *string) {
 			if *can = d.Text(); !slices.Contains(abilities, *can) {
@@ -218,9 +214,9 @@ type ReportedError struct{ Text string }
 // Error returns the text in one line.
 func (e *ReportedError) Error() string {
 	if e.Text == "" {
-		return "the learner reports an error without a text"
+		return "it reports an error without a text"
 	}
-	return "the learner reports: " + quote.Line(e.Text)
+	return "it reports: " + quote.Line(e.Text)
 }
 
 // reported returns the error that a line reports, if it does.
@@ -236,11 +232,11 @@ func reported(line []byte) error {
 
 // read reads a line. The error names the defect of the line, or is the error that the
 // learner reports.
-func (r reader) read(line []byte) error {
+func (r reader) read(d *pipe.Decoder, line []byte) error {
 	if err := reported(line); err != nil {
 		return err
 	}
-	switch err := r(new(pipe.Decoder), line); {
+	switch err := r(d, line); {
 	case err == nil:
 		return nil
 	case err.Field == "" || err.Kind == pipe.Syntax:

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"fedsim/internal/pipe"
 	"path/filepath"
 	"testing"
 
@@ -11,17 +12,17 @@ import (
 // is read strictly.
 func TestReportedErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"error":"out of memory\nat once"}`:     "the learner reports: out of memory; at once",
-		`{"down_bytes":1,"error":"no","more":2}`: "the learner reports: no",
-		`{"error":"\udc80 is no text"}`:          "the learner reports: \ufffd is no text",
-		`{"error":""}`:                           "the learner reports an error without a text",
+		`{"error":"out of memory\nat once"}`:     "it reports: out of memory; at once",
+		`{"down_bytes":1,"error":"no","more":2}`: "it reports: no",
+		`{"error":"\udc80 is no text"}`:          "it reports: \ufffd is no text",
+		`{"error":""}`:                           "it reports an error without a text",
 		`{"error":null}`:                         "answers with error: is not a field here: known are down_bytes",
 		`{"down_bytes":1,"down_bytes":1}`:        `answers "{\"down_bytes\":1,\"down_bytes\":1}": down_bytes: must be there once`,
 		`{"down_bytes":-1}`:                      "answers with down_bytes: must be a whole number of bytes in [0, 2^53], not -1",
 		`{}`:                                     `answers "{}": down_bytes is missing`,
 	} {
 		var size int
-		if err := reader(messageFields.Into(&size)).read([]byte(line)); err == nil || err.Error() != want {
+		if err := reader(messageFields.Into(&size)).read(new(pipe.Decoder), []byte(line)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}

@@ -16,7 +16,7 @@ type Reminders struct{ After, Every time.Duration }
 
 // pending is a request whose answer has not come.
 type pending struct {
-	learner string
+	who     string // "learner" or "model" with its name
 	of      *request
 	run     string
 	timeout time.Duration
@@ -30,7 +30,7 @@ const mostNamed = 5
 // (10s; timeout_s = 0: no limit)".
 func (p *pending) text(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "learner %s: %s", quote.Line(p.learner), p.of.Op)
+	fmt.Fprintf(&b, "%s: %s", quote.Line(p.who), p.of.Op)
 	if p.run != "" {
 		fmt.Fprintf(&b, " of run %s", p.run)
 	}

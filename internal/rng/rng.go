@@ -53,6 +53,7 @@ const (
 	Validation                       // which training rows of a task are held out for validation
 	ComputeJitter                    // how long a computation takes in comparison with the mean
 	Polls                            // when a device begins to poll
+	Model                            // the random numbers of an external model, such as those of dropout
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

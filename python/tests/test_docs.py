@@ -1,4 +1,4 @@
-"""Runs the Python code of docs/python.md up to the learner, in order, in one folder."""
+"""Runs the Python code of docs/python.md up to the model, in order, in one folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_python_page(fedsim: Path, tmp_path: Path) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
     if not PAGE.is_file():
         pytest.skip("the page is not in the sdist")
-    page = PAGE.read_text().partition("\n## A learner of your own\n")[0]
+    page = PAGE.read_text().partition("\n## A model of your own\n")[0]
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 3
     script = tmp_path / "page.py"

@@ -16,11 +16,17 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
 	"fedsim/internal/quote"
+	"fedsim/mtl"
 )
 
 // addAllow adds the flag --allow-external.
 func (f *computeFlags) addAllow(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false, "start the programs of the scenario (methods.*.command) without asking")
+	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false, "start the programs of the scenario (methods.*.command, problem.command) without asking")
+}
+
+// addOtherProgram adds the flag --allow-other-program.
+func addOtherProgram(cmd *cobra.Command, into *bool, what string) {
+	cmd.Flags().BoolVar(into, "allow-other-program", false, what+" (docs/model-protocol.md); the results say so")
 }
 
 // allow asks whether the programs that the runs of a scenario start may run. It prints
@@ -68,12 +74,16 @@ func programsOf(s *scenario.Scenario) []string {
 		for _, j := range e.Jobs {
 			for i := range j.Candidates {
 				run := &j.Candidates[i]
-				o, ok := external.Of(run.Options)
-				if !ok {
-					continue
+				add := func(text string) {
+					if !slices.Contains(programs, text) {
+						programs = append(programs, text)
+					}
 				}
-				if text := "methods." + run.Method + ": " + commandText(o.Command); !slices.Contains(programs, text) {
-					programs = append(programs, text)
+				if o, ok := external.Of(run.Options); ok {
+					add("methods." + run.Method + ": " + commandText(o.Command))
+				}
+				if p := &run.Settings.Problem; p.Model == mtl.ModelExternal {
+					add("problem: " + commandText(p.Command.Words()))
 				}
 			}
 		}

@@ -19,6 +19,7 @@ type computeFlags struct {
 	workers       int
 	progress      string
 	allowExternal bool // start the programs of the scenario without asking
+	otherProgram  bool // resume runs of an external model with another program
 }
 
 func (f *computeFlags) add(cmd *cobra.Command) {
@@ -56,6 +57,7 @@ func (f *computeFlags) display(cmd *cobra.Command, quiet bool) *progress {
 func (f *computeFlags) options(cmd *cobra.Command) experiment.Options {
 	return experiment.Options{
 		Workers: f.workers, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
+		AllowOtherProgram: f.otherProgram,
 	}
 }
 

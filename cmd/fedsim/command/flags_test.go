@@ -57,7 +57,7 @@ var flagCases = map[string]map[string]string{
 	},
 	"merge": {
 		"": "merge done", "force": "--out one | --out one --force", "json": "--json", "no-figures": "--no-figures",
-		"out": "--out m", "partial": "in merge.txtar", "quiet": "--quiet",
+		"out": "--out m", "partial": "in merge.txtar", "quiet": "--quiet", "allow-other-program": "in external_model.txtar",
 	},
 	"plan": {
 		"": "plan x.toml --out q", "group-time": "--group-time 0s", "out": "--out q2", "set": "--set run.seeds=[1]",
@@ -74,7 +74,7 @@ var flagCases = map[string]map[string]string{
 		"": "replay log.csv --with cal", "out": "--out r.csv", "with": "--with one",
 	},
 	"run": {
-		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar",
+		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar", "allow-other-program": "--allow-other-program",
 		"checkpoint": "--checkpoint=-1", "force": "--out one | --out one --force",
 		"json": "--json", "no-figures": "--no-figures",
 		"out": "--out o2", "progress": "--progress=no", "quiet": "--quiet",
@@ -122,6 +122,7 @@ var flagCases = map[string]map[string]string{
 	"work": {
 		"": "work done", "allow-external": "in external_allow.txtar", "checkpoint": "--checkpoint=-1",
 		"no-wait": "in work.txtar", "quiet": "--quiet", "retry": "in status.txtar", "workers": "--workers=-1",
+		"allow-other-program": "in external_model.txtar",
 	},
 }
 

@@ -19,6 +19,7 @@ import (
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/crossval"
+	"fedsim/results"
 	"fedsim/results/rundir"
 )
 
@@ -26,7 +27,8 @@ import (
 type mergeFlags struct {
 	directoryFlags
 	outputFlags
-	partial bool
+	partial      bool
+	otherProgram bool // runs of external models may be those of different programs
 }
 
 func newMerge() *cobra.Command {
@@ -54,6 +56,7 @@ directory is complete but for figures, they are drawn.`,
 	flags := cmd.Flags()
 	f.directoryFlags.add(cmd, "runs/<scenario name>")
 	flags.BoolVar(&f.partial, "partial", false, "merge the finished runs if others are missing")
+	addOtherProgram(cmd, &f.otherProgram, "merge runs of an external model that are of different programs")
 	f.addNoFigures(cmd)
 	f.addJSON(cmd)
 	f.addQuiet(cmd)
@@ -79,6 +82,9 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	}
 	defer func() { err = d.Close(err) }()
 	err = m.take(cmd, d.Writer)
+	if err == nil && !f.otherProgram {
+		err = m.oneProgram(d.Writer.Runs())
+	}
 	if err == nil {
 		err = m.tables(cmd, d)
 	}
@@ -180,6 +186,25 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 
 // isDone reports whether an item of the plan is done.
 func (m *merging) isDone(i int) bool { return m.state.Items[i].Condition == work.Done }
+
+// oneProgram requires runs of an external model at one point of an experiment to be those of one
+// program, as their fingerprints have it.
+func (m *merging) oneProgram(runs []results.Run) error {
+	first := map[string]*results.Run{}
+	for i := range runs {
+		r := &runs[i]
+		at := fmt.Sprint(r.Experiment, r.Point)
+		if r.Program == "" {
+			continue
+		}
+		if of := first[at]; of == nil {
+			first[at] = r
+		} else if of.Program != r.Program {
+			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.path, of.ID, of.Program, r.ID, r.Program)
+		}
+	}
+	return nil
+}
 
 // takeUnfinished adds the finished runs of the attempts at a group. The worker may finish the
 // group meanwhile.

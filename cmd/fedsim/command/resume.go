@@ -29,6 +29,9 @@ func (f *resumeFlags) add(cmd *cobra.Command) {
 // checkpointEvery is the default of --checkpoint, in seconds.
 const checkpointEvery = 60
 
+// resumeOther is what --allow-other-program does where runs are resumed.
+const resumeOther = "resume runs of an external model with another program than before"
+
 // addCheckpoint adds the flag --checkpoint.
 func (f *resumeFlags) addCheckpoint(cmd *cobra.Command) {
 	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", checkpointEvery, "minimum seconds between checkpoints; 0: none")

@@ -88,6 +88,7 @@ runs, reference optima and figures, from the sizes of data, models and rounds.`,
 	f.addJSON(cmd)
 	f.timeline.add(flags)
 	f.resumeFlags.add(cmd)
+	addOtherProgram(cmd, &f.otherProgram, resumeOther)
 	return cmd
 }
 
@@ -101,6 +102,9 @@ func addSet(cmd *cobra.Command, into *[]string, prefix string) {
 func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err error) {
 	if err := errors.Join(f.computeFlags.check(f.quiet), f.resumeFlags.check(cmd)); err != nil {
 		return err
+	}
+	if f.otherProgram && f.resume == "" {
+		return usagef("--allow-other-program: needs --resume")
 	}
 	p := f.display(cmd, f.quiet)
 	d, watched, err := f.open(cmd, args, sets, p)

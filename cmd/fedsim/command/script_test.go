@@ -37,6 +37,7 @@ var programs = map[string]func(){
 	"truncated-zip":    truncatedZip,
 	"damaged-zip":      damagedZip,
 	"learner":          func() { scalarLearner(os.Args[1:]) },
+	"model":            func() { meanModel(os.Args[1:]) },
 }
 
 // TestScripts runs testdata/script, one archive per behavior.

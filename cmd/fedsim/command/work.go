@@ -55,6 +55,7 @@ a group has failed, and the others are done.`,
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
 	f.addAllow(cmd)
 	f.addCheckpoint(cmd)
+	addOtherProgram(cmd, &f.otherProgram, resumeOther)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, and programs that are started")
 	return cmd
 }

@@ -19,11 +19,13 @@ from pyfedsim.errors import (
     Stalled,
     UsageError,
 )
-from pyfedsim.learner import Learner, Metric, Update, serve
+from pyfedsim.learner import Learner, Metric, Update
+from pyfedsim.model import Batch, Model, serve
 from pyfedsim.runs import DataSet, Figure, Run, run, sweep
 from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
 
 __all__ = [
+    "Batch",
     "BinaryNotFoundError",
     "Calibration",
     "DataSet",
@@ -36,6 +38,7 @@ __all__ = [
     "Interrupted",
     "Learner",
     "Metric",
+    "Model",
     "Problem",
     "Run",
     "RunError",

@@ -37,6 +37,7 @@ def run(
     *,
     set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
     learner: object = None,
+    model: object = None,
     out: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     workers: int | None = None,
@@ -67,6 +68,10 @@ def run(
         A learner that becomes another method of the scenario: a class derived from
         :class:`pyfedsim.Learner` in a file, ``"module:Class"`` or ``"file.py:Class"``, or
         a dictionary of several by name. fedsim starts it as a program of its own.
+    model
+        The model that all methods of the scenario learn, with its loss: a class derived from
+        :class:`pyfedsim.Model` in a file, ``"module:Class"`` or ``"file.py:Class"``. fedsim starts
+        it as a program of its own. A class that has rows of its own brings them.
     out
         Run directory; None: ``runs/<name of the scenario>``. In a notebook it gets a number if
         it holds a run, so that a cell can be run again.
@@ -87,7 +92,8 @@ def run(
     checkpoint_s
         Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
     allow_external
-        Allow a scenario to start the programs that it names. ``learner`` implies it.
+        Allow a scenario to start the programs that it names. ``learner`` and ``model`` imply
+        it.
 
     Raises
     ------
@@ -111,12 +117,14 @@ def run(
             "--checkpoint": checkpoint_s,
             "--force": force,
             "--no-figures": not figures,
-            "--allow-external": allow_external or learner is not None,
+            "--allow-external": allow_external or learner is not None or model is not None,
         }
     )
     options += arguments(set)
     if learner is not None:
         options += arguments(_methods(learner))
+    if model is not None:
+        options += arguments(_problem(model))
 
     def start(directory: str | None) -> Run:
         place = _given({"--resume" if resume else "--out": directory})
@@ -182,7 +190,7 @@ def _ignore(line: object) -> None:
 
 def _note(line: str) -> None:
     """Print a line without progress, unless it is an estimate or names the programs to start."""
-    if not line.startswith(("estimate: ", "fedsim: ", "  methods.")):
+    if not line.startswith(("estimate: ", "fedsim: ", "  methods.", "  problem: ")):
         Display().text(line)
 
 
@@ -200,6 +208,22 @@ def _methods(learner: object) -> dict[str, Value]:
         settings[f"methods.{name}.algorithm"] = "external"
         source = os.fspath(one) if isinstance(one, os.PathLike) else one
         settings[f"methods.{name}.command"] = command(source)
+    return settings
+
+
+def _problem(model: object) -> dict[str, Value]:
+    """Return the settings of a model of one's own."""
+    from pyfedsim.model import Model  # noqa: PLC0415 - of scenarios that have one
+
+    source = os.fspath(model) if isinstance(model, os.PathLike) else model
+    settings: dict[str, Value] = {
+        "problem.model": "external",
+        "problem.command": command(source, Model, "pyfedsim.model"),
+    }
+    if isinstance(model, type) and (rows := model().rows()) is not None:
+        settings["data.source"] = "external"
+        settings["data.external.clients"] = len(rows["train"])
+        settings["data.external.rows"] = [int(n) for n in rows["train"]]
     return settings
 
 

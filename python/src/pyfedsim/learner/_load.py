@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyfedsim.learner._learner import Learner
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def command(learner: object) -> list[str]:
+def command(learner: object, base: type = Learner, module: str = "pyfedsim.learner") -> list[str]:
     """Return the command that serves a learner, for the key ``command`` of a method.
 
     ``learner`` is a subclass of Learner that is defined in a file, or text: "FILE.py",
-    "FILE.py:Class" or "module:Class".
+    "FILE.py:Class" or "module:Class". With another base and module it is a class of that base,
+    which the module serves.
 
     Raises
     ------
@@ -29,22 +30,23 @@ def command(learner: object) -> list[str]:
         name, _, wanted = split(learner)
         if name.endswith(".py"):
             learner = f"{Path(name).resolve()}{':' if wanted else ''}{wanted}"
-        return [sys.executable, "-m", "pyfedsim.learner", learner]
-    if not (isinstance(learner, type) and issubclass(learner, Learner)):
+        return [sys.executable, "-m", module, learner]
+    what = base.__name__.lower()
+    if not (isinstance(learner, type) and issubclass(learner, base)):
         raise TypeError(
-            f'a learner must be a subclass of Learner, "FILE.py" or "module:Class", '
+            f'a {what} must be a subclass of {base.__name__}, "FILE.py" or "module:Class", '
             f"not {learner!r:.60}"
         )
     file = getattr(sys.modules.get(learner.__module__), "__file__", None)
     if file is None or "." in learner.__qualname__ or not Path(file).is_file():
         raise TypeError(
-            f"another process cannot import the learner {learner.__qualname__}: define it at the "
-            "top of a file (in a notebook: %%writefile learner.py) and give "
-            f'"learner.py:{learner.__name__}"'
+            f"another process cannot import the {what} {learner.__qualname__}: define it at the "
+            f"top of a file (in a notebook: %%writefile {what}.py) and give "
+            f'"{what}.py:{learner.__name__}"'
         )
     if "." in learner.__module__:  # of a package, whose files cannot be imported alone
-        return command(f"{learner.__module__}:{learner.__name__}")
-    return command(f"{file}:{learner.__name__}")
+        return command(f"{learner.__module__}:{learner.__name__}", base, module)
+    return command(f"{file}:{learner.__name__}", base, module)
 
 
 def split(source: str) -> tuple[str, str, str]:
@@ -53,28 +55,30 @@ def split(source: str) -> tuple[str, str, str]:
     return (name, colon, wanted) if colon and wanted.isidentifier() else (source, "", "")
 
 
-def load(source: str) -> type[Learner]:
+def load(source: str, base: type = Learner) -> Any:
     """Return the class that "FILE.py", "FILE.py:Class" or "module:Class" names.
 
-    Without a class, the file must define exactly one subclass of Learner that no other class of
+    Without a class, the file must define exactly one subclass of the base that no other class of
     the file derives from. The folder of the file comes first on sys.path.
     """
     name, _, wanted = split(source)
+    what = base.__name__.lower()
     module = file_module(name) if name.endswith(".py") else importlib.import_module(name)
     classes = {
         key: value
         for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Learner)
+        if isinstance(value, type) and issubclass(value, base)
     }
     own = {key: value for key, value in classes.items() if value.__module__ == module.__name__}
     if wanted:
         if wanted not in classes:
-            raise ImportError(f"{name} has no learner {wanted}, it has: {', '.join(own) or 'none'}")
+            has = ", ".join(own) or "none"
+            raise ImportError(f"{name} has no {what} {wanted}, it has: {has}")
         return classes[wanted]
     last = [c for c in own.values() if not any(c in other.__mro__[1:] for other in own.values())]
     if len(last) != 1:
         names = ", ".join(c.__name__ for c in last) or "none"
-        raise ImportError(f"{name} must define one learner, it has: {names}; name it: {name}:Class")
+        raise ImportError(f"{name} must define one {what}, it has: {names}; name it: {name}:Class")
     return last[0]
 
 

@@ -208,7 +208,7 @@ class Server:
         return {}
 
 
-def serve(learner: type[Learner]) -> None:
+def serve(learner: type[Learner]) -> NoReturn:
     """Answer fedsim's requests for runs of a class, and end the process with its input.
 
     Standard output belongs to the protocol. What the learner and its libraries print goes to

@@ -1,0 +1,114 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/external"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// rowsOf returns the rows of a problem; nil if the program of its model has them.
+func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
+	if of.data.Source == data.SourceExternal {
+		return nil, nil
+	}
+	return p.splits.get(of.data, func() (*data.Split, error) { return p.split(of.data) })
+}
+
+// served is the program of an external model.
+type served struct {
+	program mtl.Program // nil: the model is not external
+	about   string      // identifies the program
+	earlier []string    // programs that the runs had before, with Options.AllowOtherProgram
+}
+
+// serve starts the program of the model of a problem, if it is external, and returns the rows: those of
+// a split, or of the program.
+func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split, error) {
+	cfg := &of.problem
+	if cfg.Model != mtl.ModelExternal {
+		return served{}, split, nil
+	}
+	o := external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory}
+	if o.Processes == 0 {
+		o.Processes = p.pool.Size()
+	}
+	m, err := p.learners.StartModel(o, split)
+	if err != nil {
+		return served{}, nil, err
+	}
+	if split == nil {
+		if split, err = programRows(m, of.data); err != nil {
+			return served{}, nil, err
+		}
+	}
+	s := served{program: m, about: m.Fingerprint()}
+	return s, split, p.sameProgram(cfg.Command, &s)
+}
+
+// programRows returns the rows of a program, which has those that the scenario says.
+func programRows(m *external.Model, cfg data.Config) (*data.Split, error) {
+	rows, _, _, err := data.Sizes(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if own := m.Rows(0); !slices.Equal(rows, own) {
+		return nil, config.Problem{Key: "data.external.rows", Value: string(cfg.External.Rows), Want: fmt.Sprintf("must be %s: the program of problem.command has %d clients with so many training rows", brief(own), len(own))}
+	}
+	for part := 1; part < 3; part++ {
+		if n := len(m.Rows(part)); m.Rows(part) != nil && n != len(rows) {
+			return nil, fmt.Errorf("model of problem.command: hello: answers with test or validation rows of %d clients: must be those of %d", n, len(rows))
+		}
+	}
+	return data.RowsElsewhere(cfg.Target == data.TargetReal, m.Rows(0), m.Rows(1), m.Rows(2)), nil
+}
+
+// brief lists numbers, or the first of many.
+func brief(numbers []int32) string {
+	const most = 10
+	if len(numbers) <= most {
+		return config.Literal(numbers)
+	}
+	return strings.TrimSuffix(config.Literal(numbers[:most]), "]") + ", ...]"
+}
+
+// errOtherProgram is the reason to resume no run.
+var errOtherProgram = errors.New("problem.command: the program is another than before the interruption, so that the runs would not be those of one program: go back to it, or add --allow-other-program")
+
+// sameProgram requires a program to be that of the checkpoints, or notes the earlier ones where
+// another may take its place.
+func (p *preparer) sameProgram(command mtl.Command, s *served) error {
+	saver := p.policy.Saver(p.ctx, "program "+command.String())
+	if saver == nil {
+		return nil
+	}
+	c, err := saver.Restore()
+	if err != nil {
+		return err
+	}
+	var all string // in their order, a line each
+	if c != nil {
+		if c.String(&all); c.Err() != nil {
+			return saver.Reject(c.Err())
+		}
+		had := strings.Split(all, "\n")
+		last := had[len(had)-1]
+		if last != s.about && !p.otherProgram {
+			return saver.Reject(fmt.Errorf("%w; it was %q, and is %q", errOtherProgram, last, s.about))
+		}
+		if last == s.about {
+			s.earlier = had[:len(had)-1]
+			return nil
+		}
+		s.earlier = had
+		all += "\n"
+	}
+	all += s.about
+	return saver.Save(func(c *state.Coder) { c.String(&all) })
+}

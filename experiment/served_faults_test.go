@@ -1,0 +1,202 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/recordtest"
+	"fedsim/results"
+)
+
+// servedBy is a scenario in which FedAvg learns an external model.
+func servedBy(keys string, model ...string) string {
+	return fmt.Sprintf(`
+[methods.fedavg]
+options = { batch = 4 }
+[experiment]
+name = "x"
+[experiment.set]
+"problem.model" = "external"
+"problem.command" = %s
+%s
+`, modelCommand(model...), keys)
+}
+
+// upTo returns options that end the call after so many rounds of a run.
+func upTo(rounds int, o Options, stop func()) Options {
+	o.Recorder = &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
+		return func(r results.Round) {
+			if r.Round == rounds {
+				stop()
+			}
+		}
+	}}
+	return o
+}
+
+// Every way in which the program of a model breaks the protocol ends the run with an error of one
+// line that names model, round and request. What was computed stays: a run with a good program
+// continues it, with the bits of one that nothing has disturbed.
+func TestFaultsOfModels(t *testing.T) {
+	t.Parallel()
+	set := append(slices.Clone(withClasses), "run.rounds=6")
+	want := mustGather(t, parse(t, servedBy(""), set...), Options{})
+	for _, c := range []struct{ fault, want string }{
+		{"hello/exit/1", "hello: exited with status 7; the last line of its standard error: out of memory, said the model"},
+		{"hello/values/1", "hello: answers with values: must be a number of values in [1, 2147483647], not 12500000000"},
+		{"hello/dtype/1", `hello: answers with dtype: must be "float32" or "float64"`},
+		{"hello/error/1", "hello: it reports: shape mismatch; second line"},
+		{"open/exit/1", "starting fedavg: model twin: init: exited with status 7"},
+		{"init/error/1", "starting fedavg: model twin: init: it reports: shape mismatch; second line"},
+		{"gradient/exit/9", "failed in round 1: model twin: gradient of client 1: exited with status 7; the last line of its standard error: out of memory, said the model"},
+		{"gradient/hang/30", "failed in round 2: model twin: gradient of client 2: did not answer in 2s"},
+		{"gradient/garbage/30", `failed in round 2: model twin: gradient of client 2: answers "Traceback (most recent call last):"`},
+		{"gradient/error/30", "failed in round 2: model twin: gradient of client 2: it reports: shape mismatch; second line"},
+		{"gradient/field/30", "failed in round 2: model twin: gradient of client 2: answers with gradient: is not a field here: known are loss"},
+		{"gradient/loss/30", "failed in round 2: model twin: gradient of client 2: answers"},
+		{"gradient/cut/30", "failed in round 2: model twin: gradient of client 2: has cut off the file of w and g: it has 131072 bytes, must have 196608"},
+		{"evaluate/exit/3", "failed in round 1: model twin: evaluate of train rows of clients from 0 on: exited with status 7"},
+		{"evaluate/rows/3", "failed in round 1: model twin: evaluate of train rows of clients from 0 on: answers with the measures of 1"},
+		{"evaluate/few/3", "failed in round 1: model twin: evaluate of train rows of clients from 0 on: answers with 0 rows: must be 5, one for each client"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			store := &checkpointtest.Store{Dir: t.TempDir()}
+			o := Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
+			keys := ""
+			if strings.Contains(c.fault, "hang") {
+				keys = `"problem.timeout_s" = 2`
+			}
+			_, err := gather(t.Context(), parse(t, servedBy(keys, "-fault="+c.fault), set...), o)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if text := err.Error(); !strings.Contains(text, c.want) || strings.Contains(text, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", text, c.want)
+			}
+			got := mustGather(t, parse(t, servedBy(""), set...), o)
+			equalRuns(t, "after "+c.fault, want[0], got[0])
+		})
+	}
+}
+
+// A gradient with NaN is one of a method that diverges: federation.nonfinite decides.
+func TestAGradientWithNaN(t *testing.T) {
+	t.Parallel()
+	set := append(slices.Clone(withClasses), "run.rounds=6")
+	run := mustGather(t, parse(t, servedBy("", "-fault=gradient/nan/30"), set...), Options{Workers: 1})[0]
+	if want := "the update of client 2 in round 2 has NaN or infinities in its change of w"; run.Status != results.Stalled || !strings.Contains(run.Reason, want) {
+		t.Errorf("%s: %s, want %s", run.Status, run.Reason, want)
+	}
+}
+
+// A process that writes over all of its file spoils its own answer only: another process, and the
+// next answers, are right.
+func TestAProcessThatWritesWhereItMustNot(t *testing.T) {
+	t.Parallel()
+	set := append(slices.Clone(withClasses), "run.rounds=1", "federation.clients_per_round=1")
+	one := mustGather(t, parse(t, servedBy(""), set...), Options{Workers: 1})[0]
+	spoiled := mustGather(t, parse(t, servedBy("", "-fault=gradient/scribble/1"), set...), Options{Workers: 1})[0]
+	if one.EventHash != spoiled.EventHash || one.ModelHash == spoiled.ModelHash {
+		t.Errorf("events %x and %x, models %x and %x: one answer must differ", one.EventHash, spoiled.EventHash, one.ModelHash, spoiled.ModelHash)
+	}
+	// The first gradient is spoiled in both, whatever was there before.
+	again := mustGather(t, parse(t, servedBy("", "-fault=gradient/scribble/1"), set...), Options{Workers: 1})[0]
+	equalRuns(t, "again", spoiled, again)
+}
+
+// A run of an external model resumes with the bits of one that was not interrupted, on any number of
+// workers, and no process and no file stays.
+func TestExternalModelsResume(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	source := servedBy("", "-log="+log)
+	set := append(slices.Clone(withClasses), "run.rounds=8", "faults.drop_probability=0.2")
+	want := mustGather(t, parse(t, source, set...), Options{Workers: 1})
+	policy := CheckpointPolicy{Store: &checkpointtest.Store{Dir: t.TempDir()}, Clock: time.Now}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := gather(ctx, parse(t, source, set...), upTo(4, Options{Workers: 2, Checkpoints: policy}, cancel)); !Interrupted(err) {
+		t.Fatalf("not interrupted: %v", err)
+	}
+	got := mustGather(t, parse(t, source, set...), Options{Workers: 3, Checkpoints: policy})
+	equalRuns(t, "resumed", want[0], got[0])
+	processes, _ := startsOf(t, log)
+	for _, p := range processes {
+		if _, err := os.Stat("/proc/" + p); err == nil {
+			t.Errorf("process %s of a model is still there", p)
+		}
+	}
+	if runtime.GOOS == "linux" {
+		for _, folder := range []string{"/dev/shm", os.TempDir()} {
+			if left, _ := filepath.Glob(filepath.Join(folder, "fedsim-model-*")); len(left) > 0 {
+				t.Errorf("files of models stay: %q", left)
+			}
+		}
+	}
+}
+
+// A run is resumed with the program that began it, or with another one if that is asked for; then
+// the results say so.
+func TestExternalModelsOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	set := append(slices.Clone(withClasses), "run.rounds=8")
+	mark := filepath.Join(t.TempDir(), "mark")
+	say := func(text string) {
+		if err := os.WriteFile(mark, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("libraries 1")
+	source := servedBy("", "-mark=@"+mark)
+	policy := CheckpointPolicy{Store: &checkpointtest.Store{Dir: t.TempDir()}, Clock: time.Now}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := gather(ctx, parse(t, source, set...), upTo(4, Options{Checkpoints: policy}, cancel)); !Interrupted(err) {
+		t.Fatalf("not interrupted: %v", err)
+	}
+	say("libraries 2")
+	_, err := gather(t.Context(), parse(t, source, set...), Options{Checkpoints: policy})
+	const want = `problem.command: the program is another than before the interruption, so that the runs would not be those of one program: go back to it, or add --allow-other-program; it was "twin libraries 1", and is "twin libraries 2"`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v\nwant %s", err, want)
+	}
+	run := mustGather(t, parse(t, source, set...), Options{Checkpoints: policy, AllowOtherProgram: true})[0]
+	warned := slices.IndexFunc(run.Warnings, func(w results.Warning) bool { return w.About == "other program" })
+	if run.Program != "twin libraries 2" || warned < 0 || run.Warnings[warned].Text != `other program: it was resumed with "twin libraries 2", and begun with "twin libraries 1"` {
+		t.Errorf("program %q, warnings %v", run.Program, run.Warnings)
+	}
+}
+
+// The rows may be those of the program, which has as many as the scenario says.
+func TestExternalModelsWithRowsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	source := servedBy("", `-rows={"train":[5,5,5],"test":[5,5,5]}`)
+	own := func(rows string) []string {
+		return []string{"data.source=external", "data.external.clients=3", "data.external.rows=" + rows, "problem.warm_omega=0", "problem.regularizer=independent", "run.rounds=20"}
+	}
+	run := mustGather(t, parse(t, source, own("5")...), Options{})[0]
+	if first, last := run.Rounds[0], run.Rounds[20]; !(last.Primal < first.Primal) || last.TestError != last.TrainError {
+		t.Errorf("the loss goes from %g to %g; errors %g and %g, of the same rows", first.Primal, last.Primal, last.TrainError, last.TestError)
+	}
+	_, err := gather(t.Context(), parse(t, source, own("6")...), Options{})
+	if want := `data.external.rows = "6": must be [5, 5, 5]: the program of problem.command has 3 clients with so many training rows`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A model that takes more memory than the machine has is refused with its number of values.
+func TestAnExternalModelBeyondTheMemory(t *testing.T) {
+	t.Parallel()
+	set := append(slices.Clone(withClasses), "run.rounds=1")
+	_, err := gather(t.Context(), parse(t, servedBy("", "-hidden=5000"), set...), Options{Memory: 1e6, Workers: 1})
+	if want := "hello: answers with values = 50003: w and g of 1 processes take 0.000918 GB, and the machine has 0.001 GB"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,191 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/experiment/scenario"
+	"fedsim/results"
+)
+
+// networks is a scenario in which a method learns a network of fedsim, and in another experiment the
+// same network in another process.
+func networks(method, options string, processes int, model ...string) string {
+	return fmt.Sprintf(`
+[methods.it]
+algorithm = %q
+options = { %s }
+[[experiment]]
+name = "inside"
+[experiment.set]
+"problem.model" = "mlp"
+"problem.hidden" = [4]
+"problem.loss" = "softmax"
+[[experiment]]
+name = "outside"
+[experiment.set]
+"problem.model" = "external"
+"problem.processes" = %d
+"problem.command" = %s
+`, method, options, processes, modelCommand(model...))
+}
+
+// withClasses are the settings of the data and the problem.
+var withClasses = []string{"problem.warm_omega=0", "data.target=classes", "data.synthetic.classes=3", "problem.regularizer=independent", "data.test_fraction=0.25", "run.rounds=20"}
+
+// modelCommand returns the command of the program of an external model, as a TOML list: the test
+// binary, of which TestMain makes one.
+func modelCommand(arguments ...string) string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return config.Literal(append([]string{self, "model-for-tests"}, arguments...))
+}
+
+// closeRuns requires two runs to have the same events, and measures that agree to a tolerance.
+func closeRuns(t *testing.T, a, b results.Run, tolerance float64) {
+	t.Helper()
+	if a.EventHash != b.EventHash || a.Steps != b.Steps || a.Status != b.Status || len(a.Rounds) != len(b.Rounds) {
+		t.Fatalf("inside: events %x, %d steps, %s, %d rounds; outside: %x, %d, %s, %d", a.EventHash, a.Steps, a.Status, len(a.Rounds), b.EventHash, b.Steps, b.Status, len(b.Rounds))
+	}
+	for h := range a.Rounds {
+		x, y := &a.Rounds[h], &b.Rounds[h]
+		for _, m := range [][2]float64{{x.Primal, y.Primal}, {x.TrainError, y.TrainError}, {x.TestError, y.TestError}, {x.ValidationError, y.ValidationError}} {
+			if math.IsNaN(m[0]) && math.IsNaN(m[1]) {
+				continue
+			}
+			if !(math.Abs(m[0]-m[1]) <= tolerance*math.Max(1, math.Abs(m[0]))) {
+				t.Fatalf("round %d: %v inside, %v outside", h, m[0], m[1])
+			}
+		}
+	}
+	if last := a.Rounds[len(a.Rounds)-1]; !(last.Primal < a.Rounds[0].Primal) {
+		t.Errorf("nothing is learned: P goes from %g to %g", a.Rounds[0].Primal, last.Primal)
+	}
+}
+
+// A network in plain loops in another process learns as that of fedsim does, under every method that
+// takes gradients, to 1e-9 after 20 rounds: only the order of sums differs.
+func TestAnExternalModelEqualsTheBuiltInNetwork(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options string
+		set     []string
+	}{
+		"fedavg":     {"batch = 4, epochs = 2", nil},
+		"fedprox":    {"batch = 4, mu = 0.1, momentum = 0.5", nil},
+		"fedavgm":    {"batch = 4", nil},
+		"fedadam":    {"batch = 4", nil},
+		"fedyogi":    {"batch = 4", nil},
+		"fedadagrad": {"batch = 4", nil},
+		"scaffold":   {"batch = 4", nil},
+		"feddyn":     {"batch = 4", nil},
+		"fednova":    {"batch = 4", nil},
+		"fedbuff":    {"batch = 4, buffer = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
+		"fedasync":   {"batch = 4", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
+		"ditto":      {"batch = 4", nil},
+		"apfl":       {"batch = 4", nil},
+		"per-fedavg": {"batch = 4, variant = \"hessian-free\"", nil},
+		"hierfavg":   {"batch = 4", []string{"network.hub_size=3"}},
+		"gossip":     {"batch = 4", nil},
+		"mb-sgd":     {"batch = 4, step = 0.1, delay = 100.0", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs := mustGather(t, parse(t, networks(name, c.options, 1), append(slices.Clone(withClasses), c.set...)...), Options{})
+			closeRuns(t, runs[0], runs[1], 1e-9)
+			two := mustGather(t, parse(t, networks(name, c.options, 2), append(slices.Clone(withClasses), c.set...)...), Options{Workers: 2})
+			equalRuns(t, name+" over two processes", runs[1], two[1])
+		})
+	}
+}
+
+// Codecs, privacy, selectors by losses, validation rows and tuning work with an external model as
+// with a network of fedsim.
+func TestAnExternalModelUnderTheRestOfFedsim(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options   string
+		set       []string
+		tolerance float64
+	}{
+		"rounded":        {"", []string{"compression.up=float16"}, 1e-9},
+		"top-k":          {"", []string{"compression.up=top-k", "run.rounds=1"}, 1e-9},
+		"stochastic":     {"", []string{"compression.up=qsgd", "run.rounds=1"}, 1e-9},
+		"privacy":        {"weights = \"equal\"", []string{"privacy.mechanism=central", "privacy.noise_multiplier=0.1"}, 1e-9},
+		"secure":         {"weights = \"equal\"", []string{"privacy.secure_aggregation=secagg", "run.rounds=1"}, 1e-6},
+		"losses":         {"", []string{"federation.selection=power-of-choice", "federation.clients_per_round=2", "federation.candidates=4"}, 1e-9},
+		"sampled losses": {"", []string{"federation.selection=cpow-d", "federation.clients_per_round=2", "federation.candidates=4", "federation.selection_options.batch=3"}, 1e-9},
+		"oort":           {"", []string{"federation.selection=oort", "federation.clients_per_round=2"}, 1e-9},
+		"validation":     {"", []string{"data.validation_fraction=0.2", "run.client_metrics=[\"error\", \"loss\"]", "run.clients_every=1"}, 1e-9},
+		"pool":           {"", []string{"data.pool=true"}, 1e-9},
+		"shared tasks":   {"", []string{"data.clients_per_task=2"}, 1e-9},
+		"float rows":     {"", []string{"data.precision=single"}, 1e-9},
+		"not resident":   {"", []string{"data.resident=false", "problem.optimum_sweeps=0"}, 1e-9},
+		"all rows":       {"batch = 0", nil, 1e-9},
+		"drops":          {"", []string{"faults.drop_probability=0.3"}, 1e-9},
+		"deadline":       {"", []string{"federation.protocol=deadline", "federation.deadline_s=0.3"}, 1e-9},
+		"coupled":        {"", []string{"problem.regularizer=probabilistic", "run.outer=2"}, 1e-9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := append(slices.Clone(withClasses), c.set...)
+			runs := mustGather(t, parse(t, networks("fedavg", c.options, 2), set...), Options{})
+			closeRuns(t, runs[0], runs[1], c.tolerance)
+		})
+	}
+}
+
+// A float32 model is given rounded weights: what it learns is that of the network of fedsim but for
+// the rounding.
+func TestASinglePrecisionExternalModel(t *testing.T) {
+	t.Parallel()
+	runs := mustGather(t, parse(t, networks("fedavg", "batch = 4", 1, "-dtype=float32"), append(slices.Clone(withClasses), "run.rounds=1")...), Options{})
+	closeRuns(t, runs[0], runs[1], 1e-5)
+	if runs[0].Rounds[1].Primal == runs[1].Rounds[1].Primal {
+		t.Error("the model is not rounded")
+	}
+	_, err := gather(t.Context(), parse(t, networks("per-fedavg", `variant = "hessian-free"`, 1, "-dtype=float32"), withClasses...), Options{})
+	if want := `options.variant = "hessian-free": must be "first-order": a difference of gradients of a model in single precision has no correct digits`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Methods that need dual variables, the central solver or scores refuse an external model when the
+// scenario is read.
+func TestWhatAnExternalModelCannotDo(t *testing.T) {
+	t.Parallel()
+	const outside = "problem.model=external"
+	for _, c := range []struct {
+		method, set, want string
+	}{
+		{"mocha", "", `problem.model = "external": must be "linear", or the method a primal one such as mb-sgd or fedavg: mocha is a dual method`},
+		{"optimum", "", `must be positive, and problem.model "linear": optimum is the model that the central solver finds`},
+		{"fedavg", "problem.loss=softmax", `problem.loss = "softmax": must be left out when model is "external": its program has the loss`},
+		{"fedavg", "problem.warm_omega=1", `problem.warm_omega = 1: must be 0 when model is "external": the central solver is for linear models`},
+		{"fedavg", "run.client_metrics=[\"auc\"]", `"auc": must be another with problem.model "external", whose program answers no scores`},
+		{"fedavg", "run.mode=timing", `problem.model = "external": must be another with run.mode "timing"`},
+		{"fedavg", "problem.command=[]", `problem.command = []: must be the program of the model and its arguments`},
+	} {
+		source := fmt.Sprintf("[methods.%s]\n", c.method)
+		set := []string{"problem.warm_omega=0", outside, "problem.command=" + modelCommand()}
+		if c.set != "" {
+			set = append(set, c.set)
+		}
+		if err := parseError(source, set...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: got %v, want %s", c.method, c.set, err, c.want)
+		}
+	}
+}
+
+// parseError returns the error of a scenario.
+func parseError(source string, set ...string) error {
+	_, err := scenario.Parse("small.toml", []byte(small+source), set)
+	return err
+}

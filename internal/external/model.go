@@ -1,0 +1,385 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fedsim/data"
+	"fedsim/internal/child"
+	"fedsim/internal/pipe"
+	"fedsim/mtl"
+)
+
+// ModelOptions describe the program of an external model.
+type ModelOptions struct {
+	Command   []string // the program and its arguments
+	TimeoutS  float64  // most seconds of real time for an answer; 0: no limit
+	Processes int      // most processes, at least 1
+	Memory    float64  // of the machine, in bytes; 0: not known
+}
+
+// Model is an external model: the processes of a program that computes its gradients
+// (docs/model-protocol.md). Each process answers one request at a time. More of them start when
+// all are busy.
+type Model struct {
+	of      *Learners
+	options ModelOptions
+	asks    modelRequest // hello
+	about   modelHello   // the answer
+	rows    [3][]int32   // of the elements of each part of the data
+	most    int          // rows of the largest client
+	set     *dataFile    // the rows of fedsim; nil: the program has its own
+
+	mu    sync.Mutex
+	freed *sync.Cond // a process is idle
+	idle  []*modelProcess
+	all   []*modelProcess
+	begun int // processes that have started, or are about to
+	first initial
+}
+
+var _ mtl.Program = (*Model)(nil)
+
+// initial are values that a model starts with. Many devices ask for those of the same seed.
+type initial struct {
+	seed uint64
+	w    []float64
+}
+
+// modelProcess is a process of a program that has said hello.
+type modelProcess struct {
+	*child.Process
+	of     *Model
+	slots  *slots // nil: they are not made yet
+	line   []byte // of the request
+	reader pipe.Decoder
+}
+
+// partNames are the names of the parts of the data.
+var partNames = [3]string{"train", "test", "validation"}
+
+// StartModel starts the program of an external model. The rows are those of a split; nil: the
+// program has rows of its own. Close of the learners ends its processes.
+func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error) {
+	m := &Model{of: l, options: o, asks: modelRequest{Op: "hello", V: []int{version}}}
+	m.freed = sync.NewCond(&m.mu)
+	if split != nil {
+		m.asks.about(split)
+	}
+	l.mu.Lock()
+	l.models = append(l.models, m)
+	l.mu.Unlock()
+	p, err := m.start()
+	if err == nil {
+		m.idle = append(m.idle, p)
+		err = m.take(&p.of.about, split)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: hello: %w", m.name(), err)
+	}
+	return m, nil
+}
+
+// take takes the first answer to hello.
+func (m *Model) take(about *modelHello, split *data.Split) error {
+	switch {
+	case split == nil && about.rows[0] == nil:
+		return errors.New("answers without rows: with data.source = \"external\" the program says how many rows each client has")
+	case split != nil && about.rows[0] != nil:
+		return errors.New("answers with rows: they are those of fedsim, unless data.source is \"external\"")
+	case split == nil:
+		m.rows = about.rows
+	default:
+		for part, set := range split.Parts() {
+			m.rows[part] = make([]int32, len(set.Clients))
+			for k := range set.Clients {
+				m.rows[part][k] = int32(set.Clients[k].X.Rows)
+			}
+		}
+		m.set = &dataFile{split: split, single: about.single()}
+	}
+	for _, n := range m.rows[0] {
+		m.most = max(m.most, int(n))
+	}
+	bytes := m.slotsOf().bytes() * float64(m.options.Processes)
+	if most := m.options.Memory; most > 0 && bytes > most {
+		return fmt.Errorf("answers with values = %d: w and g of %d processes take %.3g GB, and the machine has %.3g GB", about.values, m.options.Processes, bytes/1e9, most/1e9)
+	}
+	return nil
+}
+
+// slotsOf returns the slots of a process, without a file.
+func (m *Model) slotsOf() *slots {
+	return newSlotsOf(m.about.values, m.most, m.about.single())
+}
+
+// name names the model, by its program until it has said hello.
+func (m *Model) name() string {
+	if m.about.name != "" {
+		return "model " + m.about.name
+	}
+	return "model " + m.program()
+}
+
+// program returns the command without folders.
+func (m *Model) program() string {
+	words := slices.Clone(m.options.Command)
+	for i, word := range words {
+		if filepath.IsAbs(word) {
+			words[i] = filepath.Base(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Rows returns the rows of the elements of a part of the data, as data.Split.Parts has them; nil: there
+// is no such part.
+func (m *Model) Rows(part int) []int32 { return m.rows[part] }
+
+// Real reports whether the rows of the program have real targets.
+func (m *Model) Real() bool { return m.about.real }
+
+// Fingerprint identifies the program: its name, and what it says of its code, its libraries and
+// the kind of processor. Equal bytes are promised among equal fingerprints.
+func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
+
+// Sizes returns the sizes of the model.
+func (m *Model) Sizes() mtl.Sizes {
+	size := 8.0
+	if m.about.single() {
+		size = 4
+	}
+	return mtl.Sizes{
+		Values: m.about.values, RowFLOPs: m.about.rowFLOPs, RowTraffic: m.about.rowTraffic / size,
+		Single: m.about.single(), Squares: m.about.squares,
+	}
+}
+
+// start starts a process and greets it.
+func (m *Model) start() (*modelProcess, error) {
+	m.mu.Lock()
+	m.begun++
+	m.mu.Unlock()
+	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ", MaxLine: mostLine})
+	if err != nil {
+		return nil, err
+	}
+	p := &modelProcess{Process: of, of: m}
+	m.mu.Lock()
+	m.all = append(m.all, p)
+	first := m.about.name == ""
+	m.mu.Unlock()
+	var about modelHello
+	if err := p.ask(&m.asks, modelHelloFields.Into(&about)); err != nil {
+		return nil, err
+	}
+	if first {
+		m.about = about
+	} else if got, want := about.text(), m.about.text(); got != want {
+		return nil, fmt.Errorf("answers otherwise than the first process: %s, not %s", got, want)
+	}
+	return p, nil
+}
+
+// with calls ask with an idle process, or with a new one if all are busy and there may be more. The
+// errors that it returns name the model and the request.
+func (m *Model) with(about func() string, ask func(p *modelProcess) error) error {
+	p, err := m.lease()
+	if err == nil {
+		err = p.open()
+	}
+	if err == nil {
+		err = ask(p)
+	}
+	if p != nil {
+		m.mu.Lock()
+		m.idle = append(m.idle, p)
+		m.mu.Unlock()
+		m.freed.Signal()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", m.name(), about(), err)
+	}
+	return nil
+}
+
+// lease waits for a process.
+func (m *Model) lease() (*modelProcess, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for {
+		if n := len(m.idle); n > 0 {
+			p := m.idle[n-1]
+			m.idle = m.idle[:n-1]
+			return p, nil
+		}
+		if m.begun < m.options.Processes {
+			m.mu.Unlock()
+			p, err := m.start()
+			m.mu.Lock()
+			return p, err
+		}
+		m.freed.Wait()
+	}
+}
+
+// open makes the file of a process, and tells the process of it and of the rows.
+func (p *modelProcess) open() error {
+	if p.slots != nil {
+		return nil
+	}
+	m := p.of
+	s := m.slotsOf()
+	if err := s.reserve(); err != nil {
+		return err
+	}
+	p.slots = s
+	question := modelRequest{Op: "open", File: &fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}}
+	var err error
+	if question.Data, err = m.set.layout(); err != nil {
+		return err
+	}
+	return p.ask(&question, none)
+}
+
+// Initial sets w to the values that the model starts with.
+func (m *Model) Initial(seed uint64, w []float64) error {
+	m.mu.Lock()
+	known := m.first
+	m.mu.Unlock()
+	if known.w != nil && known.seed == seed {
+		copy(w, known.w)
+		return nil
+	}
+	err := m.with(func() string { return "init" }, func(p *modelProcess) error {
+		if err := p.ask(&modelRequest{Op: "init", Seed: &seed}, none); err != nil {
+			return err
+		}
+		return p.slots.read(p.slots.w, w)
+	})
+	if err == nil {
+		m.mu.Lock()
+		m.first = initial{seed, slices.Clone(w)}
+		m.mu.Unlock()
+	}
+	return err
+}
+
+// Gradient sets g to the gradient of the mean loss of rows of a client at w.
+func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
+	err = m.with(func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
+		if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
+			return err
+		}
+		p.line = append(p.line[:0], `{"op":"gradient","client":`...)
+		p.line = strconv.AppendInt(p.line, int64(client), 10)
+		p.line = append(p.line, `,"rows":`...)
+		p.line = strconv.AppendInt(p.line, int64(len(rows)), 10)
+		p.line = append(p.line, `,"seed":`...)
+		p.line = strconv.AppendUint(p.line, seed, 10)
+		p.line = append(p.line, '}')
+		about := request{Op: "gradient", Client: &client}
+		if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
+			return err
+		}
+		return p.slots.read(p.slots.g, g)
+	})
+	return loss, err
+}
+
+// Evaluate measures w on the rows of elements of a part.
+func (m *Model) Evaluate(part int, elements []int32, w []float64, into []mtl.Measure) error {
+	about := func() string {
+		return fmt.Sprintf("evaluate of %s rows of clients from %d on", partNames[part], elements[0])
+	}
+	return m.with(about, func(p *modelProcess) error {
+		if err := p.slots.write(p.slots.w, w); err != nil {
+			return err
+		}
+		var got measures
+		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFields.Into(&got)); err != nil {
+			return err
+		}
+		return got.take(elements, m.rows[part], m.about.squares, into)
+	})
+}
+
+// take writes the measures of elements with so many rows each.
+func (g *measures) take(elements, rows []int32, squares bool, into []mtl.Measure) error {
+	lists := []struct {
+		name string
+		of   int
+	}{{"rows", len(g.rows)}, {"losses", len(g.losses)}, {"errors", len(g.errors)}, {"squared_losses", len(g.squares)}}
+	if !squares {
+		lists = lists[:3]
+	}
+	for _, list := range lists {
+		if list.of != len(elements) {
+			return fmt.Errorf("answers with %d %s: must be %d, one for each client", list.of, list.name, len(elements))
+		}
+	}
+	for i, k := range elements {
+		if g.rows[i] != int(rows[k]) {
+			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows", g.rows[i], k, rows[k])
+		}
+		into[i] = mtl.Measure{Rows: g.rows[i], Loss: g.losses[i], Misses: g.errors[i], Square: math.NaN()}
+		if squares {
+			into[i].Square = g.squares[i]
+		}
+	}
+	return nil
+}
+
+// ask sends a request and reads the answer.
+func (p *modelProcess) ask(question *modelRequest, into reader) error {
+	text, err := pipe.Encode(question)
+	if err != nil {
+		return err
+	}
+	about := request{Op: question.Op}
+	if question.Clients != nil {
+		about.Clients = question.Clients
+	}
+	return p.exchange(&about, text, into)
+}
+
+// exchange sends the line of a request and reads the answer.
+func (p *modelProcess) exchange(about *request, line []byte, into reader) error {
+	m, end := p.of, func() {}
+	timeout := time.Duration(m.options.TimeoutS * float64(time.Second))
+	response, err := p.AskInTurn(m.of.ctx, line, timeout, func() {
+		end = m.of.begin(&pending{who: m.name(), of: about, timeout: timeout})
+	})
+	end()
+	if m.of.Tap != nil {
+		m.of.Tap(line, response)
+	}
+	if err != nil {
+		return err
+	}
+	return into.read(&p.reader, response)
+}
+
+// close ends the processes of the model, and removes its files.
+func (m *Model) close(grace time.Duration) error {
+	errs := make([]error, len(m.all))
+	var all sync.WaitGroup
+	for i, p := range m.all {
+		all.Go(func() {
+			if err := p.Close(grace); err != nil {
+				errs[i] = fmt.Errorf("%s: at the end of its input: %w", m.name(), err)
+			}
+			p.slots.remove()
+		})
+	}
+	all.Wait()
+	m.set.remove()
+	return errors.Join(errs...)
+}

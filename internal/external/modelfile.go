@@ -1,0 +1,259 @@
+package external
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"fedsim/data"
+)
+
+// slots is the file of one process of an external model, which has w, g and the numbers of the rows
+// of a mini-batch. The process maps it; this side reads and writes it by calls, so that a file which
+// the process cuts off is an error here, and no signal. It has nothing else, so that a process which
+// writes where it must not spoils its own answers only.
+type slots struct {
+	values, most int  // of the model; rows of a mini-batch
+	single       bool // values are float32
+	rows, w, g   int64
+	size         int64
+	file         *os.File
+	path         string // for the process
+	narrow       []float32
+}
+
+// pageBytes is a multiple of the pages of all processors.
+const pageBytes = 1 << 16
+
+// valueBytes returns the bytes of a value.
+func valueBytes(single bool) int64 {
+	if single {
+		return 4
+	}
+	return 8
+}
+
+// paged returns the least multiple of a page that is at least n.
+func paged(n int64) int64 { return (n + pageBytes - 1) / pageBytes * pageBytes }
+
+// newSlotsOf returns the slots of a model, which begin at pages, without their file.
+func newSlotsOf(values, most int, single bool) *slots {
+	s := &slots{values: values, most: most, single: single}
+	s.w = paged(int64(4 * most))
+	s.g = s.w + paged(int64(values)*valueBytes(single))
+	s.size = s.g + paged(int64(values)*valueBytes(single))
+	return s
+}
+
+// bytes returns the size of the file.
+func (s *slots) bytes() float64 { return float64(s.size) }
+
+// reserve makes the file, all of whose space is there.
+func (s *slots) reserve() (err error) {
+	zeros := make([]byte, 1<<20)
+	s.file, s.path, err = sharedFile(s.size, "w and g", func(to io.Writer) error {
+		for left := s.size; left > 0; left -= int64(len(zeros)) {
+			if _, err := to.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if s.single {
+		s.narrow = make([]float32, s.values)
+	}
+	return err
+}
+
+// write writes values to a slot, rounded where they are single.
+func (s *slots) write(at int64, x []float64) error {
+	b := bytesOf(x)
+	if s.single {
+		for i, v := range x {
+			s.narrow[i] = float32(v)
+		}
+		b = bytesOf(s.narrow)
+	}
+	_, err := s.file.WriteAt(b, at)
+	return err
+}
+
+// writeRows writes the numbers of rows.
+func (s *slots) writeRows(rows []int32) error {
+	_, err := s.file.WriteAt(bytesOf(rows), s.rows)
+	return err
+}
+
+// read reads the values of a slot.
+func (s *slots) read(at int64, x []float64) error {
+	b := bytesOf(x)
+	if s.single {
+		b = bytesOf(s.narrow)
+	}
+	n, err := s.file.ReadAt(b, at)
+	switch {
+	case err == io.EOF || n < len(b):
+		return fmt.Errorf("has cut off the file of w and g: it has %d bytes, must have %d", at+int64(n), s.size)
+	case err != nil:
+		return err
+	}
+	if s.single {
+		for i, v := range s.narrow {
+			x[i] = float64(v)
+		}
+	}
+	return nil
+}
+
+// remove removes the file, if there is one.
+func (s *slots) remove() {
+	if s != nil {
+		removeFile(s.file)
+	}
+}
+
+// bytesOf returns the memory of numbers, in the byte order of the machine.
+func bytesOf[T float64 | float32 | int32](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// sharedFile makes a file that processes map, in memory if there is space, otherwise in the folder of
+// temporary files, and fills it. Its path is for the processes. On Linux the file has no name, so
+// that nothing is left of it when fedsim is killed.
+func sharedFile(size int64, what string, fill func(io.Writer) error) (f *os.File, path string, err error) {
+	for _, folder := range []string{"/dev/shm", os.TempDir()} {
+		f, failed := os.CreateTemp(folder, "fedsim-model-")
+		if failed == nil {
+			if failed = fill(f); failed == nil {
+				return f, hide(f), nil
+			}
+			removeFile(f)
+		}
+		err = fmt.Errorf("there is no space for %s, %d bytes: %w", what, size, failed)
+	}
+	return nil, "", err
+}
+
+// hide removes the name of a file where processes can open it without one, and returns its path.
+func hide(f *os.File) string {
+	if runtime.GOOS != "linux" {
+		return f.Name()
+	}
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
+	other, err := os.Open(path)
+	if err != nil {
+		return f.Name()
+	}
+	_ = other.Close()
+	if os.Remove(f.Name()) != nil {
+		return f.Name()
+	}
+	return path
+}
+
+// removeFile closes a file and removes it, if it has a name.
+func removeFile(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}
+}
+
+// dataFile is the file with the rows of fedsim, which all processes of a model map for reading.
+type dataFile struct {
+	split  *data.Split
+	single bool // features are float32
+	once   sync.Once
+	file   *os.File
+	of     *dataLayout
+	err    error
+}
+
+// layout returns where the rows are, and makes the file at first; nil if there is none.
+func (d *dataFile) layout() (*dataLayout, error) {
+	if d == nil {
+		return nil, nil
+	}
+	d.once.Do(func() {
+		d.of = &dataLayout{Features: d.split.Train.Features, Train: new(partLayout), Test: new(partLayout)}
+		if d.split.Validation != nil {
+			d.of.Validation = new(partLayout)
+		}
+		size := int64(0)
+		layouts := []*partLayout{d.of.Train, d.of.Test, d.of.Validation}
+		for i, set := range d.split.Parts() {
+			size = layouts[i].place(set, size, d.single)
+		}
+		d.file, d.of.Path, d.err = sharedFile(size, "the rows", func(to io.Writer) error {
+			for _, set := range d.split.Parts() {
+				if err := d.write(to, set); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return d.of, d.err
+}
+
+// place sets where the rows of a set are, from a byte on, and returns the byte behind them.
+func (l *partLayout) place(set *data.Set, at int64, single bool) int64 {
+	rows := int64(set.Rows())
+	l.Rows = make([]int32, len(set.Clients))
+	for k := range set.Clients {
+		l.Rows[k] = int32(set.Clients[k].X.Rows)
+	}
+	l.X = at
+	l.Y = l.X + paged(rows*int64(set.Features)*valueBytes(single))
+	return l.Y + paged(8*rows)
+}
+
+// write writes the features and the targets of a set, each up to the end of a page.
+func (d *dataFile) write(to io.Writer, set *data.Set) error {
+	out := bufio.NewWriterSize(to, 1<<20)
+	space := data.NewMatrix(1, set.Features)
+	narrow := make([]float32, set.Features)
+	for k := range set.Clients {
+		client := set.Open(k)
+		for i := range client.X.Rows {
+			row := bytesOf(client.X.Values(i, space.Row(0))[:set.Features])
+			if d.single {
+				for j, v := range client.X.Values(i, space.Row(0))[:set.Features] {
+					narrow[j] = float32(v)
+				}
+				row = bytesOf(narrow)
+			}
+			_, _ = out.Write(row) // Flush has the error
+		}
+		client.Close()
+	}
+	rows := int64(set.Rows())
+	fillPage(out, rows*int64(set.Features)*valueBytes(d.single))
+	for k := range set.Clients {
+		client := set.Open(k)
+		for _, y := range client.Y {
+			_ = binary.Write(out, binary.NativeEndian, math.Float64bits(y))
+		}
+		client.Close()
+	}
+	fillPage(out, 8*rows)
+	return out.Flush()
+}
+
+// fillPage writes zeros from a byte up to the end of its page.
+func fillPage(out *bufio.Writer, from int64) {
+	_, _ = out.Write(make([]byte, paged(from)-from))
+}
+
+// remove removes the file, if there is one.
+func (d *dataFile) remove() {
+	if d != nil {
+		removeFile(d.file)
+	}
+}

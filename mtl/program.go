@@ -1,0 +1,196 @@
+package mtl
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
+)
+
+// ModelExternal names a model whose gradients come from a program.
+const ModelExternal = "external"
+
+// Program computes the gradients and the losses of an external model, whose values have no meaning
+// here. An answer depends on the arguments alone. Several goroutines call the methods at once.
+type Program interface {
+	// Sizes returns the sizes of the model.
+	Sizes() Sizes
+	// Initial sets w to the values that the model starts with.
+	Initial(seed uint64, w []float64) error
+	// Gradient sets g to the gradient of the mean loss of training rows of a client at w, and
+	// returns that loss. The seed is for random numbers of the model, such as those of dropout.
+	Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error)
+	// Evaluate measures w on all rows of elements of a part of the data (data.Split.Parts: 0 training,
+	// 1 test, 2 validation rows).
+	Evaluate(part int, elements []int32, w []float64, into []Measure) error
+}
+
+// Sizes are those of an external model, as its program declares them.
+type Sizes struct {
+	Values   int     // of the model
+	RowFLOPs float64 // of the gradient of the loss of a row
+	// RowTraffic is how many values of memory the gradient of a row reads and writes beside the model
+	// and its gradient.
+	RowTraffic float64
+	Single     bool // the program computes in single precision: it is given rounded values
+	Squares    bool // Measure.Square is known
+}
+
+// Measure is how well a model fits the rows of an element.
+type Measure struct {
+	Rows   int
+	Loss   float64 // mean over the rows
+	Square float64 // mean of the squares of the losses of rows; see Sizes.Squares
+	Misses float64 // wrong predictions, or the sum of squared errors of real targets
+}
+
+// program is an external model with the first error of its program. After an error it computes
+// nothing: the run ends with it.
+type program struct {
+	Program
+	broken atomic.Bool
+	mu     sync.Mutex
+	err    error
+}
+
+// Err returns the first error of the program of an external model, after which gradients and
+// losses have no meaning; nil for other models.
+func (l *RowLoss) Err() error {
+	if l.program == nil || !l.program.broken.Load() {
+		return nil
+	}
+	l.program.mu.Lock()
+	defer l.program.mu.Unlock()
+	return l.program.err
+}
+
+// try calls ask, unless the program has failed, and notes its error. It reports whether all went
+// well.
+func (p *program) try(ask func() error) bool {
+	if p.broken.Load() {
+		return false
+	}
+	err := ask()
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.err == nil {
+			p.err = err
+		}
+		p.broken.Store(true)
+	}
+	return err == nil
+}
+
+// add is Gradient.Add.
+func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
+	seed := g.draws.Uint64() >> 11
+	if p.try(func() (err error) {
+		_, err = p.Gradient(g.client, rows, w, seed, g.own)
+		return err
+	}) {
+		kernel.Axpy(scale*float64(len(rows)), g.own, into)
+	}
+}
+
+// loss returns the mean loss of training rows of a client.
+func (p *program) loss(client int, rows []int32, w []float64, s Stream) float64 {
+	loss := math.NaN()
+	p.try(func() (err error) {
+		loss, err = p.Gradient(client, rows, w, s.Uint64()>>11, make([]float64, len(w)))
+		return err
+	})
+	return loss
+}
+
+// measure returns how well weights fit the training rows of a client.
+func (p *program) measure(client int, w []float64) Measure {
+	var m [1]Measure
+	p.try(func() error { return p.Evaluate(0, []int32{int32(client)}, w, m[:]) })
+	return m[0]
+}
+
+// measuredAtOnce is the most elements of a request to measure a model.
+const measuredAtOnce = 64
+
+// question is elements of a part of a sample that have the same model.
+type question struct {
+	part, from int // index of the first one in the sample
+	elements   []int32
+	w          []float64
+}
+
+// measure writes the fits of the elements of a sample, by part.
+func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, into [3][]fit) {
+	var asked []question
+	parts := s.of.Parts()
+	for part, set := range parts {
+		elements := s.tests
+		if part == 0 {
+			elements = s.devices
+		}
+		for i, k := range elements {
+			row := ModelRow(w, set.TaskOf(int(k)))
+			if n := len(asked); n > 0 && i > 0 {
+				if q := &asked[n-1]; &q.w[0] == &row[0] && len(q.elements) < measuredAtOnce {
+					q.elements = append(q.elements, k)
+					continue
+				}
+			}
+			asked = append(asked, question{part, i, []int32{k}, row})
+		}
+	}
+	pool.For(len(asked), func(i, _ int) {
+		q := &asked[i]
+		measures := make([]Measure, len(q.elements))
+		p.try(func() error { return p.Evaluate(q.part, q.elements, q.w, measures) })
+		for i, m := range measures {
+			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows}
+		}
+	})
+}
+
+// Command is a program and its arguments, a list in TOML. Values can be compared. The zero value has
+// none.
+type Command string
+
+// commandEnd ends each word of a Command: no argument of a program has it.
+const commandEnd = "\x00"
+
+// NewCommand returns a command of words.
+func NewCommand(words ...string) (c Command) {
+	for _, word := range words {
+		c += Command(word + commandEnd)
+	}
+	return c
+}
+
+// Words returns the program and its arguments.
+func (c Command) Words() []string {
+	words := strings.Split(string(c), commandEnd)
+	return words[:len(words)-1]
+}
+
+// TypeTOML returns the type.
+func (c *Command) TypeTOML() string { return "list of strings" }
+
+// DecodeTOML takes a list of strings.
+func (c *Command) DecodeTOML(n *config.Node, key string) config.Errors {
+	var words []string
+	problems := config.Decode(n, key, &words)
+	if *c = NewCommand(words...); len(c.Words()) != len(words) {
+		problems.Add(n.Place, key+": has an argument with the character 0, which no program takes")
+	}
+	return problems
+}
+
+// String returns the list as TOML.
+func (c Command) String() string { return config.Literal(c.Words()) }
+
+// MarshalTOML returns the list on one line.
+func (c Command) MarshalTOML() ([]byte, error) { return []byte(c.String()), nil }

@@ -1,0 +1,333 @@
+"""Models of your own under fedsim's methods: ``problem.model = "external"`` in a scenario.
+
+fedsim has the methods, their state, the messages and the time. A :class:`Model` has three
+functions: the values that it starts with, the gradient of a mini-batch, and how well it fits
+rows. Values and gradients lie in shared memory, and never cross a pipe::
+
+    class Line(Model):
+        def initial(self, rng):
+            return np.zeros(self.features)
+
+        def gradient(self, w, batch, rng):
+            miss = batch.x @ w - batch.y
+            return (miss**2).mean() / 2, batch.x.T @ miss / len(miss)
+
+        def evaluate(self, w, batch):
+            miss = batch.x @ w - batch.y
+            return (miss**2).mean() / 2, (miss**2).sum()
+
+    if __name__ == "__main__":
+        serve(Line)
+
+This implements docs/model-protocol.md.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib
+import inspect
+import json
+import math
+import mmap
+import os
+import platform
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from pyfedsim.learner._learner import Learner
+from pyfedsim.learner._load import load
+from pyfedsim.learner._serve import last_line, take_pipes, write
+from pyfedsim.learner._serve import serve as serve_learner
+
+__all__ = ["Batch", "Model", "serve"]
+
+VERSION = 1
+"""The version of the model protocol."""
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one client.
+
+    ``part`` is "train", "test" or "validation", and ``rows`` their numbers within the rows of the
+    client. ``x`` and ``y`` are their features and targets (class numbers, -1 and +1, or real
+    numbers); None where the model has the rows itself.
+    """
+
+    client: int
+    part: str
+    rows: np.ndarray
+    x: Any
+    y: Any
+
+
+class Model:
+    """A model whose gradients fedsim's methods ask for. Answers depend on the arguments alone.
+
+    Attributes
+    ----------
+    name
+        name of the model in messages; empty: that of the class
+    dtype
+        "float64", or "float32": then ``w`` is rounded, and gradients are widened. The state and
+        the steps of methods are float64
+    row_flops
+        FLOPs of the gradient of a row; 0: six for each value, as in a dense network
+    row_traffic_bytes
+        bytes of memory that the gradient of a row reads and writes beside the model
+    squared
+        whether evaluate returns the mean of the squared losses as well
+    features, outputs, real, clients
+        what fedsim says of its rows: their features, the classes (1 for the labels -1 and +1 and
+        for real targets), whether targets are real, and how many clients have rows
+    """
+
+    name = ""
+    dtype = "float64"
+    row_flops: float = 0.0
+    row_traffic_bytes: float = 0.0
+    squared = False
+    features = 0
+    outputs = 1
+    real = False
+    clients = 0
+
+    def rows(self) -> dict[str, list[int]] | None:
+        """Return how many rows of its own the model has.
+
+        A list for "train" and "test", and "validation" if there are such rows, with a number for
+        each client; None, the default: fedsim has the rows.
+        """
+        return None
+
+    def initial(self, rng: np.random.Generator) -> Any:
+        """Return the values that the model starts with, an array of one dimension."""
+        raise NotImplementedError(f"{type(self).__name__} must define initial")
+
+    def gradient(self, w: np.ndarray, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
+        """Return the mean loss of rows and its gradient at w, which must not be changed."""
+        raise NotImplementedError(f"{type(self).__name__} must define gradient")
+
+    def evaluate(self, w: np.ndarray, batch: Batch) -> tuple[float, ...]:
+        """Return the mean loss of rows, and how many predictions are wrong.
+
+        With real targets the sum of the squared errors takes the place of wrong predictions.
+        With ``squared = True`` there is a third number, the mean of the squared losses of rows,
+        which selection by ``oort`` needs.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate")
+
+    def fingerprint(self) -> str:
+        """Return what identifies the code, the libraries and the kind of processor.
+
+        fedsim promises equal bytes among equal fingerprints, and resumes no run with another one
+        unless it is told to.
+        """
+        code = hashlib.sha256()
+        for file in sorted({inspect.getfile(kind) for kind in type(self).__mro__[:-1]}):
+            code.update(Path(file).read_bytes())
+        parts = [
+            code.hexdigest()[:16],
+            f"Python {platform.python_version()}",
+            f"NumPy {np.__version__}",
+            *self.libraries(),
+            processor(),
+        ]
+        return ", ".join(parts)
+
+    def libraries(self) -> list[str]:
+        """Return the names and versions of further libraries, for the fingerprint."""
+        return []
+
+
+def processor() -> str:
+    """Return the kind of the processor."""
+    kind = platform.machine()
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return f"{kind} {names[0]}" if names else kind
+
+
+class Server:
+    """Answers the requests for one model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.sizes: dict[str, list[int]] = {}  # rows of each client, by part
+        self.data: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def answer(self, line: bytes) -> bytes:
+        """Return the response to a request, both as lines. A failure is an error response."""
+        try:
+            request = json.loads(line)
+            operation = getattr(self, f"on_{request['op']}", None)
+            if operation is None:
+                response: Message = {"error": f"the operation {request['op']!r} is unknown"}
+            else:
+                response = operation(request)
+            text = json.dumps(response, allow_nan=False, separators=(",", ":"))
+        except Exception as error:  # noqa: BLE001 - fedsim ends the run with any of them
+            traceback.print_exc()
+            text = json.dumps({"error": last_line(error)})
+        return text.encode() + b"\n"
+
+    def on_hello(self, request: Message) -> Message:
+        """Say what the model is."""
+        if VERSION not in request["v"]:
+            raise ValueError(f"this model speaks version {VERSION}, not {request['v']}")
+        model = self.model
+        model.features = request.get("features", 0)
+        model.outputs = request.get("outputs", 1)
+        model.real = request.get("real", False)
+        model.clients = request.get("clients", 0)
+        if model.dtype not in ("float32", "float64"):
+            raise ValueError(f'dtype = {model.dtype!r}: must be "float32" or "float64"')
+        values = len(self._initial(0))
+        about: Message = {
+            "v": VERSION,
+            "name": model.name or type(model).__name__,
+            "fingerprint": model.fingerprint(),
+            "values": values,
+            "dtype": model.dtype,
+            "row_flops": float(model.row_flops or 6 * values),
+            "row_traffic_bytes": float(model.row_traffic_bytes),
+            "squared_losses": bool(model.squared),
+        }
+        if (rows := model.rows()) is not None:
+            self.sizes = {part: [int(n) for n in of] for part, of in rows.items()}
+            about["rows"] = self.sizes
+        return about
+
+    def on_open(self, request: Message) -> Message:
+        """Map the file of the process, and that of the rows."""
+        layout, values = request["file"], len(self._initial(0))
+        with Path(layout["path"]).open("r+b") as file:
+            shared = mmap.mmap(file.fileno(), 0)
+        self.w = np.frombuffer(shared, self.model.dtype, values, layout["w"])
+        self.g = np.frombuffer(shared, self.model.dtype, values, layout["g"])
+        self.numbers = np.frombuffer(shared, np.int32, layout["most_rows"], layout["rows"])
+        self.given = self.w.view()
+        self.given.flags.writeable = False
+        for part in ("train", "test", "validation"):
+            if (of := request.get("data", {}).get(part)) is not None:
+                self._take(part, of, request["data"])
+        return {}
+
+    def _take(self, part: str, of: Message, data: Message) -> None:
+        """Map the rows of a part."""
+        self.sizes[part] = of["rows"]
+        total, features = sum(of["rows"]), data["features"]
+        starts = np.concatenate(([0], np.cumsum(of["rows"])))
+        x, y = np.zeros((total, features), self.model.dtype), np.zeros(total)
+        if total * features:
+            x = np.memmap(data["path"], self.model.dtype, "r", of["x"], (total, features))
+        if total:
+            y = np.memmap(data["path"], np.float64, "r", of["y"], (total,))
+        self.data[part] = (starts, np.asarray(x), np.asarray(y))
+
+    def on_init(self, request: Message) -> Message:
+        """Write the values that the model starts with."""
+        self.w[:] = self._initial(request["seed"])
+        return {}
+
+    def on_gradient(self, request: Message) -> Message:
+        """Write the gradient of a mini-batch."""
+        client, rows = request["client"], self.numbers[: request["rows"]].copy()
+        rng = np.random.default_rng(request["seed"])
+        loss, g = self.model.gradient(self.given, self._batch("train", client, rows), rng)
+        if np.shape(g) != self.g.shape:
+            raise ValueError(f"gradient returned an array of shape {np.shape(g)}, must be {self.g.shape}")
+        self.g[:] = g
+        return {"loss": known(loss)}
+
+    def on_evaluate(self, request: Message) -> Message:
+        """Measure the model on the rows of clients."""
+        part = request["part"]
+        names = ["losses", "errors", "squared_losses"][: 3 if self.model.squared else 2]
+        answer: Message = {"rows": [], **{name: [] for name in names}}
+        for client in request["clients"]:
+            rows = self.sizes[part][client]
+            found: tuple[float, ...] = (0.0,) * len(names)
+            if rows:
+                batch = self._batch(part, client, np.arange(rows, dtype=np.int32))
+                found = tuple(self.model.evaluate(self.given, batch))
+                if len(found) != len(names):
+                    raise ValueError(f"evaluate returned {len(found)} numbers, must be {len(names)}")
+            answer["rows"].append(rows)
+            for name, value in zip(names, found, strict=True):
+                answer[name].append(known(value))
+        return answer
+
+    def _initial(self, seed: int) -> np.ndarray:
+        values = np.asarray(self.model.initial(np.random.default_rng(seed)), self.model.dtype)
+        if values.ndim != 1:
+            raise ValueError(f"initial returned an array of shape {values.shape}, must have one dimension")
+        return values
+
+    def _batch(self, part: str, client: int, rows: np.ndarray) -> Batch:
+        if part not in self.data:
+            return Batch(client, part, rows, None, None)
+        starts, x, y = self.data[part]
+        first, last = starts[client], starts[client + 1]
+        if len(rows) == last - first and (len(rows) < 2 or np.all(np.diff(rows) == 1)):  # noqa: PLR2004
+            return Batch(client, part, rows, x[first:last], y[first:last])
+        return Batch(client, part, rows, x[first:last][rows], y[first:last][rows])
+
+
+def known(value: Any) -> float | None:
+    """Return a number, or None if it is NaN or infinite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def serve(model: type[Model] | Model | type[Learner]) -> NoReturn:
+    """Answer fedsim's requests for a model or a class of learners, until the end of the input.
+
+    Standard output belongs to the protocol: what the program prints goes to standard error.
+    """
+    if isinstance(model, type) and issubclass(model, Learner):
+        serve_learner(model)
+    requests, responses = take_pipes()
+    answer_all(model() if isinstance(model, type) else model, requests, responses)
+
+
+def answer_all(model: Model, requests: BinaryIO, responses: BinaryIO) -> NoReturn:
+    """Answer requests until their end, and end the process."""
+    server = Server(model)
+    for line in requests:
+        write(responses, server.answer(line))
+    atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to call them
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def main() -> NoReturn:
+    """Serve a model from a file: ``python -m pyfedsim.model FILE.py[:Class]``."""
+    own = importlib.import_module("pyfedsim.model")  # this file, as models know it
+    if len(sys.argv) != 2:  # noqa: PLR2004
+        sys.exit("usage: python -m pyfedsim.model FILE.py[:Class]")
+    requests, responses = take_pipes()
+    try:
+        model = load(sys.argv[1], own.Model)()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
+        traceback.print_exc()
+        if requests.readline():  # fedsim reports the error of its first request
+            write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
+        sys.exit(1)
+    own.answer_all(model, requests, responses)
+
+
+if __name__ == "__main__":
+    main()

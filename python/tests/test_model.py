@@ -1,0 +1,215 @@
+"""Models of one's own: the loop, and a NumPy twin of fedsim's network under its methods."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfedsim
+
+SOURCES = str(Path(pyfedsim.__file__).parent.parent)
+
+TWIN = '''
+import math
+
+import numpy as np
+
+from pyfedsim import Model, serve
+
+MASK = 2**64 - 1
+
+
+def mix(z):
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK
+    return z ^ z >> 31
+
+
+def uniform(seed, purpose, device, number):
+    """Numbers of fedsim's stream of (seed, purpose, device, round): internal/rng."""
+    h = mix((seed + 0x9E3779B97F4A7C15) & MASK)
+    h = mix(h ^ (purpose * 0xD6E8FEB86659FD93) & MASK)
+    h = mix(h ^ ((device & MASK) * 0xA0761D6478BD642F) & MASK)
+    h = mix(h ^ (number * 0xE7037ED1A0B428DB) & MASK)
+    state = h << 64 | mix((h + 0x9E3779B97F4A7C15) & MASK)
+    while True:
+        state = (state * (2549297995355413924 << 64 | 4865540595714422341) + (6364136223846793005 << 64 | 1442695040888963407)) % 2**128
+        high, low = state >> 64, state & MASK
+        high ^= high >> 32
+        high = (high * 0xDA942042E4DD58B5) & MASK
+        high ^= high >> 48
+        yield ((high * (low | 1)) & MASK) >> 11
+
+
+class Twin(Model):
+    """One hidden layer of four ReLU units, and softmax."""
+
+    squared = True
+
+    def initial(self, rng, seed=None):
+        raise AssertionError
+
+    def shapes(self):
+        return (self.features, 4), (4, self.outputs)
+
+    def split(self, w):
+        (d, n), (_, c) = self.shapes()
+        a, b = n * d, n * d + n
+        return w[:a].reshape(n, d), w[a:b], w[b : b + c * n].reshape(c, n), w[b + c * n :]
+
+    def scores(self, w, x):
+        first, b, second, e = self.split(w)
+        h = np.maximum(0, x @ first.T + b)
+        z = h @ second.T + e
+        z = z - z.max(axis=1, keepdims=True)
+        p = np.exp(z)
+        return h, z - np.log(p.sum(axis=1, keepdims=True)), p / p.sum(axis=1, keepdims=True)
+
+    def gradient(self, w, batch, rng):
+        x, y, i = batch.x, batch.y.astype(int), np.arange(len(batch.y))
+        h, log, p = self.scores(w, x)
+        p[i, y] -= 1
+        p /= len(y)
+        back = (p @ self.split(w)[2]) * (h > 0)
+        parts = back.T @ x, back.sum(0), p.T @ h, p.sum(0)
+        return -log[i, y].mean(), np.concatenate([part.ravel() for part in parts])
+
+    def evaluate(self, w, batch):
+        y, i = batch.y.astype(int), np.arange(len(batch.y))
+        _, log, p = self.scores(w, batch.x)
+        losses = -log[i, y]
+        return losses.mean(), (p.argmax(1) != y).sum(), (losses**2).mean()
+
+
+if __name__ == "__main__":
+    serve(Twin)
+'''
+
+# initial gets the seed of the run, so that the values can be those of fedsim's network.
+TWIN = TWIN.replace(
+    '''    def initial(self, rng, seed=None):
+        raise AssertionError
+''',
+    '''    def initial(self, rng):
+        values = []
+        for i, (d, n) in enumerate(self.shapes()):
+            bound, stream = math.sqrt(6 / (d + n)), uniform(SEED, 26, -1, i)
+            values += [bound * (2 * next(stream) * 2.0**-53 - 1) for _ in range(d * n)] + [0.0] * n
+        return np.array(values)
+''',
+).replace("MASK =", "SEED = 1\nMASK =")
+
+SCENARIO: dict[str, Any] = {
+    "name": "twin",
+    "data": {
+        "target": "classes",
+        "test_fraction": 0.25,
+        "synthetic": {"clients": 5, "features": 6, "classes": 3, "rows_min": 10, "rows_max": 30},
+    },
+    "problem": {"regularizer": "independent"},
+    "run": {"rounds": 20},
+}
+INSIDE = {"problem.model": "mlp", "problem.hidden": [4], "problem.loss": "softmax"}
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the twin."""
+    file = tmp_path_factory.mktemp("twin") / "twin.py"
+    file.write_text(TWIN, encoding="utf-8")
+    return file
+
+
+def test_a_numpy_twin_learns_as_the_network_of_fedsim(
+    twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To 1e-9 after 20 rounds, under methods of every kind."""
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    methods: dict[str, Any] = {
+        name: {"algorithm": name, "options": {"batch": 4}}
+        for name in ("fedavg", "scaffold", "fednova", "feddyn", "ditto", "apfl", "fedadam", "gossip")
+    }
+    scenario = SCENARIO | {"methods": methods}
+    inside = pyfedsim.run(scenario, set=INSIDE, out=tmp_path / "in", progress=False, figures=False)
+    outside = pyfedsim.run(
+        scenario, model=f"{twin}:Twin", out=tmp_path / "out", progress=False, figures=False
+    )
+    a, b = inside.table("rounds", "numpy"), outside.table("rounds", "numpy")
+    assert list(a["algorithm"]) == list(b["algorithm"])
+    for column in ("primal", "train_error", "test_error", "time_s"):
+        np.testing.assert_allclose(a[column], b[column], rtol=1e-9, atol=1e-9, err_msg=column)
+    assert a["primal"][-1] < a["primal"][0]
+
+
+def test_an_error_of_a_model_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    file = tmp_path / "broken.py"
+    file.write_text(
+        "import numpy as np\nfrom pyfedsim import Model\n"
+        "class Broken(Model):\n"
+        "    def initial(self, rng):\n        return np.zeros(3)\n"
+        "    def gradient(self, w, batch, rng):\n        return 0.0, np.zeros(4)\n"
+        "    def evaluate(self, w, batch):\n        return 0.0, 0\n",
+        encoding="utf-8",
+    )
+    scenario = SCENARIO | {"methods": {"fedavg": {}}}
+    with pytest.raises(pyfedsim.ExternalError) as caught:
+        pyfedsim.run(scenario, model=file, out=tmp_path / "out", progress=False, figures=False)
+    text = "gradient of client 0: it reports: ValueError: gradient returned an array of shape (4,), must be (3,)"
+    assert text in str(caught.value)
+
+
+def test_a_model_with_rows_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that has rows brings them into the scenario."""
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "means.py").write_text(
+        "import numpy as np\nfrom pyfedsim import Model\n"
+        "class Means(Model):\n"
+        "    def rows(self):\n        return {'train': [2, 4], 'test': [1, 1]}\n"
+        "    def initial(self, rng):\n        return rng.normal(size=1)\n"
+        "    def gradient(self, w, batch, rng):\n"
+        "        miss = w - batch.client\n        return miss @ miss / 2, miss\n"
+        "    def evaluate(self, w, batch):\n"
+        "        miss = w - batch.client\n"
+        "        return miss @ miss / 2, len(batch.rows) * miss @ miss\n",
+        encoding="utf-8",
+    )
+    import means  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    scenario = {
+        "name": "means",
+        "data": {"target": "real"},
+        "problem": {"regularizer": "independent"},
+        "run": {"rounds": 100, "client_metrics": ["error"]},
+        "methods": {"fedavg": {}},
+    }
+    run = pyfedsim.run(scenario, model=means.Means, out=tmp_path / "out", progress=False)
+    # w is the mean of 0 (2 rows) and 1 (4 rows).
+    clients = run.table("clients", "numpy")
+    errors = {r["client"]: r["value"] for r in clients if r["split"] == "train"}
+    assert errors == pytest.approx({0: 2 / 3, 1: 1 / 3}, abs=1e-6)
+
+
+def test_the_server_answers_in_lines(twin: Path) -> None:
+    requests = [{"op": "hello", "v": [1], "features": 2, "outputs": 3, "clients": 1}, {"op": "no"}]
+    done = subprocess.run(
+        [sys.executable, str(twin)],
+        input="".join(json.dumps(r) + "\n" for r in requests).encode(),
+        env={**os.environ, "PYTHONPATH": SOURCES},
+        capture_output=True,
+        check=True,
+    )
+    hello, no = map(json.loads, done.stdout.splitlines())
+    assert hello["values"] == 4 * 3 + 3 * 5
+    assert hello["dtype"] == "float64"
+    assert hello["squared_losses"] is True
+    assert f"NumPy {np.__version__}" in hello["fingerprint"]
+    assert no == {"error": "the operation 'no' is unknown"}
