@@ -36,7 +36,7 @@ name = "outside"
 }
 
 // withClasses are the settings of the data and the problem.
-var withClasses = []string{"problem.warm_omega=0", "data.target=classes", "data.synthetic.classes=3", "problem.regularizer=independent", "data.test_fraction=0.25", "run.rounds=20"}
+var withClasses = []string{"problem.warm_omega=0", "data.target=classes", "data.synthetic.classes=3", "problem.regularizer=independent", "problem.lambda=1e-6", "data.test_fraction=0.25", "run.rounds=20"}
 
 // modelCommand returns the command of the program of an external model, as a TOML list: the test
 // binary, of which TestMain makes one.
@@ -126,7 +126,7 @@ func TestAnExternalModelUnderTheRestOfFedsim(t *testing.T) {
 		"validation":     {"", []string{"data.validation_fraction=0.2", "run.client_metrics=[\"error\", \"loss\"]", "run.clients_every=1"}, 1e-9},
 		"pool":           {"", []string{"data.pool=true"}, 1e-9},
 		"shared tasks":   {"", []string{"data.clients_per_task=2"}, 1e-9},
-		"float rows":     {"", []string{"data.precision=single"}, 1e-9},
+		"float rows":     {"", []string{"data.precision=float32"}, 1e-9},
 		"not resident":   {"", []string{"data.resident=false", "problem.optimum_sweeps=0"}, 1e-9},
 		"all rows":       {"batch = 0", nil, 1e-9},
 		"drops":          {"", []string{"faults.drop_probability=0.3"}, 1e-9},
@@ -165,13 +165,13 @@ func TestWhatAnExternalModelCannotDo(t *testing.T) {
 	for _, c := range []struct {
 		method, set, want string
 	}{
-		{"mocha", "", `problem.model = "external": must be "linear", or the method a primal one such as mb-sgd or fedavg: mocha is a dual method`},
+		{"mocha", "", `problem.model=external: must be "linear", or the method a primal one such as mb-sgd or fedavg: mocha is a dual method`},
 		{"optimum", "", `must be positive, and problem.model "linear": optimum is the model that the central solver finds`},
-		{"fedavg", "problem.loss=softmax", `problem.loss = "softmax": must be left out when model is "external": its program has the loss`},
-		{"fedavg", "problem.warm_omega=1", `problem.warm_omega = 1: must be 0 when model is "external": the central solver is for linear models`},
+		{"fedavg", "problem.loss=softmax", `problem.loss=softmax: must be left out when model is "external": its program has the loss`},
+		{"fedavg", "problem.warm_omega=1", `problem.warm_omega=1: must be 0 when model is "external": the central solver is for linear models`},
 		{"fedavg", "run.client_metrics=[\"auc\"]", `"auc": must be another with problem.model "external", whose program answers no scores`},
-		{"fedavg", "run.mode=timing", `problem.model = "external": must be another with run.mode "timing"`},
-		{"fedavg", "problem.command=[]", `problem.command = []: must be the program of the model and its arguments`},
+		{"fedavg", "run.mode=timing", `problem.model=external: must be another with run.mode "timing"`},
+		{"fedavg", "problem.command=[]", `problem.command=[]: must be the program of the model and its arguments`},
 	} {
 		source := fmt.Sprintf("[methods.%s]\n", c.method)
 		set := []string{"problem.warm_omega=0", outside, "problem.command=" + modelCommand()}

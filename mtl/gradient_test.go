@@ -333,9 +333,9 @@ func TestShape(t *testing.T) {
 		{Shape{Features: 9, Outputs: 1}, 9, 36, 44},
 		{Shape{Features: 784, Outputs: 10}, 7840, 31360, 31440},
 		// 4 x 784 x 128 + 2 x 128 + 6 x 128 x 10 + 2 x 10.
-		{Shape{784, 10, Widths{128}}, 101_770, 409_364, 409_364},
+		{Shape{Features: 784, Outputs: 10, Hidden: Widths{128}}, 101_770, 409_364, 409_364},
 		// 4 x 20 x 8 + 2 x 8 + 6 x 8 x 5 + 2 x 5 + 6 x 5 x 3 + 2 x 3.
-		{Shape{20, 3, Widths{8, 5}}, 20*8 + 8 + 8*5 + 5 + 5*3 + 3, 1002, 1002},
+		{Shape{Features: 20, Outputs: 3, Hidden: Widths{8, 5}}, 20*8 + 8 + 8*5 + 5 + 5*3 + 3, 1002, 1002},
 	} {
 		if v, r, s := c.shape.Values(), c.shape.RowFLOPs(), c.shape.StepFLOPs(); v != c.values || r != c.row || s != c.coord {
 			t.Errorf("%+v: %d values, %g FLOPs a row, %g a step, want %d, %g and %g", c.shape, v, r, s, c.values, c.row, c.coord)
