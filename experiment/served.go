@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,9 +77,6 @@ func brief(numbers []int32) string {
 	return strings.TrimSuffix(config.Literal(numbers[:most]), "]") + ", ...]"
 }
 
-// errOtherProgram is the reason to resume no run.
-var errOtherProgram = errors.New("problem.command: the program is another than before the interruption, so that the runs would not be those of one program: go back to it, or add --allow-other-program")
-
 // sameProgram requires a program to be that of the checkpoints, or notes the earlier ones where
 // another may take its place.
 func (p *preparer) sameProgram(command mtl.Command, s *served) error {
@@ -100,7 +96,7 @@ func (p *preparer) sameProgram(command mtl.Command, s *served) error {
 		had := strings.Split(all, "\n")
 		last := had[len(had)-1]
 		if last != s.about && !p.otherProgram {
-			return saver.Reject(fmt.Errorf("%w; it was %q, and is %q", errOtherProgram, last, s.about))
+			return fmt.Errorf("problem.command: the program is another than before the interruption: it was %q, and is %q: go back to it, or add --allow-other-program", last, s.about)
 		}
 		if last == s.about {
 			s.earlier = had[:len(had)-1]

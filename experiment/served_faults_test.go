@@ -171,7 +171,7 @@ func TestExternalModelsOfAnotherProgram(t *testing.T) {
 	}
 	say("libraries 2")
 	_, err := gather(t.Context(), parse(t, source, set...), Options{Checkpoints: policy})
-	const want = `problem.command: the program is another than before the interruption, so that the runs would not be those of one program: go back to it, or add --allow-other-program; it was "twin libraries 1", and is "twin libraries 2"`
+	const want = `problem.command: the program is another than before the interruption: it was "twin libraries 1", and is "twin libraries 2": go back to it, or add --allow-other-program`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("got %v\nwant %s", err, want)
 	}

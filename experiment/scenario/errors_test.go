@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,
 			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
-			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is \"mlp\": without a reference optimum there is no sub-optimality to stop at"},
+			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is not \"linear\": without a reference optimum there is no sub-optimality to stop at"},
 		{"nothing is split", "[run]\nvary = \"split\"\n[data]\ntest_fraction = 0\n" + mocha, nil,
 			`x.toml:2:8: run.vary = "split": must be "system" or "all": all splits are the same without test rows, validation rows, skew and clients_per_task`},
 		{"unknown metric", "[run]\ntargets = { test_eror = [0.1] }\n" + mocha, nil,

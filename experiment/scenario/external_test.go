@@ -22,7 +22,7 @@ func TestExternalMethodErrors(t *testing.T) {
 		"rows of others":   {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nrows = [1, 2, 3]\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:5:8: data.external.rows = "[1, 2, 3]": must be one number, or a list of 2 numbers, one for each client`},
 		"no rows":          {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nrows = [1, 0]\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:5:8: data.external.rows = 0: must be positive: that is the number of client 1`},
 		"a built-in method": {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nfeatures = 3\n[methods.mocha]\n",
-			`x.toml:6:1: methods.mocha.algorithm = "mocha": must be "external", or run.mode "timing": with data.source = "external" only learners have rows to learn from`},
+			`x.toml:6:1: methods.mocha.algorithm = "mocha": must be "external", or run.mode "timing", or problem.model "external": with data.source = "external" only learners and external models have rows to learn from`},
 		"prepared": {"[data]\nsource = \"external\"\nbias = true\n[data.external]\nclients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n",
 			`x.toml:3:8: data.bias = true: has no effect when source is "external": the learner prepares its data itself`},
 		"some tasks":     {"[run]\neval_clients = 2\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:2:16: run.eval_clients = 2: must be 0: method x evaluates its own model`},

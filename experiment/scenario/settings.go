@@ -165,7 +165,7 @@ func (s *Settings) protocols() []string {
 // checkTarget reports a loss that does not accept the targets of the data.
 func (s *Settings) checkTarget(c *config.Checker) {
 	loss := s.Problem.Loss
-	if s.Data.Target != data.TargetReal || !slices.Contains(mtl.ScoreLosses(), loss) {
+	if s.Problem.Model == mtl.ModelExternal || s.Data.Target != data.TargetReal || !slices.Contains(mtl.ScoreLosses(), loss) {
 		return
 	}
 	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
