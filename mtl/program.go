@@ -125,7 +125,7 @@ type question struct {
 	w          []float64
 }
 
-// measure writes the fits of the elements of a sample, by part.
+// measureAll writes the fits of the elements of a sample, by part. Those without rows are zero.
 func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, into [3][]fit) {
 	var asked []question
 	parts := s.of.Parts()
@@ -135,9 +135,13 @@ func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, int
 			elements = s.devices
 		}
 		for i, k := range elements {
+			if set.Clients[k].X.Rows == 0 {
+				continue
+			}
 			row := ModelRow(w, set.TaskOf(int(k)))
-			if n := len(asked); n > 0 && i > 0 {
-				if q := &asked[n-1]; &q.w[0] == &row[0] && len(q.elements) < measuredAtOnce {
+			if n := len(asked); n > 0 {
+				q := &asked[n-1]
+				if q.part == part && q.from+len(q.elements) == i && &q.w[0] == &row[0] && len(q.elements) < measuredAtOnce {
 					q.elements = append(q.elements, k)
 					continue
 				}

@@ -200,7 +200,7 @@ func (m *merging) oneProgram(runs []results.Run) error {
 		if of := first[at]; of == nil {
 			first[at] = r
 		} else if of.Program != r.Program {
-			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.path, of.ID, of.Program, r.ID, r.Program)
+			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.Path(), of.ID, of.Program, r.ID, r.Program)
 		}
 	}
 	return nil
