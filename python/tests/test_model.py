@@ -53,6 +53,11 @@ class Twin(Model):
 
     squared = True
 
+    @property
+    def row_flops(self):  # as docs/models.md counts
+        (d, n), (_, c) = self.shapes()
+        return 4.0 * d * n + 2 * n + 6 * n * c + 2 * c
+
     def initial(self, rng, seed=None):
         raise AssertionError
 
@@ -188,7 +193,7 @@ def test_a_model_with_rows_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
         "name": "means",
         "data": {"target": "real"},
         "problem": {"regularizer": "independent"},
-        "run": {"rounds": 100, "client_metrics": ["error"]},
+        "run": {"rounds": 200, "client_metrics": ["error"]},
         "methods": {"fedavg": {}},
     }
     run = pyfedsim.run(scenario, model=means.Means, out=tmp_path / "out", progress=False)

@@ -49,7 +49,7 @@ class RunError(FedsimError):
 
 
 class ExternalError(RunError):
-    """The program of a learner failed or broke the learner protocol (exit status 1)."""
+    """The program of a learner or a model failed or broke its protocol (exit status 1)."""
 
 
 class Interrupted(FedsimError):  # noqa: N818 - a state, like KeyboardInterrupt
@@ -162,7 +162,10 @@ _PLACED = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)
 _OVERRIDE = re.compile(r"--set (?P<key>[^\s=]+)=.*?: (?P<text>.*)")
 _FILE = re.compile(r"(?P<file>[^\s:]+(?::[\\/][^:]*)?): (?P<text>.*)")
 _SCENARIO = re.compile(r"[^:]+\.toml: .*|\S+: unknown scenario .*")
-_LEARNER = re.compile(r"\blearner \S+ (failed|is|has|did|does)\b|: starting external: learner ")
+_LEARNER = re.compile(
+    r"\blearner \S+ (failed|is|has|did|does)\b|: starting external: learner "
+    r"|\bmodel [^:]+: (hello|init|gradient of|evaluate of)\b"
+)
 _STARTS = re.compile(r"fedsim: .* starts \d+ programs?, with your permissions:")
 _NO_FILES = {"note", "estimate", "warning", "learner"}
 # "unknown key data.clints: ...", "problem.lambda = "x": ...".
@@ -210,6 +213,10 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"another directory with --out\b"), "another directory with out"),
     (re.compile(r"start over with --force\b"), "start over with force=True"),
     (re.compile(r"add --allow-external\b"), "add allow_external=True (--allow-external)"),
+    (
+        re.compile(r"add --allow-other-program\b"),
+        "add allow_other_program=True (--allow-other-program)",
+    ),
     (re.compile(r"fedsim run --resume (\S+?)" + _END), r'run(..., out="\1", resume=True)'),
     (re.compile(r"with --resume (\S+?)" + _END), r'with out="\1", resume=True'),
     (re.compile(r"; see fedsim [a-z ]+ --help"), ""),

@@ -47,6 +47,7 @@ def run(
     resume: bool = False,
     checkpoint_s: float | None = None,
     allow_external: bool = False,
+    allow_other_program: bool = False,
 ) -> Run:
     """Run a scenario and return its results.
 
@@ -94,6 +95,9 @@ def run(
     allow_external
         Allow a scenario to start the programs that it names. ``learner`` and ``model`` imply
         it.
+    allow_other_program
+        Resume runs of an external model with another program than before the interruption; the
+        results say so.
 
     Raises
     ------
@@ -118,6 +122,7 @@ def run(
             "--force": force,
             "--no-figures": not figures,
             "--allow-external": allow_external or learner is not None or model is not None,
+            "--allow-other-program": allow_other_program,
         }
     )
     options += arguments(set)

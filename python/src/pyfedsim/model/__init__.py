@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import importlib
 import inspect
 import json
 import math
@@ -42,7 +41,6 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 
 from pyfedsim.learner._learner import Learner
-from pyfedsim.learner._load import load
 from pyfedsim.learner._serve import last_line, take_pipes, write
 from pyfedsim.learner._serve import serve as serve_learner
 
@@ -311,23 +309,3 @@ def answer_all(model: Model, requests: BinaryIO, responses: BinaryIO) -> NoRetur
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to call them
     sys.stderr.flush()
     os._exit(0)
-
-
-def main() -> NoReturn:
-    """Serve a model from a file: ``python -m pyfedsim.model FILE.py[:Class]``."""
-    own = importlib.import_module("pyfedsim.model")  # this file, as models know it
-    if len(sys.argv) != 2:  # noqa: PLR2004
-        sys.exit("usage: python -m pyfedsim.model FILE.py[:Class]")
-    requests, responses = take_pipes()
-    try:
-        model = load(sys.argv[1], own.Model)()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
-        traceback.print_exc()
-        if requests.readline():  # fedsim reports the error of its first request
-            write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
-        sys.exit(1)
-    own.answer_all(model, requests, responses)
-
-
-if __name__ == "__main__":
-    main()
