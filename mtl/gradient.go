@@ -20,8 +20,8 @@ type Gradient struct {
 	z      []float64  // scores, row by row, then the subgradient in them
 	all    []int32    // the indices of a block
 
-	// Of an external model: the client whose gradients are computed, the source of seeds, and the
-	// gradient of a mini-batch.
+	// Of an external model: the client whose gradients are computed, -1 if nobody has said it, the
+	// source of seeds, and the gradient of a mini-batch.
 	client int
 	draws  Stream
 	own    []float64
@@ -29,7 +29,7 @@ type Gradient struct {
 
 // NewGradient returns scratch space.
 func (l *RowLoss) NewGradient() *Gradient {
-	g := &Gradient{of: l, z: make([]float64, BlockRows*l.Outputs), all: make([]int32, BlockRows)}
+	g := &Gradient{of: l, client: -1, z: make([]float64, BlockRows*l.Outputs), all: make([]int32, BlockRows)}
 	for i, below := range l.layers {
 		if i > 0 {
 			g.hidden = append(g.hidden, newActivity(BlockRows, below.in))

@@ -1,6 +1,7 @@
 package mtl
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -87,10 +88,16 @@ func (p *program) try(ask func() error) bool {
 	return err == nil
 }
 
+// errNoClient is the error of a method that an external model cannot serve.
+var errNoClient = errors.New("the method does not say whose gradients it computes: it must call mtl.Gradient.For")
+
 // add is Gradient.Add.
 func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
 	seed := g.draws.Uint64() >> 11
 	if p.try(func() (err error) {
+		if g.client < 0 {
+			return errNoClient
+		}
 		_, err = p.Gradient(g.client, rows, w, seed, g.own)
 		return err
 	}) {

@@ -120,6 +120,7 @@ func (m *method) Solve(r algorithms.Request) algorithms.Work {
 	steps := m.About.Work.Steps(task.X.Rows, r.Steps)
 	l := &m.local[r.Worker]
 	l.order.Reset(task.X.Rows, r.Stream)
+	l.gradient.For(r.Device, r.Stream) // for models outside of fedsim
 	copy(l.u, m.w)
 	for left := steps; left > 0; {
 		batch := l.order.Take(min(m.opts.Batch, left))
