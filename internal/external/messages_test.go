@@ -44,7 +44,7 @@ func TestWrongWork(t *testing.T) {
 		`"steps":1,"flops":1,"up_bytes":1,"flop":1`: "answers with work[0].flop: is not a field here: known are client, steps, flops, up_bytes, batches, traffic_bytes",
 	} {
 		var all []work
-		if err := reader(solveFields.Into(&all)).read(new(pipe.Decoder), []byte(`{"work":[{"client":0,` + fields + `}]}`)); err == nil || err.Error() != want {
+		if err := reader(solveFields.Into(&all)).read(new(pipe.Decoder), []byte(`{"work":[{"client":0,`+fields+`}]}`)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", fields, err, want)
 		}
 	}
