@@ -59,6 +59,14 @@ func (w *waiting) restart(t int, now engine.Time) {
 	}
 }
 
+// SetPoll sets when a client polls for messages next, at or after now: later polls follow by
+// periods. It does nothing where messages wait for no poll.
+func (w *waiting) SetPoll(t int, at engine.Time) {
+	if w.clientPeriod > 0 {
+		w.firstPoll[t] = at
+	}
+}
+
 // MeanLaunchWait returns how long a message waits on its client on average: half a period.
 func (w *waiting) MeanLaunchWait() engine.Time { return w.launchPeriod / 2 }
 

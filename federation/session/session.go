@@ -190,6 +190,10 @@ func (s *Session) Now() engine.Time { return s.clients.Now() }
 // DetectAfter returns how long after a failure the driver learns of it.
 func (s *Session) DetectAfter() engine.Time { return s.detect }
 
+// SetPoll sets when a client that is at no message polls for messages next, at or after now. Later
+// polls follow by network.client_poll_s.
+func (s *Session) SetPoll(t int, at engine.Time) { s.clients.SetPoll(t, at) }
+
 // Client returns the facts of a client besides its metrics.
 func (s *Session) Client(t int) results.ClientFacts {
 	return s.server.Accounts().Facts(t, s.sizes[t][0], s.sizes[t][1])

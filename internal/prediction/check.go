@@ -3,7 +3,6 @@ package prediction
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -24,15 +23,20 @@ type Models struct {
 
 // Checked is a measured run beside its predictions.
 type Checked struct {
-	Name      string
-	Measured  *Played
-	Predicted *Played // by the calibrated model, the first seed
-	// Makespans are those of the calibrated model, by seed, in seconds.
-	Makespans  []float64
-	Calibrated Errors  // of the first seed; Makespan: of the mean over seeds
-	Speed      float64 // of the run: how many times as fast as predicted it computed
-	AtSpeed    Errors  // of the calibrated model, once Speed is known
-	Nominal    *Errors // nil: not known
+	Name       string  `json:"run"`
+	Measured   *Played `json:"-"`
+	Predicted  *Played `json:"-"` // by the calibrated model, the first seed
+	MeasuredS  float64 `json:"measured_s"`
+	PredictedS float64 `json:"predicted_s"` // mean over the seeds
+	// Makespans are those of the calibrated model, by seed, in seconds. Where polls have random
+	// phases, a further one is between the lowest and the highest of n with probability (n-1)/(n+1).
+	Makespans  []float64 `json:"makespans_s"`
+	Inside     *bool     `json:"inside"`     // the measured one is between them; nil: there is one seed
+	Calibrated Errors    `json:"calibrated"` // of the first seed; Makespan: of the mean over seeds
+	Ahead      *Ahead    `json:"ahead"`      // nil: nothing waits for polls
+	Speed      float64   `json:"speed"`      // of the run: how many times as fast as predicted it computed
+	AtSpeed    Errors    `json:"at_speed"`   // of the calibrated model, once Speed is known
+	Nominal    *Errors   `json:"nominal"`    // nil: not known
 }
 
 // Check predicts a run.
@@ -50,8 +54,17 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 		c.Makespans = append(c.Makespans, played.Makespan)
 		on.Seed++
 	}
+	c.MeasuredS, c.PredictedS = c.Measured.Makespan, stat.Mean(c.Makespans, nil)
+	if len(c.Makespans) > 1 {
+		inside := slices.Min(c.Makespans) <= c.MeasuredS && c.MeasuredS <= slices.Max(c.Makespans)
+		c.Inside = &inside
+	}
 	c.Calibrated = Compare(c.Measured, c.Predicted)
-	c.Calibrated.Makespan = stat.Mean(c.Makespans, nil)/c.Measured.Makespan - 1
+	c.Calibrated.Makespan = c.PredictedS/c.MeasuredS - 1
+	var err error
+	if c.Ahead, err = playAhead(ctx, run, by.Calibrated, c.Measured); err != nil {
+		return nil, err
+	}
 	c.Speed = Speed(c.Measured, c.Predicted)
 	played, err := Play(ctx, run, by.AtSpeed(c.Speed))
 	if err != nil {
@@ -69,28 +82,9 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 	return c, nil
 }
 
-// Ranking compares the order of runs by makespan: Kendall's tau between measured and predicted
-// makespans, NaN for fewer than two runs, and the pairs of runs, by place, whose order is wrong.
-func Ranking(all []*Checked) (tau float64, wrong [][2]int) {
-	if len(all) < 2 {
-		return math.NaN(), nil
-	}
-	var m, p []float64
-	for _, c := range all {
-		m, p = append(m, c.Measured.Makespan), append(p, stat.Mean(c.Makespans, nil))
-	}
-	for i := range all {
-		for j := range i {
-			if (m[i] < m[j]) != (p[i] < p[j]) {
-				wrong = append(wrong, [2]int{j, i})
-			}
-		}
-	}
-	return stat.Kendall(m, p, nil), wrong
-}
-
-// Repeats returns the sets of runs, by place, that repeat one configuration: the same settings and
-// the same attempts with the same messages and work. A set has two runs at least.
+// Repeats returns the sets of runs, by place, that repeat one configuration: the same settings,
+// clients and number of rounds, and the same messages, work and nominal values of each client.
+// Which clients respond, and when, may differ by chance. A set has two runs at least.
 func Repeats(runs []*attemptlog.Run) [][]int {
 	var sets [][]int
 	of := map[string]int{}
@@ -108,22 +102,22 @@ func Repeats(runs []*attemptlog.Run) [][]int {
 
 // configuration returns a text that is the same for runs that repeat each other.
 func configuration(run *attemptlog.Run) string {
-	text := fmt.Sprint(run.Overrides())
-	for _, round := range training(run) {
-		slices.SortFunc(round, func(a, b *attemptlog.Attempt) int { return compareClients(a, b) })
+	rounds, taken := training(run), 0
+	var work []string // of the clients that responded
+	for _, round := range rounds {
 		for _, a := range round {
-			text += fmt.Sprintln(a.Round, a.Client, a.BytesDown, a.BytesUp, a.LocalFLOPs(), a.Steps, a.DownMbps, a.UpMbps, a.GFLOPS)
+			if a.Outcome == attemptlog.Taken {
+				taken++
+			}
+			if a.Responded() {
+				work = append(work, fmt.Sprintln(a.Client, a.BytesDown, a.BytesUp, a.LocalFLOPs(), a.Steps, a.DownMbps, a.UpMbps, a.GFLOPS))
+			}
 		}
 	}
-	return text
-}
-
-func compareClients(a, b *attemptlog.Attempt) int {
-	if a.Client < b.Client {
-		return -1
+	length := len(rounds)
+	if withoutRounds(run) {
+		length = taken
 	}
-	if a.Client > b.Client {
-		return 1
-	}
-	return 0
+	slices.Sort(work)
+	return fmt.Sprintln(run.Overrides(), run.Clients(), length, slices.Compact(work))
 }

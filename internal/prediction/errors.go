@@ -9,9 +9,11 @@ import (
 
 // Spread is the distribution of relative errors, predicted/measured - 1.
 type Spread struct {
-	N              int
-	Mean           float64 // with sign
-	MAPE, P50, P95 float64 // of absolute values: mean absolute percentage error, as a share, and quantiles
+	N    int     `json:"n"`
+	Mean float64 `json:"mean"` // with sign
+	MAPE float64 `json:"mape"` // mean of absolute values: the mean absolute percentage error, as a share
+	P50  float64 `json:"p50"`  // quantiles of absolute values
+	P95  float64 `json:"p95"`
 }
 
 // spread returns the distribution of errors; those that are NaN do not count.
@@ -39,20 +41,22 @@ func spread(errors []float64) Spread {
 // Errors say how far a prediction is from a measured run. A value that the log does not give is
 // NaN.
 type Errors struct {
-	Makespan  float64 // relative, with sign
-	Response  Spread  // of the responses that both have
-	Compute   Spread
-	Transfer  Spread  // of downlink and uplink together
-	Round     Spread  // of the lengths of rounds
-	Equal     float64 // share of the rounds in which the same responses were taken
-	Jaccard   float64 // mean over rounds: responses taken in both, as a share of those taken in one
-	Order     float64 // Kendall's tau of the order of arrival, mean over rounds; over the run without rounds
-	Staleness float64 // mean difference of the staleness of responses, predicted - measured
+	Makespan  float64 `json:"makespan"` // relative, with sign
+	Response  Spread  `json:"response"` // of the responses that both have
+	Compute   Spread  `json:"compute"`
+	Transfer  Spread  `json:"transfer"`     // of downlink and uplink together
+	Energy    Spread  `json:"energy"`       // of the attempts that responded
+	EnergySum float64 `json:"energy_total"` // relative, with sign: of all these attempts
+	Round     Spread  `json:"round"`        // of the lengths of rounds
+	Equal     float64 `json:"equal"`        // share of the rounds in which the same responses were taken
+	Jaccard   float64 `json:"jaccard"`      // mean over rounds: responses taken in both, as a share of those taken in one
+	Order     float64 `json:"order"`        // Kendall's tau of the order of arrival, mean over rounds; over the run without rounds
+	Staleness float64 `json:"staleness"`    // mean difference of the staleness of responses, predicted - measured
 }
 
 // Compare returns the errors of a prediction.
 func Compare(measured, predicted *Played) Errors {
-	e := Errors{Makespan: predicted.Makespan/measured.Makespan - 1}
+	e := Errors{Makespan: predicted.Makespan/measured.Makespan - 1, EnergySum: energySum(measured, predicted)}
 	of := func(value func(*Attempt) float64) Spread {
 		var errors []float64
 		for i := range measured.Attempts {
@@ -66,12 +70,25 @@ func Compare(measured, predicted *Played) Errors {
 	e.Response = of((*Attempt).Response)
 	e.Compute = of(func(a *Attempt) float64 { return a.Compute })
 	e.Transfer = of(func(a *Attempt) float64 { return a.Downlink + a.Uplink })
+	e.Energy = of(func(a *Attempt) float64 { return a.Energy })
 	e.compareRounds(measured, predicted)
 	e.Staleness = math.NaN()
 	if len(measured.Rounds) == 0 {
 		e.compareStaleness(measured, predicted)
 	}
 	return e
+}
+
+// energySum returns the error of the energy of all attempts for which both have one; NaN: there are
+// none.
+func energySum(measured, predicted *Played) float64 {
+	m, p := 0.0, 0.0
+	for i := range measured.Attempts {
+		if a, b := measured.Attempts[i].Energy, predicted.Attempts[i].Energy; !math.IsNaN(a) && !math.IsNaN(b) {
+			m, p = m+a, p+b
+		}
+	}
+	return p/m - 1
 }
 
 // compareRounds compares lengths, the responses taken and the order of arrival.
@@ -164,26 +181,55 @@ func Speed(measured, predicted *Played) float64 {
 }
 
 // Floor returns how well repetitions of one run predict each other: each from the mean of the
-// others. It is what no model can be below. There must be two at least.
+// others. It is what no model can be below. There must be two at least. Where repetitions ask
+// different clients, the attempts count that all have, by round and client.
 func Floor(repeats []*Played) (makespan []float64, response Spread) {
+	all := make([]map[place]float64, len(repeats))
+	for i, p := range repeats {
+		all[i] = map[place]float64{}
+		for k, at := range p.places() {
+			all[i][at] = p.Attempts[k].Response()
+		}
+	}
 	var errors []float64
 	for i, left := range repeats {
-		sum, n := 0.0, float64(len(repeats)-1)
-		for j, other := range repeats {
-			if j != i {
-				sum += other.Makespan
-			}
-		}
-		makespan = append(makespan, sum/n/left.Makespan-1)
-		for k := range left.Attempts {
+		others := func(of func(j int) float64) float64 {
 			sum := 0.0
-			for j, other := range repeats {
+			for j := range repeats {
 				if j != i {
-					sum += other.Attempts[k].Response()
+					sum += of(j)
 				}
 			}
-			errors = append(errors, sum/n/left.Attempts[k].Response()-1)
+			return sum / float64(len(repeats)-1)
+		}
+		makespan = append(makespan, others(func(j int) float64 { return repeats[j].Makespan })/left.Makespan-1)
+		for k, at := range left.places() {
+			mean := others(func(j int) float64 {
+				if response, ok := all[j][at]; ok {
+					return response
+				}
+				return math.NaN()
+			})
+			errors = append(errors, mean/left.Attempts[k].Response()-1)
 		}
 	}
 	return makespan, spread(errors)
+}
+
+// place identifies an attempt among those of repetitions.
+type place struct {
+	round  int
+	client string
+	number int // among the attempts of the client in the round
+}
+
+// places returns the places of the attempts.
+func (p *Played) places() []place {
+	all, next := make([]place, len(p.Attempts)), map[place]int{}
+	for i := range p.Attempts {
+		at := place{round: p.Attempts[i].Round, client: p.Attempts[i].Client}
+		next[at]++
+		all[i] = place{at.round, at.client, next[at]}
+	}
+	return all
 }

@@ -1,7 +1,10 @@
 package prediction
 
 import (
+	"maps"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,18 +64,59 @@ func TestFloor(t *testing.T) {
 	near(t, "MAPE of responses", response.MAPE, (1.5+.5)/6)
 }
 
+// A client that only some repetitions asked has no floor.
+func TestFloorOfOtherClients(t *testing.T) {
+	run := func(makespan float64, responses map[string]float64) *Played {
+		p := &Played{Makespan: makespan}
+		for _, client := range slices.Sorted(maps.Keys(responses)) {
+			p.Attempts = append(p.Attempts, Attempt{Client: client, Seen: responses[client]})
+		}
+		return p
+	}
+	makespan, response := Floor([]*Played{run(4, map[string]float64{"a": 3, "b": 4}), run(5, map[string]float64{"b": 5, "c": 1})})
+	near(t, "makespan", makespan[0], .25)
+	near(t, "MAPE of responses", response.MAPE, (.25+.2)/2)
+	if response.N != 2 {
+		t.Errorf("%d errors", response.N)
+	}
+}
+
 // Runs are ranked by makespan, and pairs in the wrong order are named.
-func TestRanking(t *testing.T) {
-	checked := func(measured, predicted float64) *Checked {
-		return &Checked{Measured: two(measured, 1, true), Makespans: []float64{predicted - .5, predicted + .5}}
+func TestReport(t *testing.T) {
+	checked := func(name string, measured, predicted float64) *Checked {
+		return &Checked{Name: name, MeasuredS: measured, PredictedS: predicted, Calibrated: Errors{Makespan: predicted/measured - 1, Response: Spread{MAPE: .5, P95: 1}}}
 	}
-	tau, wrong := Ranking([]*Checked{checked(2, 3), checked(4, 8), checked(6, 7)})
-	near(t, "tau", tau, 1.0/3)
-	if len(wrong) != 1 || wrong[0] != [2]int{1, 2} {
-		t.Errorf("pairs %v", wrong)
+	one, two, three := checked("one", 2, 3), checked("two", 4, 8), checked("three", 6, 7)
+	r := NewReport(nil, []*Checked{one, two, three})
+	near(t, "tau", r.Tau, 1.0/3)
+	if len(r.Disordered) != 1 || r.Disordered[0] != [2]string{"two", "three"} {
+		t.Errorf("pairs %v", r.Disordered)
 	}
-	if tau, _ := Ranking([]*Checked{checked(2, 3)}); !math.IsNaN(tau) {
-		t.Errorf("one run: %g", tau)
+	if len(r.Models) != 2 {
+		t.Errorf("models %+v: nominal values are not known", r.Models)
+	}
+	near(t, "mean", r.Models[0].Makespan.Mean, (.5+1+1.0/6)/3)
+	near(t, "worst", r.Models[0].Makespan.Worst, 1)
+	near(t, "P95", r.Models[0].P95.Mean, 1)
+	if r := NewReport(nil, []*Checked{one}); !math.IsNaN(r.Tau) {
+		t.Errorf("one run: %g", r.Tau)
+	}
+}
+
+// Runs with polls are shown as ranges, with their errors one round ahead, and other runs not.
+func TestTextOfPolls(t *testing.T) {
+	none := &Checked{Name: "none", Measured: two(2, 1, true)}
+	if text := NewReport(nil, []*Checked{none}).Text(); strings.Contains(text, "ahead") || strings.Contains(text, "energy") {
+		t.Error(text)
+	}
+	yes := true
+	polled := &Checked{
+		Name: "polled", Measured: two(2, 1, true), MeasuredS: 20, Makespans: []float64{21, 18, 30}, Inside: &yes,
+		Ahead: &Ahead{Round: Spread{MAPE: .07}, Response: Spread{MAPE: .06}, Exact: .85},
+	}
+	text := NewReport(nil, []*Checked{none, polled}).Text()
+	if !regexp.MustCompile(`(?m)^  polled +7.0 +6.0 +85.0 +18.0 +30.0 +yes$`).MatchString(text) {
+		t.Error(text)
 	}
 }
 
@@ -85,5 +129,30 @@ func TestRepeats(t *testing.T) {
 	})
 	if len(sets) != 1 || len(sets[0]) != 2 || sets[0][1] != 2 {
 		t.Errorf("sets %v", sets)
+	}
+}
+
+// Repetitions under "first" ask and take other clients by chance. Another number of rounds, size,
+// nominal value or client makes another configuration.
+func TestRepeatsByChance(t *testing.T) {
+	run := func(rows string) *attemptlog.Run { return readLog(t, `federation.protocol="first"`, rows) }
+	first := "0,a,10,11,taken\n0,b,10,12,late\n1,a,11,12,taken\n1,b,12,14,late"
+	size, speed := run(first), run(first)
+	size.Attempts[2].BytesUp *= 2
+	speed.Attempts[2].GFLOPS = 3
+	sets := Repeats([]*attemptlog.Run{
+		run(first), run("0,a,10,13,late\n0,b,10,12,taken\n1,b,12,14,taken"), size, speed,
+		run("0,a,10,11,taken\n0,b,10,12,late"), run(first + "\n1,c,11,,lost"), run("0,a,10,11,taken\n1,a,11,12,taken"),
+	})
+	if len(sets) != 1 || !slices.Equal(sets[0], []int{0, 1}) {
+		t.Errorf("sets %v", sets)
+	}
+	continuous := func(rows string) *attemptlog.Run { return readLog(t, `federation.protocol="asynchronous"`, rows) }
+	sets = Repeats([]*attemptlog.Run{
+		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,a,11,12,taken"), continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,b,12,13,taken"),
+		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,b,12,13,late"),
+	})
+	if len(sets) != 1 || !slices.Equal(sets[0], []int{0, 1}) {
+		t.Errorf("sets without rounds %v", sets)
 	}
 }

@@ -30,6 +30,11 @@ func NewModels(dir string, c *calibration.Calibration, run *attemptlog.Run) (*Mo
 	}
 	file := filepath.Join(dir, calibration.ScenarioFile)
 	on := &System{Scenario: file, Fleet: fleet, Gap: c.Waiting.RoundGapS.Or(0), Seed: 1}
+	if slices.ContainsFunc(run.Attempts, func(a attemptlog.Attempt) bool { return a.EnergyJ > 0 }) {
+		if on.Powers, err = setPowers(fleet, filepath.Join(dir, calibration.FleetFile)); err != nil {
+			return nil, nil, err
+		}
+	}
 	m := &Models{Calibrated: on, Seeds: 1, AtSpeed: func(speed float64) *System {
 		faster := *on
 		faster.Fleet = atSpeed(fleet, speed)
@@ -42,6 +47,27 @@ func NewModels(dir string, c *calibration.Calibration, run *attemptlog.Run) (*Mo
 		m.Nominal = &System{Scenario: file, Set: noWaiting, Fleet: nominal, Seed: 1}
 	}
 	return m, notes, nil
+}
+
+// setPowers gives the classes of a fleet the powers that they have in a file. It reports whether the
+// user has set all of them there: those that a calibration has are assumed, not measured.
+func setPowers(f *fleets.Fleet, file string) (known bool, err error) {
+	own, err := fleets.Read(file)
+	if err != nil {
+		return false, err
+	}
+	known = true
+	for i := range f.Classes {
+		k := &f.Classes[i]
+		j := slices.IndexFunc(own.Classes, func(o fleets.Class) bool { return o.Name == k.Name })
+		if j < 0 {
+			return false, nil
+		}
+		idle, compute := own.Classes[j].IdleW, own.Classes[j].ComputeW
+		known = known && idle > 0 && compute > 0 && (idle != k.IdleW || compute != k.ComputeW)
+		k.IdleW, k.ComputeW = idle, compute
+	}
+	return known, nil
 }
 
 // knowsNominal reports whether all attempts of a run have nominal values.

@@ -16,6 +16,7 @@ import (
 	"fedsim/federation"
 	"fedsim/federation/session"
 	"fedsim/internal/attemptlog"
+	"fedsim/network"
 )
 
 // System is what a run of a log is played on.
@@ -24,13 +25,14 @@ type System struct {
 	Set      []string // assignments of keys beside those of the log, as those of --set
 	Fleet    *fleets.Fleet
 	Gap      float64 // time between two rounds that the server needs, in seconds
+	Powers   bool    // the powers of the fleet are those of its devices, not assumed
 	Seed     uint64
 }
 
 // plain are the settings of a run of which the log says nothing. Sizes, work and faults are the log's.
 var plain = []string{
 	"federation.protocol=wait-for-all", "federation.clients_per_round=0", "federation.fraction=1",
-	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop",
+	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop", "federation.detect_s=0",
 	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 
@@ -46,26 +48,40 @@ func withoutRounds(run *attemptlog.Run) bool {
 
 // Play plays the attempts of a run on a system.
 func Play(ctx context.Context, run *attemptlog.Run, on *System) (*Played, error) {
-	p := player{names: run.Clients(), rounds: training(run), predicted: &Played{}}
+	p, err := newPlayer(ctx, run, on)
+	if err != nil {
+		return nil, err
+	}
+	return p.predicted, p.play(run)
+}
+
+// newPlayer returns the player of a run, which has played nothing.
+func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, error) {
+	p := &player{on: on, names: run.Clients(), rounds: training(run), predicted: &Played{}}
 	setup, err := on.setup(ctx, run, p.names)
 	if err != nil {
 		return nil, err
 	}
-	setup.Journal = &p
+	setup.Journal, p.runtime, p.waitsForAll = p, setup.Network.InForce(), setup.Config.Traits().WaitsForAll
 	if p.session, err = session.New(*setup); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Name, err)
 	}
-	p.open = make([]Attempt, len(p.names))
+	p.open, p.warm = make([]Attempt, len(p.names)), make([]bool, len(p.names))
 	p.number()
+	return p, nil
+}
+
+// play plays all attempts.
+func (p *player) play(run *attemptlog.Run) error {
 	play := p.playRounds
 	if withoutRounds(run) {
 		play = p.playContinuously
 	}
-	if err := play(on.Gap); err != nil {
-		return nil, fmt.Errorf("run %s: %w", run.Name, err)
+	if err := play(p.on.Gap); err != nil {
+		return fmt.Errorf("run %s: %w", run.Name, err)
 	}
 	p.predicted.finish()
-	return p.predicted, nil
+	return nil
 }
 
 // setup returns the setup of the session of a run.
@@ -90,13 +106,20 @@ func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string
 
 // player plays a run.
 type player struct {
-	names     []string
-	rounds    [][]*attemptlog.Attempt
-	session   *session.Session
-	predicted *Played
-	places    map[*attemptlog.Attempt]int // of the attempts of the log in predicted.Attempts
-	open      []Attempt                   // by client, the present attempt
-	notices   []session.Notice
+	on          *System
+	names       []string
+	rounds      [][]*attemptlog.Attempt
+	runtime     network.Runtime
+	waitsForAll bool
+	session     *session.Session
+	predicted   *Played
+	places      map[*attemptlog.Attempt]int // of the attempts of the log in predicted.Attempts
+	open        []Attempt                   // by client, the present attempt
+	warm        []bool                      // by client, it has computed
+	notices     []session.Notice
+	// ends are, by attempt, when its client had sent its previous reply, on the server's clock: each
+	// round begins with the polls that follow. nil: rounds begin as those before leave the clients.
+	ends map[*attemptlog.Attempt]float64
 }
 
 // number lists the attempts of the log, without times.
@@ -106,29 +129,48 @@ func (p *player) number() {
 	for _, round := range p.rounds {
 		for _, a := range round {
 			p.places[a] = len(p.predicted.Attempts)
-			p.predicted.Attempts = append(p.predicted.Attempts, Attempt{Sent: nan, Seen: nan, Downlink: nan, Waiting: nan, Compute: nan, Uplink: nan})
+			p.predicted.Attempts = append(p.predicted.Attempts, Attempt{
+				Round: a.Round, Client: a.Client,
+				Sent: nan, Seen: nan, Received: nan, Downlink: nan, Waiting: nan, Compute: nan, Uplink: nan, Energy: nan,
+			})
 		}
 	}
 }
 
-// Note adds the spans of clients to their present attempts.
+// Note adds the spans of clients to their present attempts. The wait for the client's poll, before
+// the downlink, is in none.
 func (p *player) Note(e federation.Entry) {
 	switch e.Kind {
 	case federation.AttemptStarted:
-		p.open[e.Device] = Attempt{Sent: e.From.Seconds()}
+		p.open[e.Device] = Attempt{Sent: e.From.Seconds(), Received: math.NaN()}
 	case federation.ActivitySpan:
 		a, length := &p.open[e.Device], (e.To - e.From).Seconds()
 		switch e.Activity {
 		case clients.Downlink:
+			if math.IsNaN(a.Received) {
+				a.Received = e.From.Seconds()
+			}
 			a.Downlink += length
 		case clients.Compute:
 			a.Compute += length
 		case clients.Uplink:
 			a.Uplink += length
 		case clients.Waiting:
-			a.Waiting += length
+			if !math.IsNaN(a.Received) {
+				a.Waiting += length
+			}
 		}
 	}
+}
+
+// class returns the class of a client; of more than the classes of a fleet, the first one.
+func (p *player) class(t int) *fleets.Class {
+	if turn := p.on.Fleet.InTurn; len(turn) > 0 {
+		t = int(turn[t%len(turn)])
+	} else {
+		t = 0
+	}
+	return &p.on.Fleet.Classes[t]
 }
 
 // asked reports whether the simulated server asks a client for an attempt of the log: a client that
@@ -153,9 +195,19 @@ func (p *player) message(a *attemptlog.Attempt) session.Message {
 
 // respond notes the response of a message.
 func (p *player) respond(n session.Notice) {
-	a := &p.predicted.Attempts[n.ID-1]
+	a, k := &p.predicted.Attempts[n.ID-1], p.class(n.Client)
+	round, client := a.Round, a.Client
 	*a = p.open[n.Client]
-	a.Seen = n.At.Seconds()
+	a.Round, a.Client, a.Seen, a.Energy = round, client, n.At.Seconds(), math.NaN()
+	if p.on.Powers {
+		a.Energy = float64(k.ComputeW*a.Compute) + float64(k.IdleW*(a.Received-a.Sent+a.Downlink+a.Waiting+a.Uplink))
+	}
+	launch := p.runtime.LaunchS + p.runtime.LaunchGFLOP/(k.ClockGHz*k.FlopsPerCycle)
+	if !p.warm[n.Client] {
+		launch += p.runtime.ColdStartS
+	}
+	launch = min(launch, a.Compute) // a log has launches in wait_s
+	a.Compute, a.Waiting, p.warm[n.Client] = a.Compute-launch, a.Waiting+launch, true
 }
 
 // playRounds lets the protocol of the run play its rounds. A client that is still at work when the
@@ -175,6 +227,7 @@ func (p *player) playRounds(gap float64) error {
 			p.predicted.Rounds = append(p.predicted.Rounds, round)
 			continue
 		}
+		p.setPolls(attempts)
 		number++
 		notices, taken, _, err := p.session.PlayRound(number, session.Train, messages, p.notices[:0])
 		if err != nil {
@@ -190,11 +243,29 @@ func (p *player) playRounds(gap float64) error {
 			p.predicted.Attempts[id-1].Taken = slices.Contains(round.Attempts, int(id-1))
 		}
 		p.predicted.Rounds = append(p.predicted.Rounds, round)
+		if err := p.awaitLost(attempts, round.Begin); err != nil {
+			return err
+		}
 		if _, err := p.session.Close(number, nil, gap*1e9); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// awaitLost lets the server wait federation.detect_s for responses that were lost, up to its next poll,
+// if it waits for all. Of a failure it hears at once.
+func (p *player) awaitLost(attempts []*attemptlog.Attempt, begin float64) error {
+	lost := slices.ContainsFunc(attempts, func(a *attemptlog.Attempt) bool { return a.Outcome == attemptlog.Lost })
+	if !lost || !p.waitsForAll {
+		return nil
+	}
+	length := p.session.DetectAfter()
+	if period := engine.FromSeconds(p.runtime.ServerPollS); period > 0 {
+		length = network.NextPoll(0, period, length)
+	}
+	_, _, err := p.session.Advance(max(p.session.Now(), engine.FromSeconds(begin).Add(length)), nil)
+	return err
 }
 
 // playContinuously sends each client its next message when its response arrives. The server takes as

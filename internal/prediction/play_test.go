@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -148,6 +149,23 @@ func TestPlayFaults(t *testing.T) {
 	near(t, "makespan", p.Makespan, 6)
 }
 
+// A server that waits for all gives up a lost response after detect_s, at a poll, and hears of a
+// failure at once.
+func TestPlayLost(t *testing.T) {
+	rows := "0,a,10,,%s\n0,b,10,12,taken\n1,b,20,22,taken"
+	for _, c := range []struct {
+		settings, outcome string
+		want              float64
+	}{
+		{"federation.detect_s=7", "lost", 7}, {"federation.detect_s=7", "failed", 3}, {"federation.detect_s=2", "lost", 3}, {"", "lost", 3},
+		{"federation.detect_s=7 network.server_poll_s=2", "lost", 8},
+		{`federation.detect_s=7 federation.protocol="first" federation.clients_per_round=1`, "lost", 3},
+	} {
+		p := play(t, system(t), readLog(t, c.settings, fmt.Sprintf(rows, c.outcome)))
+		near(t, c.settings+" "+c.outcome, p.Rounds[0].Length(), c.want)
+	}
+}
+
 // What a log says of a run counts from its first message.
 func TestMeasured(t *testing.T) {
 	m := Measured(readLog(t, "", "3,a,10,14,taken\n3,b,10.5,13,late\n4,a,15,19,taken\n4,b,15,,lost"))
@@ -160,5 +178,66 @@ func TestMeasured(t *testing.T) {
 	near(t, "lost", m.Attempts[3].Seen, math.NaN())
 	if m.Attempts[1].Taken || !m.Attempts[0].Taken {
 		t.Error("a response in time is taken, a late one is not")
+	}
+}
+
+// A launch, and the first time a cold start, is waiting, as in a log: 0.5 s and 1 GFLOP, and 2 s.
+func TestPlayLaunches(t *testing.T) {
+	on := system(t)
+	on.Set = []string{"network.launch_s=0.5", "network.launch_gflop=1", "network.cold_start_s=2", "network.client_poll_s=7", "network.poll_phase='fixed'"}
+	p := play(t, on, readLog(t, "", twoRounds))
+	for i, want := range []Attempt{{Seen: 7.5, Waiting: 3.5, Compute: 2}, {Seen: 6, Waiting: 3, Compute: 1}, {Seen: 20, Waiting: 1.5, Compute: 2}, {Seen: 17, Waiting: 1, Compute: 1}} {
+		a := p.Attempts[i]
+		near(t, "seen", a.Seen, want.Seen)
+		near(t, "waiting", a.Waiting, want.Waiting)
+		near(t, "compute", a.Compute, want.Compute)
+	}
+	near(t, "received", p.Attempts[2].Received, 14.5) // 7 s after the reply
+}
+
+// Clients draw 1 W, and 2 W while they compute: a takes 4 + 2 J and b 2 + 2 J, of which the log
+// has half.
+func TestEnergy(t *testing.T) {
+	on, run := system(t), readLog(t, "", twoRounds)
+	for i, joules := range []float64{3, 2, math.NaN(), 2} {
+		run.Attempts[i].EnergyJ = joules
+	}
+	e := Compare(Measured(run), play(t, on, run))
+	near(t, "assumed powers", e.EnergySum, math.NaN())
+	on.Powers = true
+	e = Compare(Measured(run), play(t, on, run))
+	near(t, "all attempts", e.EnergySum, 1)
+	near(t, "an attempt", e.Energy.P95, 1)
+	if e.Energy.N != 3 {
+		t.Errorf("%d attempts", e.Energy.N)
+	}
+}
+
+// Powers are known once the fleet of the calibration has others than those assumed, for all classes.
+func TestSetPowers(t *testing.T) {
+	const class = "[[class]]\nname = %q\nshare = 0.5\nclock_ghz = 1\nflops_per_cycle = 1\nidle_w = %g\ncompute_w = 2\nbattery_wh = -1\nlink = \"ethernet\"\n"
+	for _, c := range []struct {
+		names [2]string
+		idle  [2]float64
+		want  bool
+	}{
+		{[2]string{"a", "b"}, [2]float64{3, 4}, true},
+		{[2]string{"a", "b"}, [2]float64{3, 1}, false}, // that of b is assumed
+		{[2]string{"a", "c"}, [2]float64{3, 4}, false}, // b has none
+	} {
+		file := filepath.Join(t.TempDir(), "fleet.toml")
+		text := fmt.Sprintf(class, c.names[0], c.idle[0]) + fmt.Sprintf(class, c.names[1], c.idle[1])
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		on := system(t)
+		known, err := setPowers(on.Fleet, file)
+		if err != nil || known != c.want {
+			t.Errorf("%v: %t, %v", c, known, err)
+		}
+		near(t, "power of a", on.Fleet.Classes[0].IdleW, c.idle[0])
+	}
+	if _, err := setPowers(system(t).Fleet, "absent.toml"); err == nil {
+		t.Error("a file that is absent is read")
 	}
 }

@@ -26,9 +26,14 @@ type Played struct {
 
 // Attempt is an attempt. Durations are in seconds; NaN: not known, or there was none.
 type Attempt struct {
-	Sent, Seen                         float64 // Seen is NaN without a response
-	Downlink, Waiting, Compute, Uplink float64
-	Taken                              bool // by the round that asked for it; without rounds, at all
+	Round      int
+	Client     string
+	Sent, Seen float64 // Seen is NaN without a response
+	// Received is when the client began to receive the message; NaN if measured: clocks may differ.
+	Received                           float64
+	Downlink, Waiting, Compute, Uplink float64 // Waiting: from the message to the work
+	Energy                             float64 // J
+	Taken                              bool    // by the round that asked for it; without rounds, at all
 	// Staleness is how many other responses arrived between the message and the response.
 	Staleness float64
 }
@@ -73,8 +78,8 @@ func Measured(run *attemptlog.Run) *Played {
 		for _, a := range attempts {
 			round.Attempts = append(round.Attempts, len(p.Attempts))
 			m := Attempt{
-				Sent: a.Sent - begin, Seen: a.Seen - begin, Taken: a.Outcome == attemptlog.Taken,
-				Downlink: a.Receive, Waiting: a.Wait, Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst,
+				Round: a.Round, Client: a.Client, Sent: a.Sent - begin, Seen: a.Seen - begin, Taken: a.Outcome == attemptlog.Taken,
+				Received: math.NaN(), Downlink: a.Receive, Waiting: a.Wait, Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst, Energy: a.EnergyJ,
 			}
 			round.Begin = min(round.Begin, m.Sent)
 			p.Attempts = append(p.Attempts, m)

@@ -18,7 +18,7 @@ import (
 
 func newCalibrate() *cobra.Command {
 	var out, hold, with string
-	var force, check bool
+	var force, check, asJSON bool
 	var o calibration.Options
 	cmd := &cobra.Command{
 		Use:   "calibrate LOG...",
@@ -40,11 +40,11 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
   fedsim calibrate --check run4.csv run5.csv --with cal`,
 		Args: takes(1, math.MaxInt, "one or more logs"),
 		RunE: func(cmd *cobra.Command, logs []string) error {
-			if err := checkCalibrateFlags(out, hold, with, check, force); err != nil {
+			if err := checkCalibrateFlags(out, hold, with, check, force, asJSON); err != nil {
 				return err
 			}
 			if check {
-				return checkLogs(cmd, with, logs)
+				return checkLogs(cmd, with, logs, asJSON)
 			}
 			if err := checked(func(c *config.Checker) { c.OneOfOrEmpty("hold-out", hold, calibration.ByRounds, calibration.ByRuns) }); err != nil {
 				return err
@@ -57,6 +57,7 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
 	flags.StringVar(&hold, "hold-out", "", "also predict parts of the log by fits to the rest: rounds or runs")
 	flags.BoolVar(&check, "check", false, "say how well the calibration of --with predicts the logs")
 	flags.StringVar(&with, "with", "", "directory of the calibration for --check")
+	flags.BoolVar(&asJSON, "json", false, "print what --check says as JSON (docs/json.md)")
 	flags.BoolVar(&force, "force", false, "replace an existing calibration")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the resamples of the confidence intervals")
 	completeFlag(cmd, "hold-out", oneOf([]string{calibration.ByRounds, calibration.ByRuns}))
@@ -64,7 +65,7 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
 }
 
 // checkCalibrateFlags reports flags that do not go together.
-func checkCalibrateFlags(out, hold, with string, check, force bool) error {
+func checkCalibrateFlags(out, hold, with string, check, force, asJSON bool) error {
 	switch {
 	case check && with == "":
 		return usagef("--check needs --with DIR, the directory of a calibration")
@@ -72,6 +73,8 @@ func checkCalibrateFlags(out, hold, with string, check, force bool) error {
 		return usagef("--check writes nothing: leave out --out, --hold-out and --force")
 	case !check && with != "":
 		return usagef("--with goes with --check")
+	case !check && asJSON:
+		return usagef("--json goes with --check; calibration.json has the estimates")
 	case !check && out == "":
 		return usagef("--out is required: the directory for the results")
 	}

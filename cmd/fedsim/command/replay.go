@@ -13,6 +13,7 @@ import (
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/calibration"
+	"fedsim/internal/plainjson"
 	"fedsim/internal/prediction"
 )
 
@@ -34,7 +35,7 @@ that failed in the log are not asked.
 			if with == "" {
 				return usagef("--with is required: the directory of a calibration")
 			}
-			all, _, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), with, logs)
+			all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), with, logs)
 			if err != nil {
 				return err
 			}
@@ -57,14 +58,14 @@ type predicted struct {
 }
 
 // predictLogs predicts all runs of logs under a calibration. It prints the assumptions.
-func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []string) (all []predicted, repeats [][]int, err error) {
+func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []string) (all []predicted, err error) {
 	c, err := calibration.Read(dir)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, usageError{err}
 	}
 	log, err := attemptlog.Read(paths...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, text := range log.Notes {
 		printError(notes, fmt.Errorf("note: %s", text))
@@ -72,31 +73,35 @@ func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []strin
 	for _, run := range log.Runs {
 		models, assumed, err := prediction.NewModels(dir, c, run)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, text := range assumed {
 			printError(notes, fmt.Errorf("note: run %s: %s", run.Name, text))
 		}
 		checked, err := prediction.Check(ctx, run, models)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		all = append(all, predicted{run, checked})
 	}
-	return all, prediction.Repeats(log.Runs), nil
+	return all, nil
 }
 
 // checkLogs prints how well a calibration predicts runs.
-func checkLogs(cmd *cobra.Command, dir string, paths []string) error {
-	all, repeats, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
+func checkLogs(cmd *cobra.Command, dir string, paths []string, asJSON bool) error {
+	all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
 	if err != nil {
 		return err
 	}
-	runs := make([]*prediction.Checked, len(all))
+	runs, checked := make([]*attemptlog.Run, len(all)), make([]*prediction.Checked, len(all))
 	for i := range all {
-		runs[i] = all[i].Checked
+		runs[i], checked[i] = all[i].run, all[i].Checked
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), prediction.Text(runs, repeats))
+	report := prediction.NewReport(runs, checked)
+	if asJSON {
+		return plainjson.Print(cmd.OutOrStdout(), report)
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), report.Text())
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"fedsim/internal/clusters/plan"
 	"fedsim/internal/clusters/work"
 	"fedsim/internal/filetest"
+	"fedsim/internal/prediction"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -136,7 +137,8 @@ func TestJSONPage(t *testing.T) {
 		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
 		explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
 		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},
-		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{}} {
+		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{},
+		prediction.Report{}, prediction.Checked{}, prediction.Errors{}, prediction.Spread{}, prediction.Ahead{}, prediction.Overall{}, prediction.Extreme{}, prediction.Repeated{}} {
 		records = append(records, reflect.TypeOf(v))
 	}
 	var want []string
