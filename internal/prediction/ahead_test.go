@@ -99,7 +99,7 @@ func TestAheadOfFlower(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "cal")
-	if err := c.Write(dir, log, "", false); err != nil {
+	if err := c.Write(dir, log, calibration.Results{}, false); err != nil {
 		t.Fatal(err)
 	}
 	models, _, err := NewModels(dir, c, log.Runs[0])
