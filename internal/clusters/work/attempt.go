@@ -53,9 +53,6 @@ func (w *worker) do(ctx context.Context, it *plan.Item, l *lease) error {
 		err = a.make(ctx)
 	}
 	w.limitMemory()
-	if errors.Is(context.Cause(ctx), errTaken) {
-		return errTaken
-	}
 	return err
 }
 

@@ -30,7 +30,7 @@
 //	taking an attempt over       LS  the checkpoint of a lost worker               TestTimeOfAllWorkers
 //	moving it                    LS  the group from a worker that is only slow     TestAttemptTakenOver
 //	copying it                   LS  the bytes from the files that it has open     TestTakeOverOfALivingWriter
-//	stop when it is taken        LS  the time of a worker that is only slow        TestGroupDoneElsewhere
+//	stop when it is taken        LS  the time of a worker that is only slow        TestGroupDoneElsewhere, TestPrerequisiteClaimedElsewhere
 //	claims that have ended       LS  reasons of failures, times of all workers     TestFailure, TestTimeOfAllWorkers
 //	clock of the file server      S  claims from machines with another clock       TestStateOfReadOnlyDirectory
 //	failing with what it needs   LS  a wait for what nobody will make               TestFailureEndsTheWait

@@ -559,6 +559,33 @@ func TestGroupDoneElsewhere(t *testing.T) {
 	})
 }
 
+// A worker stops a prerequisite that another has claimed. That is no failure, and it makes the prerequisite
+// when the other has ended.
+func TestPrerequisiteClaimedElsewhere(t *testing.T) {
+	d := planOf(t, small)
+	i := slices.IndexFunc(d.Plan.Items, func(it plan.Item) bool { return it.Kind == experiment.KindTuning })
+	id := d.Plan.Items[i].ID
+	synctest.Test(t, func(t *testing.T) {
+		a := newTester(t, d, "a")
+		taken := 0
+		a.Options.Run.Checkpoints.Clock = func() time.Time { // asked after each round
+			if c, err := d.Claim(id); err == nil && c != nil && c.Worker == "a" && !c.Ended && taken == 0 {
+				taken++
+				if err := (&Claim{Worker: "b", Ended: true}).write(d.claimPath(id)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(StaleAfter) // heartbeats
+			}
+			time.Sleep(time.Millisecond)
+			return time.Now()
+		}
+		if a.work(); taken != 1 || a.noted("tuning "+id) != 1 || a.groupsDone() != len(d.Plan.Groups()) {
+			t.Errorf("taken %d times, notes %v", taken, a.notes)
+		}
+		requireWorker(t, d, id, "a")
+	})
+}
+
 // A worker whose attempt was taken over stops at its next heartbeat, or when it has finished the runs,
 // and waits for the other worker.
 func TestAttemptTakenOver(t *testing.T) {
