@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -48,6 +48,10 @@ check:
 race:
 	@$(MAKE) --no-print-directory -j2 --output-sync=target race-packages race-commands
 
+# A process with the race detector sleeps for a second before it exits, unless it is told
+# otherwise: learners and workers would take most of the time.
+race-packages race-commands: export GORACE ?= atexit_sleep_ms=20
+
 race-packages:
 	$(GO) test -race -short $(CONCURRENT)
 
@@ -59,8 +63,9 @@ invariants:
 
 # Tests and runs the plugins of docs/plugins.md. "make check" checks them.
 examples:
-	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && cd examples && $(GO) test ./... && for e in $(EXAMPLES); do \
-		$(GO) run ./$$e run $$e/$$e.toml --out "$$made/$$e" || exit 1; done
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && cd examples && $(GO) test ./... && \
+		$(GO) build -o "$$made/bin/" ./... && for e in $(EXAMPLES); do \
+		"$$made/bin/$$e" run $$e/$$e.toml --out "$$made/$$e" || exit 1; done
 
 # Updates the other modules after a change of go.mod.
 tidy:
@@ -116,13 +121,16 @@ test-duckdb:
 	cd bench/interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
 	cd bench && $(GO) test -count=1 -v ./interop/duckdb
 
+# Installs Debian's packages of Slurm if they are missing.
+SLURM = slurmctld slurmd slurm-client munge
+slurm:
+	@dpkg -s $(SLURM) >/dev/null 2>&1 || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM) >/dev/null; }
+
 # Tests plans on Slurm: a controller and two nodes on this machine, from Debian's packages,
 # which it installs if they are missing. SLOW=1: with the tests that take minutes.
-SLURM = slurmctld slurmd slurm-client munge
 test-slurm:
 	@if [ "$$(id -u)" != 0 ]; then echo "skipped: Slurm on one machine needs root"; exit 0; fi; \
-	if ! dpkg -s $(SLURM) >/dev/null 2>&1 && ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM) >/dev/null; }; then \
-		echo "skipped: apt-get cannot install $(SLURM)"; exit 0; fi; \
+	if ! $(MAKE) --no-print-directory slurm; then echo "skipped: apt-get cannot install $(SLURM)"; exit 0; fi; \
 	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
 		cd bench && $(GO) test -count=1 -timeout $(if $(SLOW),30m,4m) -v ./interop/slurm -fedsim "$$made/fedsim" $(if $(SLOW),-slow)
 

@@ -70,11 +70,14 @@ type fused struct {
 	instruction string
 }
 
+// listingFlag makes the compiler list the instructions of the module.
+const listingFlag = "-gcflags=fedsim/...=-S"
+
 // fusedInstructions compiles the module for an architecture, "amd64" meaning the
 // level of it that has such instructions, and returns them without those that the
 // source asks for with math.FMA.
 func fusedInstructions(t *testing.T, top, arch string) []fused {
-	build := exec.Command("go", "build", "-gcflags=fedsim/...=-S", "./...")
+	build := exec.Command("go", "build", listingFlag, "./...")
 	build.Dir = top
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "GOAMD64=v3", "CGO_ENABLED=0")
 	listing, err := build.CombinedOutput()
