@@ -44,7 +44,8 @@ func readOortTrace(t *testing.T) oortTrace {
 		trace.expected = append(trace.expected, filetest.Number(t, r[2]))
 	}
 	for _, r := range filetest.Rows(t, "testdata/oort/trace.csv")[1:] {
-		round, client, x := int(filetest.Number(t, r[0])), int(filetest.Number(t, r[1])), oortTurn{u: filetest.Number(t, r[2]), seconds: filetest.Number(t, r[3])}
+		round, client := int(filetest.Number(t, r[0])), int(filetest.Number(t, r[1]))
+		x := oortTurn{u: filetest.Number(t, r[2]), seconds: filetest.Number(t, r[3])}
 		if r[4] != "" {
 			x.loss = filetest.Number(t, r[4])
 		}
@@ -149,7 +150,8 @@ func TestOortOfItsAuthorsPicksWhatTheTwinDoes(t *testing.T) {
 		s.open(i, true, trace.available[round])
 		got := slices.Clone(o.Select(s))
 		if round > 1 {
-			if share, preferred := filetest.Number(t, want[2]), filetest.Number(t, want[3]); !near(o.share, share, 1e-8) || !near(o.preferred(), preferred, 1e-8*preferred) {
+			share, preferred := filetest.Number(t, want[2]), filetest.Number(t, want[3])
+			if !near(o.share, share, 1e-8) || !near(o.preferred(), preferred, 1e-8*preferred) {
 				t.Errorf("round %d: share %g and preferred duration %g, want %g and %g", round, o.share, o.preferred(), share, preferred)
 			}
 			if exploited := int(filetest.Number(t, want[5])); len(o.exploited) != exploited {

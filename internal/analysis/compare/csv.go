@@ -25,8 +25,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 				err := out.Write([]string{
 					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)),
 					rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
-					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), columns.Exact(x.Rounds), columns.Exact(x.TimeS), columns.Exact(x.EnergyJ),
-					columns.Exact(x.Ratio.Value), columns.Exact(x.Ratio.Low), columns.Exact(x.Ratio.High),
+					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), columns.Exact(x.Rounds), columns.Exact(x.TimeS),
+					columns.Exact(x.EnergyJ), columns.Exact(x.Ratio.Value), columns.Exact(x.Ratio.Low), columns.Exact(x.Ratio.High),
 					strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
 					x.Metric, columns.Exact(x.Target.Value), columns.Exact(x.Bytes),
 				})
