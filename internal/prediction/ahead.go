@@ -40,15 +40,12 @@ func playAhead(ctx context.Context, run *attemptlog.Run, on *System, measured *P
 	return p.compareAhead(measured), nil
 }
 
-// setPolls sets the polls of the clients of a round whose previous replies are known.
-func (p *player) setPolls(attempts []*attemptlog.Attempt) {
+// setPoll sets the polls of a client before an attempt of which the end of the previous reply is known.
+func (p *player) setPoll(t int, a *attemptlog.Attempt) {
 	period := engine.FromSeconds(p.runtime.ClientPollS)
-	for _, a := range attempts {
-		if end, known := p.ends[a]; known && period > 0 {
-			since := engine.FromSeconds(max(0, a.Sent-end))
-			wait := network.NextPoll(period, period, since) - since
-			p.session.SetPoll(slices.Index(p.names, a.Client), p.session.Now().Add(wait))
-		}
+	if end, known := p.ends[a]; known && period > 0 {
+		since := engine.FromSeconds(max(0, a.Sent-end))
+		p.session.SetPoll(t, p.session.Now().Add(network.NextPoll(period, period, since)-since))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"fedsim/federation"
 	"fedsim/internal/attemptlog"
 )
 
@@ -119,5 +120,8 @@ func configuration(run *attemptlog.Run) string {
 		length = taken
 	}
 	slices.Sort(work)
-	return fmt.Sprintln(run.Overrides(), run.Clients(), length, slices.Compact(work))
+	if p := run.Setting("federation.protocol"); p != nil && p != federation.WaitForAll {
+		work = slices.Compact(work) // how many messages a client has is chance
+	}
+	return fmt.Sprintln(run.Overrides(), run.Clients(), length, work)
 }

@@ -112,16 +112,13 @@ func (e *Errors) compareRounds(measured, predicted *Played) {
 		if tau := order(r.Attempts, measured, predicted); !math.IsNaN(tau) {
 			taus = append(taus, tau)
 		}
-		both, either := 0, 0
-		for _, k := range r.Attempts {
-			m, p := measured.Attempts[k].Taken, predicted.Attempts[k].Taken
-			if m && p {
+		both := 0
+		for _, k := range r.Taken {
+			if slices.Contains(p.Taken, k) {
 				both++
 			}
-			if m || p {
-				either++
-			}
 		}
+		either := len(r.Taken) + len(p.Taken) - both
 		if both == either {
 			e.Equal++
 		}

@@ -20,7 +20,7 @@ func two(first, second float64, taken bool) *Played {
 		},
 		Rounds: []Round{{Attempts: []int{0, 1}}},
 	}
-	p.finish()
+	p.finish(&attemptlog.Run{})
 	return p
 }
 
@@ -45,6 +45,7 @@ func TestCompare(t *testing.T) {
 
 	none := two(4, 2, false)
 	none.Attempts[0].Taken = false
+	none.finish(&attemptlog.Run{})
 	e = Compare(none, none)
 	near(t, "Jaccard of empty sets", e.Jaccard, 1)
 }

@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -63,6 +64,7 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 		return nil, err
 	}
 	setup.Journal, p.runtime, p.waitsForAll = p, setup.Network.InForce(), setup.Config.Traits().WaitsForAll
+	p.keeps = setup.Config.Late == federation.Keep
 	if p.session, err = session.New(*setup); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Name, err)
 	}
@@ -80,7 +82,7 @@ func (p *player) play(run *attemptlog.Run) error {
 	if err := play(p.on.Gap); err != nil {
 		return fmt.Errorf("run %s: %w", run.Name, err)
 	}
-	p.predicted.finish()
+	p.predicted.finish(run)
 	return nil
 }
 
@@ -111,11 +113,14 @@ type player struct {
 	rounds      [][]*attemptlog.Attempt
 	runtime     network.Runtime
 	waitsForAll bool
+	keeps       bool // the server takes late responses
 	session     *session.Session
 	predicted   *Played
 	places      map[*attemptlog.Attempt]int // of the attempts of the log in predicted.Attempts
 	open        []Attempt                   // by client, the present attempt
 	warm        []bool                      // by client, it has computed
+	working     []bool                      // by client, it is at a message
+	queues      [][]*attemptlog.Attempt     // by client, its further messages
 	notices     []session.Notice
 	// ends are, by attempt, when its client had sent its previous reply, on the server's clock: each
 	// round begins with the polls that follow. nil: rounds begin as those before leave the clients.
@@ -124,17 +129,22 @@ type player struct {
 
 // number lists the attempts of the log, without times.
 func (p *player) number() {
-	nan := math.NaN()
 	p.places = map[*attemptlog.Attempt]int{}
 	for _, round := range p.rounds {
 		for _, a := range round {
-			p.places[a] = len(p.predicted.Attempts)
-			p.predicted.Attempts = append(p.predicted.Attempts, Attempt{
-				Round: a.Round, Client: a.Client,
-				Sent: nan, Seen: nan, Received: nan, Downlink: nan, Waiting: nan, Compute: nan, Uplink: nan, Energy: nan,
-			})
+			p.add(a)
 		}
 	}
+}
+
+// add adds an attempt without times.
+func (p *player) add(a *attemptlog.Attempt) {
+	nan := math.NaN()
+	p.places[a] = len(p.predicted.Attempts)
+	p.predicted.Attempts = append(p.predicted.Attempts, Attempt{
+		Round: a.Round, Client: a.Client,
+		Sent: nan, Seen: nan, Received: nan, Downlink: nan, Waiting: nan, Compute: nan, Uplink: nan, Energy: nan,
+	})
 }
 
 // Note adds the spans of clients to their present attempts. The wait for the client's poll, before
@@ -208,41 +218,41 @@ func (p *player) respond(n session.Notice) {
 	}
 	launch = min(launch, a.Compute) // a log has launches in wait_s
 	a.Compute, a.Waiting, p.warm[n.Client] = a.Compute-launch, a.Waiting+launch, true
+	latency := k.RTTms / 2000 // a log has transfers from their first byte on
+	a.Received, a.Downlink, a.Uplink = a.Received+latency, max(0, a.Downlink-latency), max(0, a.Uplink-latency)
 }
 
-// playRounds lets the protocol of the run play its rounds. A client that is still at work when the
-// log asks it again is not asked.
+// playRounds lets the protocol of the run play its rounds.
 func (p *player) playRounds(gap float64) error {
 	number := 0
+	p.fill()
 	for _, attempts := range p.rounds {
-		var messages []session.Message
 		round := Round{Begin: p.session.Now().Seconds()}
 		for _, a := range attempts {
 			round.Attempts = append(round.Attempts, p.places[a])
-			if asked(a) {
-				messages = append(messages, p.message(a))
-			}
 		}
+		p.predicted.Rounds = append(p.predicted.Rounds, round)
+		if slices.Contains(p.working, true) { // late responses may have come since the last round
+			notices, _, err := p.session.Advance(p.session.Now(), nil)
+			if err != nil {
+				return err
+			}
+			p.hear(notices)
+		}
+		messages := p.ask(attempts)
 		if len(messages) == 0 {
-			p.predicted.Rounds = append(p.predicted.Rounds, round)
 			continue
 		}
-		p.setPolls(attempts)
 		number++
 		notices, taken, _, err := p.session.PlayRound(number, session.Train, messages, p.notices[:0])
 		if err != nil {
 			return err
 		}
 		p.notices = notices
-		for _, n := range notices {
-			if n.Kind == session.NoticeResponse {
-				p.respond(n)
-			}
-		}
+		p.hear(notices)
 		for _, id := range taken {
-			p.predicted.Attempts[id-1].Taken = slices.Contains(round.Attempts, int(id-1))
+			p.predicted.Attempts[id-1].Taken = slices.ContainsFunc(messages, func(m session.Message) bool { return m.ID == id })
 		}
-		p.predicted.Rounds = append(p.predicted.Rounds, round)
 		if err := p.awaitLost(attempts, round.Begin); err != nil {
 			return err
 		}
@@ -251,6 +261,58 @@ func (p *player) playRounds(gap float64) error {
 		}
 	}
 	return nil
+}
+
+// fill gives each client its messages, in the order of the log.
+func (p *player) fill() {
+	p.queues, p.working = make([][]*attemptlog.Attempt, len(p.names)), make([]bool, len(p.names))
+	for _, round := range p.rounds {
+		for _, a := range round {
+			if t := slices.Index(p.names, a.Client); asked(a) {
+				p.queues[t] = append(p.queues[t], a)
+			}
+		}
+	}
+}
+
+// ask returns the messages of a round: to as many clients as in the log, and to the same ones. In place of a
+// client that is still at work the server asks an idle one, that of the next message in the log.
+func (p *player) ask(attempts []*attemptlog.Attempt) (messages []session.Message) {
+	var wanted, others []int
+	for _, a := range attempts {
+		if t := slices.Index(p.names, a.Client); asked(a) && !slices.Contains(wanted, t) {
+			wanted = append(wanted, t)
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(wanted), func(t int) bool { return p.working[t] })
+	for t := range p.queues {
+		if !p.working[t] && len(p.queues[t]) > 0 && !slices.Contains(chosen, t) {
+			others = append(others, t)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(p.places[p.queues[a][0]], p.places[p.queues[b][0]]) })
+	for _, t := range append(chosen, others[:min(len(others), len(wanted)-len(chosen))]...) {
+		a := p.queues[t][0]
+		if p.queues[t] = p.queues[t][1:]; len(p.queues[t]) == 0 && p.keeps {
+			again := *a // the server may ask the client more often than in the log
+			p.add(&again)
+			p.queues[t] = append(p.queues[t], &again)
+		}
+		p.working[t] = true
+		p.setPoll(t, a)
+		messages = append(messages, p.message(a))
+	}
+	return messages
+}
+
+// hear notes which messages have ended, and the responses.
+func (p *player) hear(notices []session.Notice) {
+	for _, n := range notices {
+		p.working[n.Client] = false
+		if n.Kind == session.NoticeResponse {
+			p.respond(n)
+		}
+	}
 }
 
 // awaitLost lets the server wait federation.detect_s for responses that were lost, up to its next poll,

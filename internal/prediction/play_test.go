@@ -124,6 +124,34 @@ func TestPlayFirst(t *testing.T) {
 	near(t, "makespan", p.Makespan, 6)
 }
 
+// A server that keeps late responses ends a round with them: b responds at 3 s, a at 4 s, in round 1, b again at
+// 6 s, and a at 8 s. While a is at work, b gets its next message, which the log has in a later round.
+func TestPlayFirstAndKeepLate(t *testing.T) {
+	settings := `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2 federation.late="keep"`
+	all := "0,a,10,14,late\n0,b,10,13,taken\n1,b,13,16,late\n2,a,14,18,late\n3,b,16,19,late"
+	for _, rows := range []string{all, "0,a,10,12,taken\n0,b,10,13,late\n1,a,12,16,late\n2,b,13,16,late\n3,b,16,19,late"} {
+		run := readLog(t, settings, rows)
+		p := play(t, system(t), run)
+		for i, want := range []Attempt{{Sent: 0, Seen: 4}, {Sent: 0, Seen: 3}, {Client: "b", Sent: 3, Seen: 6}, {Client: "a", Sent: 4, Seen: 8}} {
+			a := &p.Attempts[i]
+			if want.Client != "" && a.Client != want.Client {
+				a = &p.Attempts[5-i]
+			}
+			near(t, a.Client+" is sent", a.Sent, want.Sent)
+			near(t, a.Client+" is seen", a.Seen, want.Seen)
+		}
+		for i, want := range []float64{3, 1, 2, 2} {
+			near(t, "round", p.Rounds[i].Length(), want)
+		}
+		near(t, "makespan", p.Makespan, 8)
+		if e := Compare(p, p); len(p.Rounds[1].Taken) != 1 || p.Rounds[1].Taken[0] != 0 || e.Equal != 1 {
+			t.Errorf("taken: %v", p.Rounds)
+		}
+	}
+	m := Measured(readLog(t, settings, all))
+	near(t, "measured", m.Makespan, 8) // the first response after the start of round 3 at 6 s
+}
+
 // Without rounds each client is sent its next message when its response arrives: b responds at 3
 // and 6 s, a at 4 and 8 s. The first response of a comes after one other.
 func TestPlayWithoutRounds(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sort"
 
+	"fedsim/federation"
 	"fedsim/internal/attemptlog"
 )
 
@@ -44,6 +45,7 @@ func (a *Attempt) Response() float64 { return a.Seen - a.Sent }
 // Round is a round.
 type Round struct {
 	Attempts   []int   // places in Played.Attempts
+	Taken      []int   // likewise, of the responses that the server took in the round, late ones included
 	Begin, End float64 // the first message; that of the next round, or the last response in time
 }
 
@@ -60,6 +62,20 @@ func training(run *attemptlog.Run) [][]*attemptlog.Attempt {
 		}
 	}
 	return rounds
+}
+
+// taken returns the places of the responses that the server took in a round. If it keeps late ones, it took all
+// that arrived then.
+func (p *Played) taken(r *Round, keeps bool) (places []int) {
+	if !keeps {
+		return slices.DeleteFunc(slices.Clone(r.Attempts), func(k int) bool { return !p.Attempts[k].Taken })
+	}
+	for k := range p.Attempts {
+		if s := p.Attempts[k].Seen; r.Begin < s && s <= r.End {
+			places = append(places, k)
+		}
+	}
+	return places
 }
 
 // Training returns the attempts of a run that train, in the order of Played.Attempts.
@@ -88,12 +104,12 @@ func Measured(run *attemptlog.Run) *Played {
 			p.Rounds = append(p.Rounds, round)
 		}
 	}
-	p.finish()
+	p.finish(run)
 	return p
 }
 
-// finish sets what follows from the attempts.
-func (p *Played) finish() {
+// finish sets what follows from the attempts of a run.
+func (p *Played) finish(run *attemptlog.Run) {
 	var seen []float64
 	for i := range p.Attempts {
 		if a := &p.Attempts[i]; a.Taken {
@@ -104,17 +120,27 @@ func (p *Played) finish() {
 		}
 	}
 	slices.Sort(seen)
+	keeps := run.Setting("federation.late") == federation.Keep
 	for i := range p.Rounds {
 		r := &p.Rounds[i]
-		if i+1 < len(p.Rounds) {
+		switch needed, _ := run.Setting("federation.clients_per_round").(int64); {
+		case i+1 < len(p.Rounds):
 			r.End = p.Rounds[i+1].Begin
-			continue
-		}
-		for _, k := range r.Attempts {
-			if a := &p.Attempts[k]; a.Taken {
-				r.End = max(r.End, a.Seen)
+		case keeps && needed > 0 && run.Setting("federation.protocol") == federation.First:
+			// The responses that end the last round may be late ones.
+			later := seen[sort.Search(len(seen), func(k int) bool { return seen[k] > r.Begin }):]
+			if n := min(len(later), int(needed)); n > 0 {
+				r.End = later[n-1]
+			}
+			p.Makespan = max(p.Makespan, r.End)
+		default:
+			for _, k := range r.Attempts {
+				if a := &p.Attempts[k]; a.Taken {
+					r.End = max(r.End, a.Seen)
+				}
 			}
 		}
+		r.Taken = p.taken(r, keeps)
 	}
 	for i := range p.Attempts {
 		a := &p.Attempts[i]

@@ -155,7 +155,7 @@ func writeRows(b *strings.Builder, t *columns.Table) {
 // decisions writes how the decisions of the server agree.
 func (r *Report) decisions(b *strings.Builder) {
 	t := columns.Table{Label: "run", Groups: []columns.Group{
-		{Title: "responses taken in time", Heads: []string{"same set, % of rounds", "Jaccard"}},
+		{Title: "responses taken", Heads: []string{"same set, % of rounds", "Jaccard"}},
 		{Title: "arrivals", Heads: []string{"tau", "staleness"}},
 	}, Blocks: []columns.Block{{Notes: []string{
 		"tau: Kendall's, of the order of arrival within rounds; staleness: mean error in responses, without rounds",
