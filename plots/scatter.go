@@ -47,6 +47,9 @@ type ScatterPanel struct {
 // intervals, and NaN for a point without one.
 type Points struct{ X, Y, Low, High []float64 }
 
+// DiagonalNote describes the lines of Scatter.Diagonal.
+const DiagonalNote = "solid: equal; dashed: 10 % apart"
+
 // mostPoints is about the largest number of points of a panel.
 const mostPoints = 600
 

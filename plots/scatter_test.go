@@ -11,7 +11,7 @@ import (
 func timesFigure() Scatter {
 	s := Scatter{
 		File: "times", Title: "Predicted and measured times", XLabel: "measured (s)", YLabel: "predicted (s)", Diagonal: true,
-		Series: []string{"ann", "bob", "cyd", "dan"}, Note: "solid: equal; dashed: 10 % apart",
+		Series: []string{"ann", "bob", "cyd", "dan"}, Note: DiagonalNote,
 	}
 	for p, of := range []func(x float64) float64{func(x float64) float64 { return math.Pow(10, 2*x-1) }, func(x float64) float64 { return 2 + x }} {
 		panel := ScatterPanel{Title: []string{"download", "compute"}[p]}

@@ -118,7 +118,7 @@ func (x *index) measured(t *table) plots.Scatter {
 	names, of := seriesOf(t.clients, t.classes)
 	return plots.Scatter{
 		File: measuredFigure, Title: "Predicted and measured times", XLabel: "measured (s)", YLabel: "predicted (s)",
-		Diagonal: true, Series: names, Note: "solid: equal; dashed: 10 % apart",
+		Diagonal: true, Series: names, Note: plots.DiagonalNote,
 		Panels: x.panels(t, of, len(names), parts, func(_ *row, m, p float64) (float64, float64) { return m, p }),
 	}
 }

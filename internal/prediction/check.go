@@ -38,6 +38,7 @@ type Checked struct {
 	Speed      float64   `json:"speed"`      // of the run: how many times as fast as predicted it computed
 	AtSpeed    Errors    `json:"at_speed"`   // of the calibrated model, once Speed is known
 	Nominal    *Errors   `json:"nominal"`    // nil: not known
+	ByNominal  *Played   `json:"-"`          // by nominal values; nil: not known
 }
 
 // Check predicts a run.
@@ -78,7 +79,7 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 			return nil, err
 		}
 		e := Compare(c.Measured, played)
-		c.Nominal = &e
+		c.Nominal, c.ByNominal = &e, played
 	}
 	return c, nil
 }

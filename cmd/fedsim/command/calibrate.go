@@ -17,7 +17,7 @@ import (
 )
 
 func newCalibrate() *cobra.Command {
-	var out, hold, with string
+	var out, hold, with, figure string
 	var force, check, asJSON bool
 	var o calibration.Options
 	cmd := &cobra.Command{
@@ -37,14 +37,14 @@ With --check the logs are predicted by an earlier calibration, and the errors ar
 printed, beside those of nominal values and, for repeated runs, the noise floor.`,
 		Example: `  fedsim calibrate run1.csv run2.csv run3.csv -o cal --hold-out rounds
   fedsim run cal/scenario.toml
-  fedsim calibrate --check run4.csv run5.csv --with cal`,
+  fedsim calibrate --check run4.csv run5.csv --with cal --figure check`,
 		Args: takes(1, math.MaxInt, "one or more logs"),
 		RunE: func(cmd *cobra.Command, logs []string) error {
-			if err := checkCalibrateFlags(out, hold, with, check, force, asJSON); err != nil {
+			if err := checkCalibrateFlags(out, hold, with, figure, check, force, asJSON); err != nil {
 				return err
 			}
 			if check {
-				return checkLogs(cmd, with, logs, asJSON)
+				return checkLogs(cmd, with, logs, figure, asJSON)
 			}
 			if err := checked(func(c *config.Checker) { c.OneOfOrEmpty("hold-out", hold, calibration.ByRounds, calibration.ByRuns) }); err != nil {
 				return err
@@ -58,6 +58,7 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
 	flags.BoolVar(&check, "check", false, "say how well the calibration of --with predicts the logs")
 	flags.StringVar(&with, "with", "", "directory of the calibration for --check")
 	flags.BoolVar(&asJSON, "json", false, "print what --check says as JSON (docs/json.md)")
+	flags.StringVar(&figure, "figure", "", "draw predicted against measured times of --check: a file ending in .png or .svg, or both formats without extension")
 	flags.BoolVar(&force, "force", false, "replace an existing calibration")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the resamples of the confidence intervals")
 	completeFlag(cmd, "hold-out", oneOf([]string{calibration.ByRounds, calibration.ByRuns}))
@@ -65,20 +66,23 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
 }
 
 // checkCalibrateFlags reports flags that do not go together.
-func checkCalibrateFlags(out, hold, with string, check, force, asJSON bool) error {
+func checkCalibrateFlags(out, hold, with, figure string, check, force, asJSON bool) error {
 	switch {
 	case check && with == "":
 		return usagef("--check needs --with DIR, the directory of a calibration")
 	case check && (out != "" || hold != "" || force):
-		return usagef("--check writes nothing: leave out --out, --hold-out and --force")
+		return usagef("--check writes no calibration: leave out --out, --hold-out and --force")
 	case !check && with != "":
 		return usagef("--with goes with --check")
 	case !check && asJSON:
 		return usagef("--json goes with --check; calibration.json has the estimates")
+	case !check && figure != "":
+		return usagef("--figure goes with --check; --out gets the figures of a calibration")
 	case !check && out == "":
 		return usagef("--out is required: the directory for the results")
 	}
-	return nil
+	_, err := pictureFiles("figure", figure)
+	return err
 }
 
 // calibrate fits logs and writes a directory.

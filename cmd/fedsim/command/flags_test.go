@@ -24,7 +24,7 @@ var flagCases = map[string]map[string]string{
 	"": {"": "", "version": "--version"},
 	"calibrate": {
 		"": "calibrate log.csv --out c", "force": "--out one | --out one --force", "hold-out": "--hold-out rounds", "out": "--out d",
-		"check": "--check", "json": "--json", "seed": "--seed=x", "with": "--check | --check --with one",
+		"check": "--check", "figure": "in replay.txtar", "json": "--json", "seed": "--seed=x", "with": "--check | --check --with one",
 	},
 	"compare": {
 		"": "compare one two", "json": "--json", "out": "--out c", "target": "--target 0.5",

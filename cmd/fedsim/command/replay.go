@@ -87,8 +87,8 @@ func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []strin
 	return all, nil
 }
 
-// checkLogs prints how well a calibration predicts runs.
-func checkLogs(cmd *cobra.Command, dir string, paths []string, asJSON bool) error {
+// checkLogs prints how well a calibration predicts runs, and draws it unless figure is empty.
+func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, asJSON bool) error {
 	all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
 	if err != nil {
 		return err
@@ -96,6 +96,15 @@ func checkLogs(cmd *cobra.Command, dir string, paths []string, asJSON bool) erro
 	runs, checked := make([]*attemptlog.Run, len(all)), make([]*prediction.Checked, len(all))
 	for i := range all {
 		runs[i], checked[i] = all[i].run, all[i].Checked
+	}
+	if figure != "" {
+		picture, err := prediction.Figure(checked)
+		if err != nil {
+			return err
+		}
+		if _, err := savePicture(picture, "figure", figure); err != nil {
+			return err
+		}
 	}
 	report := prediction.NewReport(runs, checked)
 	if asJSON {
