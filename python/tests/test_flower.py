@@ -273,9 +273,11 @@ def test_legacy_strategies_ask_all_clients_at_once(tmp_path: Path) -> None:
         ({"flops_per_example": {"training": 1}}, "unknown kind 'training'"),
         ({"flops_per_example": {"evaluate": 1}}, "are not declared"),
         ({"flops_per_example": 1, "rounds": "mine"}, "rounds='mine': must be"),
+        ({"flops_per_example": 1, "steps": {"trian": 1}}, "steps: unknown kind 'trian'"),
+        ({"flops_per_example": 1, "steps": {"train": -1}}, "the steps of a train message of"),
     ],
 )
-def test_undeclared_flops_are_an_error(tmp_path: Path, options: Any, text: str) -> None:
+def test_undeclared_work_is_an_error(tmp_path: Path, options: Any, text: str) -> None:
     options = {"flops_per_example": None, **options}
     with pytest.raises(UsageError) as error:
         run(apps.server_app(apps.strategies.FedAvg()), tmp_path, **options)
@@ -403,6 +405,38 @@ def test_flops_of_a_message_by_kind_or_type(tmp_path: Path) -> None:
     flops = {"train": 1e6, "train.more": 5e6}
     done = run(apps.plain_app(main), tmp_path, client, flops=flops, flops_per_example=1)
     assert [row["flops"] for row in rounds(done)] == [12 * 6e6]
+
+
+def test_steps_and_traffic_take_time(tmp_path: Path) -> None:
+    """Five steps of 2 s and 3 GB of 4 s each, on devices of one speed: 22 s more."""
+    keys = set()
+
+    def declares(message: Any, context: Any) -> Any:
+        reply = apps.train(message, context)
+        reply.content["metrics"]["fedsim-steps"] = 5
+        reply.content["metrics"]["fedsim-traffic-bytes"] = 3e9
+        return reply
+
+    client = apps.ClientApp()
+    client.train()(declares)
+
+    def main(grid: Any) -> None:
+        for reply in replies_of(grid):
+            keys.update(reply.content["metrics"])
+
+    overheads = {"devices.step_overhead_s": 2.0, "devices.traffic_s_per_gb": 4.0}
+    alike = {"devices.spread": "fixed", "devices.spread_width": 0.0}
+    app = apps.plain_app(main)
+    plain = run(app, tmp_path, client, set=alike).seconds
+    without = run(app, tmp_path, set=alike | overheads).seconds
+    assert without == pytest.approx(plain, abs=1e-6)
+    for lazy in (False, True):
+        keyed = run(app, tmp_path, client, set=alike | overheads, lazy=lazy, steps={"train": 9})
+        assert keyed.seconds - plain == pytest.approx(22, abs=1e-6)
+    assert keys == {"num-examples", "train_loss", "calls"}
+    given = {"steps": {"train": 5}, "traffic_bytes": lambda *_: 3e9}
+    argued = run(app, tmp_path, set=alike | overheads, **given)
+    assert argued.seconds == pytest.approx(keyed.seconds, abs=1e-6)
 
 
 def counter(name: str, flops: float) -> Any:

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import ERROR
 from typing import Any, NoReturn
 
@@ -73,10 +73,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Work:
-    """What an attempt costs: FLOPs and bytes up."""
+    """What an attempt costs: FLOPs and bytes up, and steps and traffic_bytes if declared."""
 
     flops: float
     bytes_up: int
+    beside: dict[str, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -236,7 +237,8 @@ class Clients:
                 "allow_nonfinite=True (--allow-nonfinite) permits it"
             )
         flops = self._meter.flops(attempt.client, attempt.message, reply, counted)
-        return Work(flops, count_bytes(reply.content))
+        beside = self._meter.beside(attempt.client, attempt.message, reply)
+        return Work(flops, count_bytes(reply.content), beside)
 
     def _check_config(self, context: Any) -> None:
         """Raise ValueError if a ClientApp has modified the configuration of the run, as Flower."""

@@ -58,7 +58,9 @@ def _run(options: argparse.Namespace) -> Any:
         client,
         options.scenario,
         run_config=config,
-        flops=dict(pair for pairs in options.flops for pair in pairs) if options.flops else None,
+        flops=_merged(options.flops),
+        steps=_merged(options.steps),
+        traffic_bytes=_merged(options.traffic_bytes),
         flops_per_example=options.flops_per_example,
         epochs=options.epochs,
         seed=options.seed,
@@ -114,6 +116,11 @@ def _setting(text: str) -> tuple[str, str]:
     return key, value
 
 
+def _merged(given: list[list[tuple[str, float]]] | None) -> dict[str, float] | None:
+    """Return the pairs of an option that may be given several times; None without any."""
+    return dict(pair for pairs in given for pair in pairs) if given else None
+
+
 def _amounts(text: str) -> list[tuple[str, float]]:
     """Return pairs of KIND=NUMBER."""
     pairs = []
@@ -123,7 +130,7 @@ def _amounts(text: str) -> list[tuple[str, float]]:
             pairs.append((key.strip(), float(value)))
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f"{part!r}: must be KIND=FLOPS, as in train=1e9"
+                f"{part!r}: must be KIND=NUMBER, as in train=1e9"
             ) from None
     return pairs
 
@@ -152,13 +159,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="'K=V ...'",
         help="override keys of [tool.flwr.app.config], as flwr run does",
     )
-    add(
-        "--flops",
-        action="append",
-        type=_amounts,
-        metavar="K=F,...",
-        help="FLOPs of a message by kind (train, evaluate, query) or type, as in train=1e9,query=0",
-    )
+    for option, text in (
+        ("--flops", "FLOPs of a message by kind (train, evaluate, query) or type: train=1e9,query=0"),
+        ("--steps", "mini-batch steps of a message, likewise (0)"),
+        ("--traffic-bytes", "bytes of memory that the work of a message moves, likewise (0)"),
+    ):
+        add(option, action="append", type=_amounts, metavar="K=N,...", help=text)
     add("--flops-per-example", type=float, metavar="F", help="FLOPs of training on one example")
     add("--epochs", type=float, default=1, metavar="N", help="passes over the examples (1)")
     add("--seed", type=int, default=1, metavar="N", help="seed of devices and of the app (1)")

@@ -269,6 +269,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
             "flops": None if work is None else work.flops,
             "up_bytes": None if work is None else work.bytes_up + self._overhead,
             "expires_ns": _expiry(attempt),
+            **({} if work is None else work.beside),
         }
 
     def _call(self, attempt: Attempt) -> Any:
@@ -303,7 +304,8 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
                 attempt = self._under_way[event["id"]]
                 with own_streams():
                     work = self._call(attempt)
-                self._engine.work(attempt.id, work.flops, work.bytes_up + self._overhead)
+                up_bytes = work.bytes_up + self._overhead
+                self._engine.work(attempt.id, work.flops, up_bytes, **work.beside)
                 continue
             attempt = self._end(event["id"])
             if event["ev"] == "response":

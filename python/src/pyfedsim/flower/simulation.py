@@ -25,7 +25,7 @@ from .clients import Clients, exits, own_streams, seed_streams
 from .grid import RUN_ID, VirtualGrid
 from .patches import patched
 from .rounds import Rounds
-from .work import Flops, Meter
+from .work import Amount, Meter
 
 if TYPE_CHECKING:
     from pyfedsim._scenario import Scenario, Value
@@ -93,9 +93,11 @@ def run(
     scenario: Scenario,
     *,
     run_config: Mapping[str, Any] | None = None,
-    flops: Flops | None = None,
+    flops: Amount | None = None,
     flops_per_example: float | Mapping[str, float] | None = None,
     epochs: float = 1,
+    steps: Amount | None = None,
+    traffic_bytes: Amount | None = None,
     seed: int = 1,
     method: str = "flower",
     lazy: bool = False,
@@ -131,6 +133,10 @@ def run(
         of it. Or a mapping from kinds (train, evaluate, query) to FLOPs for one example.
     epochs
         Passes over the examples in an attempt of kind train, for ``flops_per_example``.
+    steps, traffic_bytes
+        Mini-batch steps of a message, and bytes of memory that its work reads and writes, like
+        ``flops``; the keys ``fedsim-steps`` and ``fedsim-traffic-bytes`` come first. They take
+        time if the devices of the scenario have overheads; 0 if nothing declares them.
     seed
         Seed of the run: of what happens to devices, and of Python's, NumPy's and torch's
         global random streams.
@@ -182,7 +188,7 @@ def run(
     _require("scenario", scenario, (str, os.PathLike, Mapping), "a path, a name or a dictionary")
     _require("run_config", run_config, (Mapping, type(None)), "a dictionary")
     _require("epochs", epochs, Real, "a number")
-    meter = Meter(flops, flops_per_example, epochs)
+    meter = Meter(flops, flops_per_example, epochs, steps, traffic_bytes)
     config = dict(run_config or {})
     notes = {
         "flwr": flwr.release(),

@@ -1,4 +1,4 @@
-"""Bytes and FLOPs of messages: what the engine turns into time and energy."""
+"""Bytes, FLOPs and steps of messages: what the engine turns into time and energy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from pyfedsim.errors import UsageError
 
 from . import _releases as flwr
 
-FLOPS_KEY = "fedsim-flops"
-"""Key of a reply's MetricRecord (legacy: of its metrics) that declares the FLOPs of the attempt."""
-
 KINDS = ("train", "evaluate", "query")
 """Kinds of messages."""
 
-Flops = Callable[[int, Any, Any], float] | Mapping[str, float]
-"""FLOPs of an attempt: a function of (client, message, reply), where client is the partition id;
-or FLOPs of a message by kind, or by type, such as ``train.apply_gradients``."""
+Amount = Callable[[int, Any, Any], float] | Mapping[str, float]
+"""FLOPs, steps or bytes of an attempt: a function of (client, message, reply), where client is the
+partition id; or numbers by kind of message, or by type, such as ``train.apply_gradients``."""
 
 # Messages that ask a client for what it has; answering them computes nothing.
 _FREE = ("get_parameters", "get_properties")
@@ -52,8 +49,52 @@ def _value_bytes(value: Any) -> int:
     return len(value) if isinstance(value, (str, bytes)) else 8
 
 
+class Declared:
+    """An amount that replies declare under a key, or an argument of ``run`` for them.
+
+    The key is in a MetricRecord of the reply (legacy: in its metrics): ``fedsim-flops`` for flops.
+    """
+
+    def __init__(self, name: str, given: Amount | None) -> None:
+        self._name = name
+        self.key = "fedsim-" + name.replace("_", "-")
+        self.function = given if callable(given) else None
+        self.by_type = _amounts(name, given) if isinstance(given, Mapping) else {}
+        if given is not None and not isinstance(given, Mapping) and not callable(given):
+            raise TypeError(
+                f"{name} is of type {type(given).__name__}; it must be a function of client, "
+                "message and reply, or numbers by kind of message, as in "
+                '{"train": 1e9, "query": 0}'
+            )
+
+    def of(self, client: int, message: Any, reply: Any) -> Any:
+        """Return what is declared of an attempt, or None; its key is removed from the reply."""
+        found = None
+        for record in reply.content.values():
+            if self.key in record and not isinstance(record, flwr.ArrayRecord):
+                found = record[self.key]
+                del record[self.key]
+        if found is None and self.function is not None:
+            found = self.function(client, message, reply)
+        if found is None:
+            of_kind = self.by_type.get(kind_of(message))
+            found = self.by_type.get(message.metadata.message_type, of_kind)
+        return found
+
+    def checked(self, declared: Any, client: int, message: Any) -> float:
+        """Return a declared number, after a check."""
+        value = float(declared)
+        if not math.isfinite(value) or value < 0:
+            what = "FLOPs" if self._name == "flops" else self._name
+            raise UsageError(
+                f"the {what} of a {kind_of(message)} message of client {client} are {value}; "
+                "they must be finite and not negative"
+            )
+        return value
+
+
 class Meter:
-    """Counts the FLOPs of attempts.
+    """Counts the FLOPs, steps and memory traffic of attempts.
 
     Parameters
     ----------
@@ -64,22 +105,24 @@ class Meter:
         to FLOPs for one example. A number means a third of it for evaluate, the forward pass.
     epochs
         Passes over the examples in an attempt of kind train.
+    steps, traffic_bytes
+        Mini-batch steps of an attempt, and bytes of memory that it reads and writes, like flops;
+        0 if nothing declares them.
     """
 
     def __init__(
         self,
-        flops: Flops | None,
+        flops: Amount | None,
         flops_per_example: float | Mapping[str, float] | None,
         epochs: float,
+        steps: Amount | None = None,
+        traffic_bytes: Amount | None = None,
     ) -> None:
-        self._flops = flops if callable(flops) else None
-        self._by_type = _amounts(flops) if isinstance(flops, Mapping) else {}
-        if flops is not None and not isinstance(flops, Mapping) and not callable(flops):
-            raise TypeError(
-                f"flops is of type {type(flops).__name__}; it must be a function of client, "
-                "message and reply, or FLOPs of a message by kind, as in "
-                '{"train": 1e9, "query": 0}'
-            )
+        self._flops = Declared("flops", flops)
+        self._beside = {
+            "steps": Declared("steps", steps),
+            "traffic_bytes": Declared("traffic_bytes", traffic_bytes),
+        }
         given: Any = 0 if flops_per_example is None else flops_per_example
         for value in given.values() if isinstance(given, Mapping) else [given]:
             if not isinstance(value, Real):
@@ -109,8 +152,9 @@ class Meter:
         Gives a function that returns the FLOPs, or None.
         """
         kind, name = kind_of(message), message.metadata.message_type
-        known = {*self._by_type, *self._per_example, *_FREE}
-        if self._flops is not None or kind in known or name in known or "torch" not in sys.modules:
+        known = {*self._flops.by_type, *self._per_example, *_FREE}
+        declared = self._flops.function is not None or kind in known or name in known
+        if declared or "torch" not in sys.modules:
             yield None
             return
         with importlib.import_module("pyfedsim.torch").counting() as flops:
@@ -133,12 +177,8 @@ class Meter:
         UsageError
             If nothing declares them, or if they are negative or not finite.
         """
-        declared = _pop_declared(reply.content)
-        if declared is None and self._flops is not None:
-            declared = self._flops(client, message, reply)
+        declared = self._flops.of(client, message, reply)
         kind, name = kind_of(message), message.metadata.message_type
-        if declared is None:
-            declared = self._by_type.get(name, self._by_type.get(kind))
         if declared is None and kind in self._per_example:
             per_example = self._per_example[kind]
             examples = 0.0 if per_example == 0 else _examples(reply.content)
@@ -150,13 +190,16 @@ class Meter:
             declared = self._of_torch(counted, name)
         if declared is None:
             raise UsageError(_undeclared(client, message, reply, self._per_example))
-        value = float(declared)
-        if not math.isfinite(value) or value < 0:
-            raise UsageError(
-                f"the FLOPs of a {kind} message of client {client} are {value}; "
-                "they must be finite and not negative"
-            )
-        return value
+        return self._flops.checked(declared, client, message)
+
+    def beside(self, client: int, message: Any, reply: Any) -> dict[str, float]:
+        """Return the declared steps and traffic_bytes of an attempt, as the engine takes them."""
+        found = {}
+        for name, declared in self._beside.items():
+            value = declared.of(client, message, reply)
+            if value is not None:
+                found[name] = declared.checked(value, client, message)
+        return found
 
     def _of_torch(self, counted: Callable[[], float], name: str) -> float | None:
         """Return the FLOPs that torch has counted in a call; None if there are none."""
@@ -172,19 +215,19 @@ class Meter:
         return flops
 
 
-def _amounts(flops: Mapping[str, Any]) -> dict[str, float]:
-    """Return FLOPs of a message by kind or type, after a check."""
-    for name, value in flops.items():
+def _amounts(argument: str, given: Mapping[str, Any]) -> dict[str, float]:
+    """Return numbers by kind or type of message, after a check."""
+    for name, value in given.items():
         if not isinstance(value, Real):
             raise TypeError(
-                f"flops[{name!r}] is of type {type(value).__name__}; it must be a number"
+                f"{argument}[{name!r}] is of type {type(value).__name__}; it must be a number"
             )
         if name.split(".")[0] not in KINDS:
             raise UsageError(
-                f"flops: unknown kind {name!r}; the kinds are {', '.join(KINDS)}, "
+                f"{argument}: unknown kind {name!r}; the kinds are {', '.join(KINDS)}, "
                 "or types such as train.update"
             )
-    return dict(flops)
+    return dict(given)
 
 
 def _undeclared(client: int, message: Any, reply: Any, per_example: Mapping[str, float]) -> str:
@@ -198,18 +241,8 @@ def _undeclared(client: int, message: Any, reply: Any, per_example: Mapping[str,
     return text + (
         f'give those of a message, flops={{"{kind}": 1e9}} (fedsim-flower: --flops {kind}=1e9), or '
         'of an example, flops_per_example={"train": 1e6} (--flops-per-example 1e6) with the '
-        f"reply's num-examples, or let the ClientApp put {FLOPS_KEY!r} into a MetricRecord"
+        f"reply's num-examples, or let the ClientApp put 'fedsim-flops' into a MetricRecord"
     )
-
-
-def _pop_declared(content: Any) -> Any:
-    """Remove and return the FLOPs that a reply declares, or None."""
-    found = None
-    for record in content.values():
-        if FLOPS_KEY in record and not isinstance(record, flwr.ArrayRecord):
-            found = record[FLOPS_KEY]
-            del record[FLOPS_KEY]
-    return found
 
 
 def _examples(content: Any) -> float | None:
