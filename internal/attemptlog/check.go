@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"fedsim/internal/orderstat"
 )
 
 // check reports what cannot be true of a run, and notes what is unusual.
@@ -47,7 +49,16 @@ func (b *builder) checkClocks(r *Run, rounds [][]*Attempt) {
 // checkTwice reports an attempt that is in the log twice: a client has one attempt of a kind at a
 // time.
 func (b *builder) checkTwice(r *Run, rounds [][]*Attempt) {
+	type one struct{ client, kind string }
+	seen := map[one]bool{}
 	for _, round := range rounds {
+		clear(seen)
+		for _, a := range round {
+			seen[one{a.Client, a.Kind}] = true
+		}
+		if len(seen) == len(round) {
+			continue
+		}
 		own := slices.Clone(round)
 		slices.SortStableFunc(own, func(x, y *Attempt) int {
 			return cmp.Or(cmp.Compare(x.Client, y.Client), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Sent, y.Sent))
@@ -171,8 +182,7 @@ func median(attempts []Attempt, of func(*Attempt) float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return orderstat.Nth(values, len(values)/2)
 }
 
 // number returns a number with at most six digits.

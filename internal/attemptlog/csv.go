@@ -20,6 +20,8 @@ import (
 const (
 	maxFile = 1 << 36 // bytes of a file
 	maxRow  = 1 << 20 // bytes of a row or a comment
+
+	sampledRows = 1024 // rows by whose length the rows of a csv file are estimated
 )
 
 // settingMark begins a line of csv with a setting of the run.
@@ -32,6 +34,10 @@ func (b *builder) readCSV(path string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
 	lines := &comments{from: bufio.NewReaderSize(file, maxRow)}
 	r := input.NewCSV(lines, maxRow)
 	r.TrimLeadingSpace = true
@@ -52,6 +58,9 @@ func (b *builder) readCSV(path string) error {
 		}
 		line, _ := r.FieldPos(0)
 		t.add(line, record)
+		if t.rows == sampledRows {
+			t.reserve(int(1.02 * sampledRows * float64(info.Size()) / float64(r.InputOffset())))
+		}
 		if b.full() {
 			break
 		}
@@ -147,6 +156,8 @@ type table struct {
 	foreign *layout   // nil: the layout of Columns
 	cells   []string
 	line    int
+	rows    int
+	row     Attempt // the present one, which is in memory once
 	run     *Run
 	runName string
 	state   any // of the layout
@@ -201,12 +212,14 @@ func unknownColumn(name string, header []string) string {
 // add adds a row.
 func (t *table) add(line int, record []string) {
 	t.line, t.cells = line, record
-	a := absent
+	t.rows++
+	a := &t.row
+	*a = absent
 	a.File, a.Line = t.path, line
 	name := ""
 	if t.foreign != nil {
 		var keep bool
-		if name, keep = t.foreign.row(t, &a); !keep {
+		if name, keep = t.foreign.row(t, a); !keep {
 			return
 		}
 	} else {
@@ -216,14 +229,21 @@ func (t *table) add(line int, record []string) {
 				name = cell
 				continue
 			}
-			t.parse(c, c.Field(&a), cell)
+			t.parse(c, c.Field(a), cell)
 		}
 	}
 	a.complete()
 	if t.run == nil || name != t.runName {
 		t.run, t.runName = t.builder.run(name, t.path), strings.Clone(name)
 	}
-	t.run.Attempts = append(t.run.Attempts, a)
+	t.run.Attempts = append(t.run.Attempts, *a)
+}
+
+// reserve makes room for the rows of the file, as if all were of the present run: a long log would be moved many times.
+func (t *table) reserve(rows int) {
+	if t.run != nil && rows > t.rows {
+		t.run.Attempts = slices.Grow(t.run.Attempts, rows-t.rows)
+	}
 }
 
 // parse sets a field to the value of a cell.

@@ -24,6 +24,9 @@ type Run struct {
 	Attempts []Attempt
 	// Settings are keys of scenarios with the values that the run had.
 	Settings []config.Assignment
+	// ByDevice reports that the attempts are rows by device and round of a run directory: transfers contain the
+	// latency of the link, and rounds of a device with several attempts or without a response have no row.
+	ByDevice bool
 }
 
 // Setting returns the value of a dotted key of scenarios, nil if the log does not have it.
@@ -79,16 +82,19 @@ func (r *Run) Rounds() [][]*Attempt {
 	for i := range r.Attempts {
 		all[i] = &r.Attempts[i]
 	}
-	slices.SortStableFunc(all, func(a, b *Attempt) int {
+	order := func(a, b *Attempt) int {
 		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Sent, b.Sent))
-	})
+	}
+	if !slices.IsSortedFunc(all, order) { // most logs are
+		slices.SortStableFunc(all, order)
+	}
 	var rounds [][]*Attempt
+	from := 0
 	for i, a := range all {
-		if i == 0 || a.Round != all[i-1].Round {
-			rounds = append(rounds, nil)
+		if i+1 == len(all) || a.Round != all[i+1].Round {
+			rounds = append(rounds, all[from:i+1:i+1])
+			from = i + 1
 		}
-		last := &rounds[len(rounds)-1]
-		*last = append(*last, a)
 	}
 	return rounds
 }

@@ -2,7 +2,6 @@ package attemptlog
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -289,25 +288,5 @@ client,round,sent_s,pushed_s,received_s,fetched_s,born_s,imported_s,work_start_s
 	if first.Seen != 6.2 || second.Seen != 3.2 || next.Seen != 7.1 || !math.IsNaN(first.Idle) || next.Idle != 6.625-5.5 || first.Receive != 0.25 ||
 		first.Wait != 0.75 || first.Compute != 3 || first.Reply != 0.5 || first.BytesDown != 1.5e6 || second.FLOPs != 2e9 || second.GFLOPS != 1 {
 		t.Errorf("%+v\n%+v\n%+v", first, second, next)
-	}
-}
-
-// A million rows are read in seconds: the target is 10 s and 1 GB.
-func BenchmarkRead(b *testing.B) {
-	var text bytes.Buffer
-	text.WriteString("run,round,client,bytes_down,bytes_up,examples,epochs,batch,steps,flops,sent_s,reply_first_s,seen_s,receive_s,wait_s,compute_s,cpu_s,outcome,down_mbps,up_mbps,gflops\n")
-	const rows = 1_000_000
-	for i := range rows {
-		at := float64(i/1000) * 10
-		fmt.Fprintf(&text, "big,%d,client-%d,199880,199892,16000,1,32,500,4796160000,%.6f,%.6f,%.6f,0.820025,0.00005,%.6f,0.092625,taken,2,2,16\n", i/1000, i%1000, at, at+2, at+3, 0.6+float64(i%7)/100)
-	}
-	path := file(b, "big.csv", text.String())
-	text = bytes.Buffer{}
-	b.ReportAllocs()
-	for b.Loop() {
-		log, err := Read(path)
-		if err != nil || len(log.Runs[0].Attempts) != rows {
-			b.Fatal(err)
-		}
 	}
 }

@@ -2,10 +2,10 @@ package calibration
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"fedsim/internal/orderstat"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
@@ -56,9 +56,8 @@ func (p *plan) bootstrap(c *Calibration, o Options) {
 		}
 		k++
 		if v.Known() && len(values) > n/2 {
-			slices.Sort(values)
-			v.Low = max(0, v.Value+wider*(quantile(values, 0.025)-v.Value))
-			v.High = v.Value + wider*(quantile(values, 0.975)-v.Value)
+			v.Low = max(0, v.Value+wider*(orderstat.Quantile(values, 0.025)-v.Value))
+			v.High = v.Value + wider*(orderstat.Quantile(values, 0.975)-v.Value)
 		}
 	})
 	c.Jitter.Round.High = min(1, c.Jitter.Round.High) // NaN stays
@@ -81,14 +80,4 @@ func (p *plan) resample(seed uint64, i int) []float64 {
 		from = to
 	}
 	return count
-}
-
-// quantile returns a quantile of sorted values, interpolated linearly.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
 }

@@ -3,6 +3,8 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"fedsim/internal/orderstat"
 )
 
 // The terms of the time of a computation, in the order of sample.x:
@@ -58,10 +60,10 @@ func usable(samples []sample, order []int) []int {
 }
 
 // newUnit returns the unit of some clients with some samples, at least one.
-func newUnit(class int, clients []int, samples []sample) unit {
+func newUnit(class int, clients []int, samples []sample) *unit {
 	order := usable(samples, computeOrder)
 	terms := identify(samples, len(clients), order)
-	u := unit{class: class, clients: clients, model: model{terms: terms, clients: len(clients), samples: samples}}
+	u := &unit{class: class, clients: clients, model: model{terms: terms, clients: len(clients), samples: samples}}
 	u.explain(order)
 	return u
 }
@@ -69,7 +71,7 @@ func newUnit(class int, clients []int, samples []sample) unit {
 // classUnits returns the unit of all clients of a class, and one for each of them, if each
 // identifies the terms of the class and Bayes' information criterion is lower; else nil. ok is
 // false if the class has no computations.
-func (t *table) classUnits(class int) (shared unit, own []unit, ok bool) {
+func (t *table) classUnits(class int) (shared *unit, own []*unit, ok bool) {
 	computes := make([]bool, len(t.clients))
 	for i := range t.rows {
 		computes[t.rows[i].client] = computes[t.rows[i].client] || t.rows[i].Compute > 0
@@ -91,7 +93,7 @@ func (t *table) classUnits(class int) (shared unit, own []unit, ok bool) {
 }
 
 // split returns a unit for each client of a unit; better is false if one unit for all is better.
-func (u *unit) split() (own []unit, better bool) {
+func (u *unit) split() (own []*unit, better bool) {
 	if len(u.clients) < 2 || len(u.model.terms) < 2 { // with one term, both are the same model
 		return nil, false
 	}
@@ -131,7 +133,7 @@ func (m *model) squares(limit float64) ([]float64, float64) {
 		squares[i] = min(e*e, limit*limit)
 		sizes[i] = math.Abs(e)
 	}
-	return squares, 3 * 1.4826 * middle(sizes)
+	return squares, 3 * 1.4826 * orderstat.Median(sizes)
 }
 
 // explain says why terms are not identified. order has the terms that all samples have.

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // describe adds what has no interval by bootstrap: numbers of rows, nominal values, rates of
 // failures, what is not identified, and notes.
 func (p *plan) describe(c *Calibration) {
 	for i := range c.Classes {
-		c.Classes[i].Own = slices.ContainsFunc(p.units, func(u unit) bool { return u.class == i && len(u.clients) == 1 && c.Classes[i].manyOf(p) })
+		c.Classes[i].Own = slices.ContainsFunc(p.units, func(u *unit) bool { return u.class == i && len(u.clients) == 1 && c.Classes[i].manyOf(p) })
 	}
 	p.countAttempts(c)
 	p.setNominals(c)
@@ -34,7 +35,7 @@ func (p *plan) describe(c *Calibration) {
 // manyOf reports whether the class has several clients with computations.
 func (k *Class) manyOf(p *plan) bool {
 	for i := range p.shared {
-		if u := &p.shared[i]; p.classes[u.class] == k.Name {
+		if u := p.shared[i]; p.classes[u.class] == k.Name {
 			return len(u.clients) > 1
 		}
 	}
@@ -75,7 +76,7 @@ func (p *plan) setNominals(c *Calibration) {
 	logs := make([][]float64, len(p.classes))
 	for i := range c.Clients {
 		k := &c.Clients[i]
-		k.NominalDownMbps, k.NominalUpMbps, k.NominalGFLOPS = orZero(middle(values[i][0])), orZero(middle(values[i][1])), orZero(middle(values[i][2]))
+		k.NominalDownMbps, k.NominalUpMbps, k.NominalGFLOPS = orZero(orderstat.Median(values[i][0])), orZero(orderstat.Median(values[i][1])), orZero(orderstat.Median(values[i][2]))
 		if k.NominalGFLOPS > 0 {
 			class := p.clients[i].class
 			logs[class] = append(logs[class], math.Log(k.NominalGFLOPS))

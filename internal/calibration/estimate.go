@@ -52,16 +52,19 @@ func (p *plan) setComputations(c *Calibration, count []float64) {
 	for i := range c.Classes {
 		c.Classes[i].Constants, c.Classes[i].Spread = nothing, unknown("", none)
 	}
-	for i := range p.shared {
-		u := &p.shared[i]
+	fits := map[*unit]fitted{}
+	for _, u := range p.shared {
 		f := u.model.fit(count)
+		fits[u] = f
 		k := &c.Classes[u.class]
 		k.Constants, k.Spread = u.constants(&f, 1), spread(f.s)
 	}
 	var errors []residual
-	for i := range p.units {
-		u := &p.units[i]
-		f := u.model.fit(count)
+	for _, u := range p.units {
+		f, ok := fits[u]
+		if !ok {
+			f = u.model.fit(count)
+		}
 		for j, at := range u.clients {
 			k := &c.Clients[at]
 			k.Constants = u.constants(&f, f.s[j])

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/columns"
+	"fedsim/internal/orderstat"
 	"fedsim/plots"
 	"fedsim/results"
 )
@@ -166,8 +167,7 @@ func clamp(points []plots.Points) (beyond int) {
 			sizes = append(sizes, math.Abs(y))
 		}
 	}
-	slices.Sort(sizes)
-	most := 4 * quantile(sizes, 0.95)
+	most := 4 * orderstat.Quantile(sizes, 0.95)
 	for _, q := range points {
 		for k, y := range q.Y {
 			if math.Abs(y) > most {

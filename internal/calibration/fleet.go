@@ -22,14 +22,15 @@ const fastest = 1e6
 
 // lastAttempts returns the last attempt of each client of a run, in the order of run.Clients.
 func lastAttempts(run *attemptlog.Run) []*attemptlog.Attempt {
-	last := map[string]*attemptlog.Attempt{}
-	for i := range run.Attempts {
-		last[run.Attempts[i].Client] = &run.Attempts[i]
-	}
+	seen := map[string]bool{}
 	var all []*attemptlog.Attempt
-	for _, name := range run.Clients() {
-		all = append(all, last[name])
+	for i := len(run.Attempts) - 1; i >= 0; i-- {
+		if a := &run.Attempts[i]; !seen[a.Client] {
+			seen[a.Client] = true
+			all = append(all, a)
+		}
 	}
+	slices.SortFunc(all, func(a, b *attemptlog.Attempt) int { return attemptlog.CompareNames(a.Client, b.Client) })
 	return all
 }
 

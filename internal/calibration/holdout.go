@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // Errors are the errors of predicted times of a part of attempts, relative to the measured times.
@@ -19,30 +20,30 @@ type Errors struct {
 	P95      float64 `json:"p95"`
 }
 
-// errorsOf collects relative errors by part.
-type errorsOf map[string][]float64
-
 // parts lists the parts of an attempt that are compared.
 var parts = []string{"download", "compute", "upload", "attempt"}
 
+// errorsOf collects relative errors by part.
+type errorsOf [4][]float64
+
 // add compares the attempts of training with their predictions.
-func (e errorsOf) add(c *index, a *attemptlog.Attempt) {
+func (e *errorsOf) add(c *index, a *attemptlog.Attempt) {
 	if a.Kind != attemptlog.Train {
 		return
 	}
 	measured, predicted := c.timesOf(a)
-	for k, part := range parts {
+	for k := range parts {
 		if x := predicted[k]/measured[k] - 1; measured[k] > 0 && !math.IsNaN(x) {
-			e[part] = append(e[part], x)
+			e[k] = append(e[k], x)
 		}
 	}
 }
 
 // list returns the errors of each part that has any.
-func (e errorsOf) list() []Errors {
+func (e *errorsOf) list() []Errors {
 	var all []Errors
-	for _, part := range parts {
-		values := e[part]
+	for k, part := range parts {
+		values := e[k]
 		if len(values) == 0 {
 			continue
 		}
@@ -53,8 +54,7 @@ func (e errorsOf) list() []Errors {
 			sizes[i] = math.Abs(x)
 			out.Mean += sizes[i] / float64(len(values))
 		}
-		slices.Sort(sizes)
-		out.P50, out.P95 = quantile(sizes, 0.5), quantile(sizes, 0.95)
+		out.P50, out.P95 = orderstat.Quantile(sizes, 0.5), orderstat.Quantile(sizes, 0.95)
 		all = append(all, out)
 	}
 	return all

@@ -3,6 +3,8 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"fedsim/internal/orderstat"
 )
 
 // residual is the logarithm of measured over predicted time of a computation.
@@ -90,7 +92,7 @@ func clip(all []residual) {
 	for i := range all {
 		sizes[i] = math.Abs(all[i].log)
 	}
-	limit := 4 * 1.4826 * middle(sizes)
+	limit := 4 * 1.4826 * orderstat.Median(sizes)
 	for i := range all {
 		all[i].log = max(-limit, min(limit, all[i].log))
 	}

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // plan says which models are fitted to a table. Resamples have the plan of the whole log.
 type plan struct {
 	*table
-	shared []unit   // by class with computations: one unit for all its clients
-	units  []unit   // those of clients: shared ones or own ones
+	shared []*unit  // by class with computations: one unit for all its clients
+	units  []*unit  // those of clients: shared ones or own ones
 	joint  links    // of the directions with nominal rates; of both if there are none
 	each   [2]links // by direction
 	// which of the links exist
@@ -57,7 +58,7 @@ func (s *series) median(count []float64) float64 {
 			values = append(values, x)
 		}
 	}
-	return middle(values)
+	return orderstat.Median(values)
 }
 
 // newPlan chooses the models.
@@ -70,7 +71,7 @@ func newPlan(t *table) *plan {
 		}
 		p.shared = append(p.shared, shared)
 		if own == nil {
-			own = []unit{shared}
+			own = []*unit{shared}
 		}
 		p.units = append(p.units, own...)
 	}
@@ -148,11 +149,11 @@ func (p *plan) planWaits() {
 	}
 	p.hasWaits, p.waits.clients = true, 1
 	order := []int{0, 1}
-	if middle(all) < leastWait || slices.ContainsFunc(p.waits.samples, func(v sample) bool { return !(v.x[1] > 0) }) {
+	if orderstat.Median(all) < leastWait || slices.ContainsFunc(p.waits.samples, func(v sample) bool { return !(v.x[1] > 0) }) {
 		order = order[:1]
 	}
 	p.waits.terms = identify(p.waits.samples, 1, order)
-	p.hasFirst = len(p.further.values) > 0 && middle(all) >= leastWait
+	p.hasFirst = len(p.further.values) > 0 && orderstat.Median(all) >= leastWait
 }
 
 // planGaps finds the times from the end of a round to the next one.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // Prediction has the parts of the time of one attempt, in seconds.
@@ -100,7 +101,7 @@ func (c *Calibration) typicalRTT() float64 {
 			all = append(all, v.Value)
 		}
 	}
-	return middle(all)
+	return orderstat.Median(all)
 }
 
 // ratio returns x/y, or 1 if one of both is not positive.

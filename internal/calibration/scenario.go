@@ -10,6 +10,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // The message and the model of the scenario: fedavg on a linear model of d features has 8 d bytes
@@ -142,7 +143,7 @@ func newWorkload(run *attemptlog.Run, counted bool) workload {
 				values = append(values, x)
 			}
 		}
-		return middle(values)
+		return orderstat.Median(values)
 	}
 	w := workload{bytesScale: 1, flopsScale: 1}
 	w.epochs = orElse(of(func(a *attemptlog.Attempt) float64 { return a.Epochs }), 1)

@@ -3,6 +3,8 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"fedsim/internal/orderstat"
 )
 
 // sample is a measured duration of a client and what it is explained by.
@@ -300,7 +302,7 @@ func (m *model) reweigh(f *fitted, used []int, predicted, huber []float64) {
 		sizes[j] = math.Abs(errors[j])
 	}
 	// If most errors are zero, the others have small weights, but not none.
-	limit := max(tuning*1.4826*middle(sizes), 1e-9)
+	limit := max(tuning*1.4826*orderstat.Median(sizes), 1e-9)
 	for j, e := range errors {
 		huber[j] = 1
 		if size := math.Abs(e); size > limit {
@@ -318,16 +320,6 @@ func change(before, after []float64) float64 {
 		}
 	}
 	return most
-}
-
-// middle returns the median, the mean of the middle two for an even number; it reorders values.
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // information returns Bayes' information criterion of a fit (Schwarz 1978) with n samples of

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/orderstat"
 )
 
 // The terms of the time of a transfer, in the order of sample.x, for a nominal rate r in bit/s:
@@ -109,7 +110,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 	}
 	l.model.clients = len(l.clients)
 	for c := range l.clients {
-		l.nominals = append(l.nominals, middle(rates[c]))
+		l.nominals = append(l.nominals, orderstat.Median(rates[c]))
 	}
 	l.model.terms = identify(l.model.samples, l.model.clients, transferOrder)
 	if !slices.Contains(l.model.terms, burstTerm) {
