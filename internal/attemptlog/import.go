@@ -29,7 +29,7 @@ func (l *layout) matches(header []string) bool {
 var layouts = []layout{
 	{has: []string{"first_byte_s", "download_s", "upload_start_s", "reply_seen_s"}, start: startRig, row: rigRow},
 	{has: []string{"pushed_s", "received_s", "fetched_s", "work_start_s", "reply_sent_s"}, start: startFlower, row: flowerRow, finish: finishFlower},
-	{has: []string{"device", "downlink_s", "compute_s", "uplink_s", "response_s"}, start: startDevices, row: devicesRow},
+	{has: []string{"device", "downlink_s", "compute_s", "uplink_s", "response_s"}, start: startDevices, row: devicesRow, finish: finishDevices},
 }
 
 // rig is the first comment of a log with download_s and upload_start_s: a configuration in JSON.
@@ -208,8 +208,12 @@ func startDevices(t *table, _ []comment) error {
 	return nil
 }
 
+// coordinateMethods are the algorithms whose steps visit a coordinate each. The steps of others in the tables are
+// rows, of which the tables do not tell how many make a mini-batch.
+var coordinateMethods = []string{"mocha", "local", "cocoa", "async-mocha"}
+
 // devicesRow reads a row of the tables by device of a run directory. A row with exactly one
-// attempt and one response is kept. Its downlink and uplink contain the latency of the link. A round begins at the
+// attempt and one response is kept. Its compute_s contains launches, so that wait_s is not known. A round begins at the
 // end of the previous one.
 func devicesRow(t *table, a *Attempt) (string, bool) {
 	s := t.state.(*devicesState)
@@ -226,12 +230,20 @@ func devicesRow(t *table, a *Attempt) (string, bool) {
 	}
 	a.Client, a.Round = t.cell("device"), round
 	a.BytesDown, a.BytesUp = t.number("bytes_down"), t.number("bytes_up")
-	a.Steps, a.FLOPs, a.EnergyJ = t.number("steps"), t.number("flops"), math.NaN()
-	a.Receive, a.Compute, a.Wait = t.number("downlink_s"), t.number("compute_s"), 0
+	a.FLOPs, a.Receive, a.Compute = t.number("flops"), t.number("downlink_s"), t.number("compute_s")
+	if slices.Contains(coordinateMethods, t.cell("algorithm")) {
+		a.Steps = t.number("steps")
+	}
 	a.Sent, a.Seen = s.start, s.start+t.number("response_s")
 	a.ReplyFirst = a.Seen - t.number("uplink_s")
 	if t.number("late") > 0 {
 		a.Outcome = Late
 	}
 	return run, true
+}
+
+func finishDevices(t *table) {
+	for _, r := range t.log.Runs {
+		r.ByDevice = r.ByDevice || r.File == t.path
+	}
 }

@@ -93,6 +93,9 @@ func (p *plan) setNominals(c *Calibration) {
 	}
 }
 
+// merged says why rows by device have no rates of failures.
+const merged = "rows by device merge the attempts of a round: those that failed are not told apart"
+
 // setFaults sets the rates of failures: of attempts that failed or were lost, and of rounds
 // without an attempt, if the server asks all clients.
 func (p *plan) setFaults(c *Calibration) {
@@ -125,19 +128,28 @@ func (p *plan) setFaults(c *Calibration) {
 		return ok && n > 0 || protocol == "asynchronous" || protocol == "first"
 	})
 	absent := func(asked, rounds int) Value {
+		if p.byDevice {
+			return unknown("", merged)
+		}
 		if selected {
 			return unknown("", "the server selects clients: clients that are absent and clients that are not selected look alike")
 		}
 		return proportion(rounds-asked, rounds)
 	}
+	drop := func(dropped, attempts int) Value {
+		if p.byDevice {
+			return unknown("", merged)
+		}
+		return proportion(dropped, attempts)
+	}
 	var sums [4]int
 	for i := range c.Clients {
-		c.Clients[i].Drop, c.Clients[i].Absent = proportion(dropped[i], attempts[i]), absent(asked[i], rounds[i])
+		c.Clients[i].Drop, c.Clients[i].Absent = drop(dropped[i], attempts[i]), absent(asked[i], rounds[i])
 		for k, n := range []int{dropped[i], attempts[i], asked[i], rounds[i]} {
 			sums[k] += n
 		}
 	}
-	c.Faults = Faults{proportion(sums[0], sums[1]), absent(sums[2], sums[3])}
+	c.Faults = Faults{drop(sums[0], sums[1]), absent(sums[2], sums[3])}
 }
 
 // listMissing lists what is not identified: of classes, and what all share.
@@ -180,6 +192,7 @@ func (p *plan) listMissing(c *Calibration) {
 	add("round_gap_s", "", &w.RoundGapS)
 	add("compute_jitter", "", &c.Jitter.Compute)
 	add("run_jitter", "", &c.Jitter.Run)
+	add("drop_probability", "", &c.Faults.Drop)
 	add("absent", "", &c.Faults.Absent)
 }
 

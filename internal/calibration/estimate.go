@@ -98,7 +98,7 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 	n.WireFactor, n.BurstBytes = unknown("", emptyTransfers[0]), unknown("B", emptyTransfers[0])
 	wire := 1.0
 	if p.hasJoint {
-		f := p.joint.model.fit(count)
+		f := p.joint.fit(p.table, count)
 		n.WireFactor, n.BurstBytes = p.joint.values(&f)
 		wire = n.WireFactor.Or(1)
 		p.joint.rates(c, &f, wire)
@@ -107,7 +107,7 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 	for k, v := range shared {
 		*v[0], *v[1] = unknown("", emptyTransfers[k]), unknown("B", emptyTransfers[k])
 		if l := &p.each[k]; p.hasEach[k] {
-			f := l.model.fit(count)
+			f := l.fit(p.table, count)
 			*v[0], *v[1] = l.values(&f)
 			if !slices.Contains(p.joint.directions, k) {
 				l.rates(c, &f, wire)
@@ -121,11 +121,24 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 				*v = unknown("10^6 bit/s", emptyTransfers[d])
 			}
 		}
-		k.RTTms = unknown("ms", "the times of the parts of attempts are not complete")
-		if p.polled {
-			k.RTTms = unknown("ms", "it is part of the waiting for polls")
-		} else if rest := p.rests[i].median(count); !math.IsNaN(rest) {
-			k.RTTms = known(1000*max(0, rest), "ms", "")
+	}
+	p.setRoundTrips(c, count)
+}
+
+// setRoundTrips sets the round trips of clients: what attempts take beyond their parts, or transfers in rows by device
+// beyond their bytes.
+func (p *plan) setRoundTrips(c *Calibration, count []float64) {
+	rests, why := p.rests, "the times of the parts of attempts are not complete"
+	switch {
+	case p.byDevice:
+		rests, why = p.latencies(c), "transfers in rows by device contain it: rates have it, with one size of message"
+	case p.polled:
+		rests, why = nil, "it is part of the waiting for polls"
+	}
+	for i := range c.Clients {
+		c.Clients[i].RTTms = unknown("ms", why)
+		if rests != nil {
+			c.Clients[i].RTTms = known(1000*max(0, rests[i].median(count)), "ms", why)
 		}
 	}
 }

@@ -140,8 +140,7 @@ func (t *table) without(out func(round int) bool) (kept *attemptlog.Log, held []
 		}
 		if r.run != run {
 			run = r.run
-			of := t.runs[run]
-			kept.Runs = append(kept.Runs, &attemptlog.Run{Name: of.Name, File: of.File, Settings: of.Settings})
+			kept.Runs = append(kept.Runs, emptied(t.runs[run]))
 		}
 		last := kept.Runs[len(kept.Runs)-1]
 		last.Attempts = append(last.Attempts, *r.Attempt)

@@ -24,3 +24,13 @@ func parse(text string) *attemptlog.Log {
 	}
 	return log
 }
+
+// changed changes the attempts of a log.
+func changed(log *attemptlog.Log, change func(*attemptlog.Attempt)) *attemptlog.Log {
+	for _, r := range log.Runs {
+		for i := range r.Attempts {
+			change(&r.Attempts[i])
+		}
+	}
+	return log
+}

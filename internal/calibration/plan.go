@@ -116,7 +116,7 @@ func (p *plan) planPolls() {
 // leastWait is the shortest median wait that a launch explains, in seconds.
 const leastWait = 1e-3
 
-// planWaits prepares the model of launches: seconds = launch + launch_gflop / GFLOP/s of the client.
+// planWaits prepares the model of launches: seconds = launch + launch_gflop / GFLOP/s of the client, and a poll.
 func (p *plan) planWaits() {
 	speed := make([]float64, len(p.clients))
 	for _, u := range p.units {

@@ -3,7 +3,9 @@ package calibration
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,12 +86,38 @@ func (w *truth) log(seed uint64, rounds int, runs ...work) *attemptlog.Log {
 	return parse(text.String())
 }
 
+// coverage counts by name how many true values are in their intervals.
+type coverage map[string][2]int
+
+func (c coverage) check(what string, v Value, truth float64) {
+	n := c[what]
+	n[1]++
+	if v.Low <= truth && truth <= v.High {
+		n[0]++
+	}
+	c[what] = n
+}
+
+// report fails unless so many values were checked and 91 to 99 % of them are in their 95 % intervals: about two
+// standard deviations of 200 independent ones.
+func (c coverage) report(t *testing.T, values int) {
+	t.Helper()
+	hits, all := 0, 0
+	for _, what := range slices.Sorted(maps.Keys(c)) {
+		t.Logf("%s: %d of %d in the interval", what, c[what][0], c[what][1])
+		hits, all = hits+c[what][0], all+c[what][1]
+	}
+	share := float64(hits) / float64(all)
+	t.Logf("coverage %.1f %%", 100*share)
+	if share < 0.91 || share > 0.99 || all != values {
+		t.Errorf("%.1f %% of %d values are in their 95 %% intervals, must be 91 to 99 %% of %d", 100*share, all, values)
+	}
+}
+
 // The constants of 20 random federations are in their 95 % intervals in about 95 % of all cases.
 func TestCoverage(t *testing.T) {
-	const settings = 20
-	inside, all := map[string]int{}, map[string]int{}
-	total, hits := 0, 0
-	for seed := range uint64(settings) {
+	inside := coverage{}
+	for seed := range uint64(20) {
 		w := draw(seed)
 		c, err := Fit(w.log(seed, 8, calibrationRuns...), Options{Resamples: 100})
 		if err != nil {
@@ -99,34 +127,18 @@ func TestCoverage(t *testing.T) {
 		if k.Own {
 			t.Errorf("seed %d: clients have their own constants", seed)
 		}
-		check := func(what string, v Value, truth float64) {
-			all[what]++
-			total++
-			if v.Low <= truth && truth <= v.High {
-				inside[what]++
-				hits++
-			}
-		}
-		check("task_overhead_s", k.TaskOverheadS, w.task)
-		check("step_overhead_s", k.StepOverheadS, w.step)
-		check("traffic_s_per_gb", k.TrafficSPerGB, w.traffic)
-		check("gflops", k.GFLOPS, w.rate)
-		check("wire_factor", c.Network.WireFactor, w.wire)
-		check("burst_bytes", c.Network.BurstBytes, w.burst)
-		check("jitter", c.Jitter.Compute, w.jitter)
+		inside.check("task_overhead_s", k.TaskOverheadS, w.task)
+		inside.check("step_overhead_s", k.StepOverheadS, w.step)
+		inside.check("traffic_s_per_gb", k.TrafficSPerGB, w.traffic)
+		inside.check("gflops", k.GFLOPS, w.rate)
+		inside.check("wire_factor", c.Network.WireFactor, w.wire)
+		inside.check("burst_bytes", c.Network.BurstBytes, w.burst)
+		inside.check("jitter", c.Jitter.Compute, w.jitter)
 		for i := range w.factors {
-			check("factor", c.Clients[i].Time, w.factors[i])
+			inside.check("factor", c.Clients[i].Time, w.factors[i])
 		}
 	}
-	for what, n := range all {
-		t.Logf("%s: %d of %d in the interval", what, inside[what], n)
-	}
-	// 260 correlated cases: 91 to 99 % is about two standard deviations of as many independent ones and a half.
-	share := float64(hits) / float64(total)
-	t.Logf("coverage %.1f %%", 100*share)
-	if share < 0.91 || share > 0.99 {
-		t.Errorf("%.1f %% of the constants are in their 95 %% intervals", 100*share)
-	}
+	inside.report(t, 260)
 }
 
 // A single attempt that takes 30 times as long, and a single transfer that does, hardly move the
@@ -159,14 +171,6 @@ func TestOutliers(t *testing.T) {
 func TestNotIdentified(t *testing.T) {
 	w := draw(5)
 	base, long, large, fine := calibrationRuns[0], calibrationRuns[1], calibrationRuns[2], calibrationRuns[3]
-	drop := func(log *attemptlog.Log, change func(*attemptlog.Attempt)) *attemptlog.Log {
-		for _, r := range log.Runs {
-			for i := range r.Attempts {
-				change(&r.Attempts[i])
-			}
-		}
-		return log
-	}
 	for name, c := range map[string]struct {
 		log  *attemptlog.Log
 		term string
@@ -179,11 +183,11 @@ func TestNotIdentified(t *testing.T) {
 		"proportional":      {w.log(1, 4, base, long, fine), "traffic_s_per_gb", "it is in proportion to other terms"},
 		"one size":          {w.log(1, 4, base, long), "burst_bytes", "one size of message"},
 		"one run: the day":  {w.log(1, 4, base), "run_jitter", "two runs"},
-		"no rates":          {drop(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() }), "wire_factor", "without nominal rates"},
-		"no traffic":        {drop(w.log(1, 4, calibrationRuns...), func(a *attemptlog.Attempt) { a.TrafficBytes = math.NaN() }), "traffic_s_per_gb", "traffic_bytes is empty"},
-		"no computation":    {drop(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Compute = math.NaN() }), "gflops", "compute_s is empty"},
-		"no transfers":      {drop(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Receive = math.NaN() }), "down_mbps", "receive_s is empty"},
-		"wrong rates":       {drop(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), "wire_factor", "what the nominal rates imply"},
+		"no rates":          {changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() }), "wire_factor", "without nominal rates"},
+		"no traffic":        {changed(w.log(1, 4, calibrationRuns...), func(a *attemptlog.Attempt) { a.TrafficBytes = math.NaN() }), "traffic_s_per_gb", "traffic_bytes is empty"},
+		"no computation":    {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Compute = math.NaN() }), "gflops", "compute_s is empty"},
+		"no transfers":      {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Receive = math.NaN() }), "down_mbps", "receive_s is empty"},
+		"wrong rates":       {changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), "wire_factor", "what the nominal rates imply"},
 		"no polls":          {w.log(1, 4, base), "client_poll_s", "idle_s is empty"},
 		"launch and poll":   {w.log(1, 4, base), "launch_poll_s", "start of the process"},
 		"no client is seen": {w.log(1, 1, base), "round_gap_s", "no two rounds"},
@@ -201,7 +205,7 @@ func TestNotIdentified(t *testing.T) {
 		}
 	}
 	// Rates without nominal ones have the wire factor, and the burst is meant for it.
-	log := drop(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() })
+	log := changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() })
 	got, err := Fit(log, Options{Resamples: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +213,7 @@ func TestNotIdentified(t *testing.T) {
 	near(t, "rate", got.Clients[0].DownMbps, w.mbps[0]/w.wire, 0.01)
 	near(t, "burst", got.Network.BurstBytes, w.burst/w.wire, 0.1)
 	// So have rates that are nominal and wrong.
-	if got, err = Fit(drop(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), Options{Resamples: -1}); err != nil {
+	if got, err = Fit(changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), Options{Resamples: -1}); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "rate", got.Clients[0].DownMbps, w.mbps[0]/w.wire, 0.01)

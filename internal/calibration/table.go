@@ -16,6 +16,9 @@ type table struct {
 	classes []string    // in the order of their names
 	rounds  []roundKey  // in the order of runs and rounds
 	counted bool        // FLOPs are rows of epochs
+	// origins has by direction and client where transfers in rows by device begin to count.
+	origins  [2][]origin
+	byDevice bool // a run has rows by device
 }
 
 type clientKey struct {
@@ -44,6 +47,7 @@ func newTable(log *attemptlog.Log) *table {
 		index[c.name] = i
 	}
 	for r, run := range log.Runs {
+		t.byDevice = t.byDevice || run.ByDevice
 		seen := map[int]bool{}
 		for _, round := range run.Rounds() {
 			t.rounds = append(t.rounds, roundKey{r, round[0].Round})
@@ -58,6 +62,9 @@ func newTable(log *attemptlog.Log) *table {
 		}
 	}
 	t.countRows()
+	for k := range directions {
+		t.origins[k] = t.originsOf(&directions[k])
+	}
 	return t
 }
 
@@ -81,7 +88,7 @@ func thinned(log *attemptlog.Log) (*attemptlog.Log, []string) {
 	}
 	out, kept := &attemptlog.Log{}, 0
 	for _, r := range log.Runs {
-		part := &attemptlog.Run{Name: r.Name, File: r.File, Settings: r.Settings}
+		part := emptied(r)
 		rounds := r.Rounds()
 		block, step := blockSize, every
 		if len(rounds) < 2*blockSize*every {
@@ -98,6 +105,13 @@ func thinned(log *attemptlog.Log) (*attemptlog.Log, []string) {
 		out.Runs = append(out.Runs, part)
 	}
 	return out, []string{fmt.Sprintf("The log is long: %d of its %d attempts are fitted, in whole rounds.", kept, attempts)}
+}
+
+// emptied returns a run without its attempts.
+func emptied(r *attemptlog.Run) *attemptlog.Run {
+	out := *r
+	out.Attempts = nil
+	return &out
 }
 
 // nameClients lists clients and classes. A client has the class of its last row that has one.

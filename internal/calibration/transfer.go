@@ -86,7 +86,12 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 		d := &directions[k]
 		for i := range t.rows {
 			r := &t.rows[i]
-			if !t.transfers(r, d) {
+			from, free := &origin{}, -8.0
+			if t.runs[r.run].ByDevice {
+				from, free = &t.origins[k][r.client], 0
+			}
+			bytes, seconds := d.bytes(r.Attempt)-from.bytes, d.seconds(r.Attempt)-from.mean
+			if !t.transfers(r, d) || !(bytes > 0 && seconds > 0) {
 				continue
 			}
 			c, known := place[[2]int{k, r.client}]
@@ -101,7 +106,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 			}
 			rates[c] = append(rates[c], rate/1e6)
 			l.model.samples = append(l.model.samples, sample{
-				y: d.seconds(r.Attempt), client: c, round: r.round, x: []float64{8 * d.bytes(r.Attempt) / rate, -8 / rate},
+				y: seconds, client: c, round: r.round, x: []float64{8 * bytes / rate, free / rate},
 			})
 		}
 	}
@@ -115,6 +120,9 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 	l.model.terms = identify(l.model.samples, l.model.clients, transferOrder)
 	if !slices.Contains(l.model.terms, burstTerm) {
 		l.why[burstTerm] = "one size of message for each client: header factor and burst cannot be told apart; send two sizes"
+		if l.model.samples[0].x[burstTerm] == 0 {
+			l.why[burstTerm] = "transfers in rows by device contain the latency of the link: rtt_ms is less by what a burst saves"
+		}
 	}
 	if !l.nominal {
 		l.why[wireTerm] = "without nominal rates only rate and header factor together are known: fill down_mbps and up_mbps"
@@ -134,6 +142,87 @@ func (l *links) checkNominal() {
 	if k := f.b[wireTerm]; l.why[wireTerm] == "" && !(k >= leastWire && k <= mostWire) {
 		l.why[wireTerm] = fmt.Sprintf("transfers take %.3g times what the nominal rates imply, more or less than headers do: the rates of clients have it", k)
 	}
+}
+
+// origin is where the model of the transfers of a client begins to count: at its smallest message, and the mean of its
+// times; zero: at nothing.
+type origin struct {
+	bytes float64
+	times series  // s
+	mean  float64 // likewise
+}
+
+// moved returns the mean of the times with a weight of each round, less that of all; 0 without a weight.
+func (o *origin) moved(count []float64) float64 {
+	sum, n := 0.0, 0.0
+	for i, x := range o.times.values {
+		w := weightOf(count, o.times.rounds[i])
+		sum += w * (x - o.mean)
+		n += w
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / n
+}
+
+// originsOf returns the origins of transfers in rows by device, by client: the difference to a larger message has no
+// latency. A client with one size of message has none.
+func (t *table) originsOf(d *direction) []origin {
+	out, most := make([]origin, len(t.clients)), make([]float64, len(t.clients))
+	for i := range t.rows {
+		r := &t.rows[i]
+		if !t.runs[r.run].ByDevice || !t.transfers(r, d) {
+			continue
+		}
+		o, bytes := &out[r.client], d.bytes(r.Attempt)
+		most[r.client] = max(most[r.client], bytes)
+		if len(o.times.values) == 0 || bytes < o.bytes {
+			*o = origin{bytes: bytes}
+		}
+		if bytes == o.bytes {
+			o.times.add(d.seconds(r.Attempt), r.round)
+		}
+	}
+	for c := range out {
+		if most[c] == out[c].bytes {
+			out[c] = origin{}
+		}
+		out[c].mean = out[c].moved(nil) // from 0
+	}
+	return out
+}
+
+// fit fits the model with a weight of each round, which the origins have, too.
+func (l *links) fit(t *table, count []float64) fitted {
+	if !t.byDevice || count == nil {
+		return l.model.fit(count)
+	}
+	m := l.model
+	m.samples = slices.Clone(m.samples)
+	moved := make([]float64, m.clients)
+	for c := range moved {
+		moved[c] = t.origins[l.of[c]][l.clients[c]].moved(count)
+	}
+	for i := range m.samples {
+		m.samples[i].y -= moved[m.samples[i].client]
+	}
+	return m.fit(count)
+}
+
+// latencies returns by client what its transfers in rows by device take beyond their bytes at the rates of a
+// calibration, both ways.
+func (p *plan) latencies(c *Calibration) []series {
+	out := make([]series, len(p.clients))
+	for i := range p.rows {
+		r := &p.rows[i]
+		k := &c.Clients[r.client]
+		if p.runs[r.run].ByDevice && p.origins[0][r.client].bytes > 0 && p.origins[1][r.client].bytes > 0 {
+			both := r.Receive + directions[1].seconds(r.Attempt)
+			out[r.client].add(both-8e-6*(r.BytesDown/k.DownMbps.Value+r.BytesUp/k.UpMbps.Value), r.round)
+		}
+	}
+	return out
 }
 
 // transfers reports whether the transfer of an attempt can be fitted.
