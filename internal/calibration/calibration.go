@@ -175,7 +175,7 @@ func (c *Calibration) values(visit func(*Value)) {
 	n, w := &c.Network, &c.Waiting
 	for _, v := range []*Value{
 		&n.WireFactor, &n.BurstBytes, &n.DownWireFactor, &n.DownBurstBytes, &n.UpWireFactor, &n.UpBurstBytes,
-		&w.ClientPollS, &w.ClientLagS, &w.ServerPollS, &w.ServerLagS, &w.LaunchS, &w.LaunchGFLOP, &w.ColdStartS, &w.RoundGapS,
+		&w.ClientPollS, &w.ClientLagS, &w.ServerPollS, &w.ServerLagS, &w.LaunchPollS, &w.LaunchS, &w.LaunchGFLOP, &w.ColdStartS, &w.RoundGapS,
 		&c.Jitter.Compute, &c.Jitter.Round, &c.Jitter.Run,
 	} {
 		visit(v)

@@ -191,7 +191,10 @@ func (p *plan) setWaits(c *Calibration, count []float64) {
 	grid(p.hasClient, &p.clientGrid, &w.ClientPollS, &w.ClientLagS, "idle_s is empty or has no grid")
 	grid(p.hasServer, &p.serverGrid, &w.ServerPollS, &w.ServerLagS, "seen_s has no grid")
 	const noWait = "column wait_s is empty"
-	w.LaunchPollS = unknown("s", "wait_s does not tell it from the launch: record the start of the process")
+	w.LaunchPollS = unknown("s", "idle_s to reply_s are not complete, or starts of training have no grid: launch_s has it")
+	if p.launchPoll != nil {
+		w.LaunchPollS = known(p.launchPoll.estimate(count), "s", "there are too few launches")
+	}
 	w.LaunchS, w.LaunchGFLOP, w.ColdStartS = unknown("s", noWait), unknown("GFLOP", noWait), unknown("s", noWait)
 	if p.noWait {
 		w.LaunchS, w.LaunchGFLOP, w.ColdStartS = known(0, "s", ""), known(0, "GFLOP", ""), known(0, "s", "")

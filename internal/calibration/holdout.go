@@ -125,7 +125,7 @@ func (c *Calibration) lost(whole *Calibration) (terms []string) {
 // predicts has the terms that predictions of attempts use.
 var predicts = map[string]bool{
 	"task_overhead_s": true, "step_overhead_s": true, "traffic_s_per_gb": true, "gflops": true, "down_mbps": true, "up_mbps": true,
-	"rtt_ms": true, "wire_factor": true, "burst_bytes": true, "client_poll_s": true, "server_poll_s": true, "launch_s": true, "launch_gflop": true,
+	"rtt_ms": true, "wire_factor": true, "burst_bytes": true, "client_poll_s": true, "server_poll_s": true, "launch_poll_s": true, "launch_s": true, "launch_gflop": true,
 }
 
 // without returns a log of the attempts of the rounds that are not left out, and the others.

@@ -24,8 +24,9 @@ type plan struct {
 	serverGrid     model
 	hasClient      bool
 	hasServer      bool
-	rests          []series // by client: time of an attempt beyond its parts
-	waits          model    // of launches
+	rests          []series    // by client: time of an attempt beyond its parts
+	launchPoll     *launchPoll // nil: there is none
+	waits          model       // of launches, without polls
 	hasWaits       bool
 	noWait         bool   // all waits are 0
 	first, further series // waits of first and of further attempts of clients
@@ -118,6 +119,7 @@ const leastWait = 1e-3
 
 // planWaits prepares the model of launches: seconds = launch + launch_gflop / GFLOP/s of the client, and a poll.
 func (p *plan) planWaits() {
+	p.launchPoll = p.findLaunchPoll()
 	speed := make([]float64, len(p.clients))
 	for _, u := range p.units {
 		f := u.model.fit(nil)
@@ -139,8 +141,12 @@ func (p *plan) planWaits() {
 		} else {
 			p.further.add(r.Wait, r.round)
 		}
-		if r.Wait > 0 && (!r.first || len(p.runs) == len(p.rounds)) {
-			p.waits.samples = append(p.waits.samples, sample{y: r.Wait, round: r.round, x: []float64{1, speed[r.client]}})
+		launch := r.Wait
+		if p.launchPoll != nil {
+			launch -= p.launchPoll.waits[i]
+		}
+		if launch > 0 && (!r.first || len(p.runs) == len(p.rounds)) {
+			p.waits.samples = append(p.waits.samples, sample{y: launch, round: r.round, x: []float64{1, speed[r.client]}})
 		}
 	}
 	p.noWait = len(all) > 0 && len(p.waits.samples) == 0

@@ -11,8 +11,8 @@ import (
 type Prediction struct {
 	Download, Wait, Compute, Upload float64
 	Latency                         float64 // of both directions
-	// Polls is the mean time that the client waits for its poll, and the server for its own: half
-	// of their periods.
+	// Polls is the mean time that the client waits for its polls, for a message and for a launch, and
+	// the server for its own: half of their periods.
 	Polls float64
 }
 
@@ -141,6 +141,6 @@ func (c *index) predict(a *attemptlog.Attempt) Prediction {
 	if gflop := c.Waiting.LaunchGFLOP.Or(0); gflop > 0 {
 		p.Wait += gflop / d.GFLOPS
 	}
-	p.Polls = (c.Waiting.ClientPollS.Or(0) + c.Waiting.ServerPollS.Or(0)) / 2
+	p.Polls = (c.Waiting.ClientPollS.Or(0) + c.Waiting.LaunchPollS.Or(0) + c.Waiting.ServerPollS.Or(0)) / 2
 	return p
 }

@@ -170,6 +170,7 @@ func (c *Calibration) shared() Part {
 	add("client's poll, lag", &w.ClientLagS)
 	add("server's poll, period", &w.ServerPollS)
 	add("server's poll, lag", &w.ServerLagS)
+	add("launch's poll, period", &w.LaunchPollS)
 	add("launch", &w.LaunchS)
 	add("launch, work", &w.LaunchGFLOP)
 	add("cold start", &w.ColdStartS)

@@ -189,7 +189,7 @@ func TestNotIdentified(t *testing.T) {
 		"no transfers":      {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Receive = math.NaN() }), "down_mbps", "receive_s is empty"},
 		"wrong rates":       {changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), "wire_factor", "what the nominal rates imply"},
 		"no polls":          {w.log(1, 4, base), "client_poll_s", "idle_s is empty"},
-		"launch and poll":   {w.log(1, 4, base), "launch_poll_s", "start of the process"},
+		"launch and poll":   {w.log(1, 4, base), "launch_poll_s", "starts of training have no grid"},
 		"no client is seen": {w.log(1, 1, base), "round_gap_s", "no two rounds"},
 	} {
 		got, err := Fit(c.log, Options{Resamples: -1})
