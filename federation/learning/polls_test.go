@@ -3,6 +3,7 @@ package learning
 import (
 	"testing"
 
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
 )
@@ -61,5 +62,27 @@ func TestDeadlinesPlanWithMeanWaits(t *testing.T) {
 		if _, err := New(setup); (err != nil) != (serverS > 2) {
 			t.Errorf("a poll each %g s with a deadline of 2 s: %v", serverS, err)
 		}
+	}
+}
+
+// flapping is an availability trace of clients that are available every other 0.1 s.
+type flapping struct{}
+
+func (flapping) Available(_ int, at engine.Time) (bool, engine.Time) {
+	i := at / engine.FromSeconds(0.1)
+	return i%2 == 0, (i + 1) * engine.FromSeconds(0.1)
+}
+
+// A server without rounds waits for the poll that delivers the responses, though no client can ever be
+// available again: all batteries are empty after some seconds and never charged.
+func TestServerAwaitsResponsesOfDepletedClients(t *testing.T) {
+	var all arrivals
+	run(t, world(t, "fedasync", federation.Asynchronous, func(s *Setup) {
+		s.Network.ServerPollS, s.Journal = 1000, &all
+		s.Devices.BatteryWh, s.Devices.ChargeW = 3.0/3600, 0
+		s.Availability, s.Faults.OnReturn = flapping{}, devices.Resume
+	}))
+	if len(all) == 0 || all[0] != engine.FromSeconds(1000) {
+		t.Errorf("responses are seen at %d", all)
 	}
 }

@@ -54,6 +54,24 @@ func TestProtocolsSeeWhatPollsDeliver(t *testing.T) {
 	plays(t, s, 1, all, []int64{1, 2, 3}, first[0], first[1], Notice{ID: 2, Client: 1, At: 600 * ms})
 }
 
+// A late response that lies at the server needs no battery: it came at 1 s, the battery of its client is empty
+// at 3 s, and the next round lets the server poll at 4 s.
+func TestPollDeliversLateResponseOfDepletedClient(t *testing.T) {
+	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+		s.Network.ServerPollS, s.Config.Fit, s.Config.Late, s.Devices.ChargeW = 10, false, federation.Keep, 0
+		s.Config.DetectS = 0.5 // of failures
+		joules(s, 3)
+	})
+	plays(t, s, 1, []Message{{ID: 1, Work: devices.Work{FLOPs: 1000}}}, nil)
+	if notices, end, err := s.Advance(4000*ms, nil); len(notices) > 0 || end != EndedUntil || err != nil {
+		t.Fatal(notices, end, err)
+	}
+	if empty, _ := s.clients.Depleted(0); !empty {
+		t.Error("the battery is not empty")
+	}
+	plays(t, s, 2, []Message{{ID: 2, Client: 1, Work: devices.Work{FLOPs: 100}}}, []int64{1}, Notice{ID: 1, At: 4000 * ms})
+}
+
 // Messages that a driver sends let the server poll at once, and responses that are awaited come
 // at polls.
 func TestSentMessagesLetTheServerPoll(t *testing.T) {
