@@ -26,6 +26,8 @@ type Scatter struct {
 	// mark the height 0 and the beginning of parts.
 	Instants bool
 	Parts    []ScatterPart
+	// Steps connects the points of a series: a height holds until the next point.
+	Steps bool
 	// Names are the labels of the heights 0, 1, ..., from top to bottom; nil: heights are numbers.
 	Names  []string
 	Panels []ScatterPanel
@@ -72,7 +74,12 @@ func DrawScatter(s Scatter) (*Picture, error) {
 		var entries []legendEntry
 		for i, name := range s.Series {
 			if name != "" {
-				entries = append(entries, newEntry(name, styles[i].dot, width))
+				sample := styles[i].dot
+				if s.Steps {
+					styles[i].mark = nil // lines of steps have none
+					sample = styles[i].sample
+				}
+				entries = append(entries, newEntry(name, sample, width))
 			}
 		}
 		if entries != nil {
@@ -285,19 +292,25 @@ func (d *scatterDrawing) Plot(c draw.Canvas, p *plot.Plot) {
 	empty := true
 	for i := len(d.points) - 1; i >= 0; i-- {
 		q, style := &d.points[i], &d.styles[i]
+		var at []vg.Point
 		for k := range q.X {
 			y := q.Y[k]
 			if d.Names != nil {
 				y = float64(len(d.Names)-1) - y
 			}
-			at := vg.Point{X: toX(d.across.on.place(q.X[k])), Y: toY(d.up.on.place(y))}
+			at = append(at, vg.Point{X: toX(d.across.on.place(q.X[k])), Y: toY(d.up.on.place(y))})
+		}
+		if empty = empty && len(at) == 0; d.Steps {
+			c.StrokeLines(style.line, (&band{steps: true}).path(at))
+			continue
+		}
+		for k, p := range at {
 			if q.Low != nil && !math.IsNaN(q.Low[k]+q.High[k]) {
 				low, high := toX(d.across.on.place(q.Low[k])), toX(d.across.on.place(q.High[k]))
 				bar := draw.LineStyle{Color: style.line.Color, Width: 0.8}
-				c.StrokeLine2(bar, max(low, c.Min.X), at.Y, min(high, c.Max.X), at.Y)
+				c.StrokeLine2(bar, max(low, c.Min.X), p.Y, min(high, c.Max.X), p.Y)
 			}
-			style.mark.draw(&c, at, style.line.Color)
-			empty = false
+			style.mark.draw(&c, p, style.line.Color)
 		}
 	}
 	if empty {

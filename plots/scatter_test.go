@@ -68,6 +68,20 @@ func dotsFigure() Scatter {
 	return s
 }
 
+// stepsFigure is the distributions of forty clients of two classes, and of one of a third.
+func stepsFigure() Scatter {
+	s := Scatter{File: "steps", Title: "Clients", YLabel: "clients at or below (%)", Series: []string{"phone", "tablet", "car"}, Steps: true}
+	for _, title := range []string{"speed (GFLOP/s)", "downlink (Mbit/s)"} {
+		p := ScatterPanel{Title: title, Points: []Points{{}, {}, {X: []float64{3, 3}, Y: []float64{0, 100}}}}
+		for i := range 40 {
+			q := &p.Points[i%2]
+			q.X, q.Y = append(q.X, math.Exp(float64(i)/float64(10+5*len(s.Panels)))), append(q.Y, 5*float64(i/2+1))
+		}
+		s.Panels = append(s.Panels, p)
+	}
+	return s
+}
+
 func scatterPicture(t *testing.T, s Scatter) *Picture {
 	t.Helper()
 	p, err := DrawScatter(s)
@@ -85,6 +99,7 @@ func TestScatterPictures(t *testing.T) {
 	}{
 		{timesFigure, func(s *Scatter) { s.Panels[0].Points[1].Y[3] *= 1.5 }},
 		{driftFigure, func(s *Scatter) { s.Parts = nil }},
+		{stepsFigure, func(s *Scatter) { s.Steps = false }},
 		{dotsFigure, func(s *Scatter) { s.Panels[1].Points[0].Low[0] = math.NaN() }},
 	} {
 		s := c.figure()

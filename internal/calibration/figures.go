@@ -200,7 +200,7 @@ func (c *Calibration) distributions() plots.Scatter {
 			s.Names = append(s.Names, c.Clients[i].Name)
 		}
 	} else {
-		s.YLabel = "clients at or below (%)"
+		s.YLabel, s.Steps = "clients at or below (%)", true
 	}
 	speed, scale := "speed (GFLOP/s)", 1.0
 	if c.RowsAsFLOPs {
@@ -243,6 +243,9 @@ func (c *Calibration) distributions() plots.Scatter {
 				x, share := results.EmpiricalDistribution(panel.Points[i].X)
 				for k := range share {
 					share[k] *= 100
+				}
+				if len(x) > 0 {
+					x, share = slices.Insert(x, 0, x[0]), slices.Insert(share, 0, 0) // up from zero
 				}
 				panel.Points[i] = plots.Points{X: x, Y: share}
 			}

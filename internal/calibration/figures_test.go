@@ -122,7 +122,7 @@ func TestFigureOfTheFleet(t *testing.T) {
 		c.Clients = append(c.Clients, client("more", "fast", 4))
 	}
 	s = c.distributions()
-	if q := s.Panels[0].Points[0]; s.Names != nil || s.Note != "" || !slices.Equal(q.X, []float64{4, 8}) || !slices.Equal(q.Y, []float64{96, 100}) || q.Low != nil {
+	if q := s.Panels[0].Points[0]; s.Names != nil || s.Note != "" || !slices.Equal(q.X, []float64{4, 4, 8}) || !slices.Equal(q.Y, []float64{0, 96, 100}) || q.Low != nil {
 		t.Errorf("names %q, note %q, points of class fast: %+v", s.Names, s.Note, q)
 	}
 	c.RowsAsFLOPs = true
