@@ -111,6 +111,21 @@ func TestScatterPictures(t *testing.T) {
 	}
 }
 
+// Lines of steps have no marks, which are filled, in panels and in the legend.
+func TestStepsWithoutMarks(t *testing.T) {
+	for steps, want := range map[bool]int{true: 0, false: 41} { // 20 points of a color in two panels, and the legend
+		s := stepsFigure()
+		s.Steps = steps
+		var text strings.Builder
+		if err := scatterPicture(t, s).WriteSVG(&text); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(text.String(), "fill:#0072B2"); n != want {
+			t.Errorf("steps %t: %d marks, want %d", steps, n, want)
+		}
+	}
+}
+
 // Axes are logarithmic over more than a decade of positive values, and have the ends of intervals
 // unless these are very long.
 func TestScatterAxes(t *testing.T) {
