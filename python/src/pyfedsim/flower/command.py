@@ -160,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         help="override keys of [tool.flwr.app.config], as flwr run does",
     )
     for option, text in (
-        ("--flops", "FLOPs of a message by kind (train, evaluate, query) or type: train=1e9,query=0"),
+        ("--flops", "FLOPs of a message by kind (train, evaluate, query) or type, as in train=1e9"),
         ("--steps", "mini-batch steps of a message, likewise (0)"),
         ("--traffic-bytes", "bytes of memory that the work of a message moves, likewise (0)"),
     ):
