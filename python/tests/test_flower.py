@@ -834,6 +834,11 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = Run(out).table("rounds", "numpy")
     assert [row["participants"] for row in rows] == [12, 12]
     assert [row["flops"] for row in rows] == [12 * 1.3e6] * 2
+    overheads = ["--set", "devices.step_overhead_s=2", "--set", "devices.traffic_s_per_gb=4"]
+    amounts = ["--flops", "train=1e6,evaluate=3e5", "--steps", "train=5", "--traffic-bytes"]
+    assert command.main([*arguments, *overheads, *amounts, "train=1e9"]) == 0
+    later = Run(out).table("rounds", "numpy")["time_s"] - rows["time_s"]
+    assert list(later) == pytest.approx([14, 28])
     scenario.write_text("[network]\nprofile = 'lte'\n")  # the number of the project
     assert command.main([*arguments, "--flops", "train=1e6,evaluate=3e5"]) == 0
     assert [row["participants"] for row in Run(out).table("rounds", "numpy")] == [7, 7]
