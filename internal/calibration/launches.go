@@ -22,7 +22,8 @@ type launch struct {
 }
 
 const (
-	mostInPhase  = 32  // launches that share a phase: over more, clocks and periods drift
+	mostInPhase  = 32  // launches that share a phase, and the seconds until then: over more, clocks and periods drift,
+	mostSeconds  = 300 // and the search takes long
 	mostSearched = 256 // launches that are searched for a period
 	permutations = 99  // of waits, none of which may be as regular: by chance with probability 0.01
 	refinements  = 20  // points on either side of a period in the search for a better one
@@ -48,7 +49,7 @@ func (t *table) launches() (found []launch, phases int) {
 			from = k
 		}
 		c, ok := clocks[[2]int{r.run, r.client}]
-		if !ok || math.IsNaN(c.at) || c.n == mostInPhase || c.blockFrom != from {
+		if !ok || math.IsNaN(c.at) || c.n == mostInPhase || c.at > mostSeconds || c.blockFrom != from {
 			c = clock{phase: phases, blockFrom: from}
 			phases++
 		}

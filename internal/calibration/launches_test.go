@@ -10,6 +10,17 @@ import (
 	"fedsim/internal/rng"
 )
 
+// Rounds of an hour, in which a poll of a second cannot be found, take no long search.
+func TestLaunchPollOfLongRounds(t *testing.T) {
+	log := changed(launchLog(1, 40, 0.9), func(a *attemptlog.Attempt) { a.Idle += 3600 })
+	if l := newTable(log).findLaunchPoll(); l != nil {
+		t.Errorf("found a period of %g s", l.period)
+	}
+	if all, phases := newTable(log).launches(); phases < len(all) {
+		t.Errorf("%d launches share %d phases", len(all), phases)
+	}
+}
+
 // launchLog returns the log of three clients whose training starts after a poll with the period, at a phase that each
 // keeps, and a launch of 0.4 s and some noise; period 0: after a wait from 0 to 1 s that does not depend on when the
 // message arrives.
