@@ -22,6 +22,7 @@ type twin struct {
 	features, hidden, outputs int
 	dtype, mark, fault, log   string
 	rows                      string // of the program, as JSON; empty: fedsim has the rows
+	idle                      bool   // gradients are not computed
 
 	file *os.File
 	w, g int64
@@ -64,6 +65,7 @@ func serveModel(arguments []string) {
 	flags.StringVar(&t.fault, "fault", "", "operation/fault/number of its request")
 	flags.StringVar(&t.rows, "rows", "", "")
 	flags.StringVar(&t.log, "log", "", "")
+	flags.BoolVar(&t.idle, "idle", false, "")
 	_ = flags.Parse(arguments)
 	if file, ok := strings.CutPrefix(t.mark, "@"); ok {
 		text, _ := os.ReadFile(file)
@@ -125,6 +127,9 @@ func (t *twin) answer(q *twinRequest) object {
 		t.write(t.w, t.initial(q.Seed))
 		return object{}
 	case "gradient":
+		if t.idle {
+			return object{"loss": 1}
+		}
 		rows := make([]int32, q.Rows)
 		t.read(t.file, t.at, rows)
 		loss, g := t.gradient(q.Client, rows, t.weights())

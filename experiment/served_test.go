@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/external"
 	"fedsim/results"
 )
 
@@ -188,4 +191,54 @@ func TestWhatAnExternalModelCannotDo(t *testing.T) {
 func parseError(source string, set ...string) error {
 	_, err := scenario.Parse("small.toml", []byte(small+source), set)
 	return err
+}
+
+// Options are tuned with an external model as with the network of fedsim, to the same winner.
+func TestAMethodIsTunedWithAnExternalModel(t *testing.T) {
+	t.Parallel()
+	const tune = `
+[experiment.tuning]
+target = { test_error = 0.3 }
+[experiment.tune.it]
+"options.step" = [0.01, 0.1]
+`
+	source := strings.ReplaceAll(networks("fedavg", "batch = 4", 1), "\n[experiment.set]", tune+"[experiment.set]")
+	runs := mustGather(t, parse(t, source, withClasses...), Options{})
+	if a, b := tunedTo(runs[0]), tunedTo(runs[1]); a != b || !strings.Contains(a, "options.step") {
+		t.Errorf("tuned to %s inside, to %s outside", a, b)
+	}
+	closeRuns(t, runs[0], runs[1], 1e-9)
+}
+
+// BenchmarkExternalGradient measures an empty request: a gradient of the test's program, which is a
+// Go program, of a model of 43 values on one row; and with 61,703 values, about as many as LeNet-5 has.
+func BenchmarkExternalGradient(b *testing.B) {
+	for _, hidden := range []int{4, 6170} {
+		b.Run(fmt.Sprintf("values=%d", hidden*10+3), func(b *testing.B) {
+			learners := external.NewLearners(b.Context(), nil)
+			defer func() {
+				if err := learners.Close(); err != nil {
+					b.Error(err)
+				}
+			}()
+			var command []string
+			if err := json.Unmarshal([]byte(modelCommand(fmt.Sprintf("-hidden=%d", hidden), "-idle")), &command); err != nil {
+				b.Fatal(err)
+			}
+			split, err := data.Prepare(parse(b, "[methods.fedavg]\n", withClasses...)[0].Jobs[0].Candidates[0].Settings.Data)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m, err := learners.StartModel(external.ModelOptions{Command: command, Processes: 1}, split)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, g, rows := make([]float64, m.Sizes().Values), make([]float64, m.Sizes().Values), []int32{0}
+			for b.Loop() {
+				if _, err := m.Gradient(0, rows, w, 0, g); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
