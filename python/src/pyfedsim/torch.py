@@ -1,12 +1,13 @@
-"""Federated learning of PyTorch models: FedAvg, FedProx and FedAdam.
+"""PyTorch models: under the methods of fedsim, or with FedAvg, FedProx and FedAdam of this module.
 
-A subclass of :class:`TorchLearner` gives the module and the data of each client; ``serve`` of
+:class:`Model` makes a module the model of all methods of fedsim. A subclass of :class:`TorchLearner` gives the module and the data of each client; ``serve`` of
 :mod:`pyfedsim.learner` runs it. The FLOPs of a row are counted: see :func:`forward_flops`.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import os
 from contextlib import contextmanager
@@ -17,11 +18,173 @@ import torch
 from torch import nn
 
 from pyfedsim.learner import Adam, Arrays, Learner, Metric, Update
+from pyfedsim.model import Batch
+from pyfedsim.model import Model as AnyModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _EVALUATED_ROWS = 1024  # of a batch in evaluations, so that memory does not grow with the data
+
+
+class Model(AnyModel):
+    """A PyTorch module that the methods of fedsim learn: FedAvg, SCAFFOLD, Ditto and the others.
+
+    Parameters
+    ----------
+    module
+        A function (or class) without arguments that returns a torch.nn.Module, whose random
+        numbers follow the seed of the run; or a module, which starts as it is under every seed.
+    loss
+        The mean loss of a mini-batch, from outputs and targets; None: cross-entropy.
+    datasets
+        Rows of the program's own: a list for "train" and "test" ("validation" is optional) with
+        the rows of each client, a pair of tensors (inputs, targets) or a map-style
+        torch.utils.data.Dataset of such pairs. None: fedsim has the rows.
+    shape
+        Of the input of a row of fedsim, such as (1, 28, 28); None: a vector.
+    device, threads
+        Where torch computes, and its threads on the CPU. More than one may change the last bits.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        loss: Callable[[Any, Any], Any] | None = None,
+        datasets: Mapping[str, Any] | None = None,
+        *,
+        shape: tuple[int, ...] | None = None,
+        device: str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(True)
+        self._make = (lambda: module) if isinstance(module, nn.Module) else module
+        self.module = self._make().to(device)
+        self._loss = loss or nn.functional.cross_entropy
+        self._datasets, self._shape, self._device = datasets, shape, device
+        self._weights = list(self.module.parameters())
+        kinds = {p.dtype for p in self._weights}
+        if kinds not in ({torch.float32}, {torch.float64}):
+            raise TypeError(f"parameters have the types {kinds}: must be all float32 or all float64")
+        if any(b.is_floating_point() for b in self.module.buffers()):
+            raise TypeError(
+                "the module has buffers, such as the running means of batch normalization, which "
+                "methods cannot learn: use GroupNorm, or BatchNorm with track_running_stats=False"
+            )
+        self.dtype = "float32" if kinds == {torch.float32} else "float64"
+        self.name = type(self.module).__name__
+        self._start = self._flat(self.module)
+        self._flops = 0.0
+
+    @staticmethod
+    def _flat(module: Any) -> np.ndarray[Any, Any]:
+        parts = [p.detach().cpu().reshape(-1) for p in module.parameters()]
+        return torch.cat(parts).numpy().copy()
+
+    @property
+    def row_flops(self) -> float:  # type: ignore[override]
+        """FLOPs of the gradient of a row: three times those of its forward pass."""
+        if not self._flops:
+            if self._datasets is not None:
+                inputs, _ = pick(self._datasets["train"][0], np.zeros(1, dtype=np.int64))
+            else:
+                shape = self._shape or (self.features,)
+                inputs = torch.zeros((1, *shape), dtype=getattr(torch, self.dtype))
+            self._flops = 3.0 * forward_flops(self.module, inputs.to(self._device))
+        return self._flops
+
+    def rows(self) -> dict[str, list[int]] | None:
+        """Return how many rows of its own the model has."""
+        if self._datasets is None:
+            return None
+        return {part: [count(d) for d in of] for part, of in self._datasets.items()}
+
+    def initial(self, rng: np.random.Generator) -> Any:
+        """Return the values of a new module, or of the given one."""
+        torch.manual_seed(int(rng.integers(2**63)))
+        module = self._make()
+        return self._start if module is self.module else self._flat(module)
+
+    def mapped(self, w: np.ndarray[Any, Any], g: np.ndarray[Any, Any]) -> None:
+        """Lay the parameters and their gradients in shared memory; on a GPU, beside it."""
+        self._shared = torch.from_numpy(w), torch.from_numpy(g)
+        self._w, self._g = (x.to(self._device) for x in self._shared)
+        first = 0
+        for p in self._weights:
+            last = first + p.numel()
+            p.data = self._w[first:last].view(p.shape)
+            p.grad = self._g[first:last].view(p.shape)
+            first = last
+
+    def gradient(
+        self, w: np.ndarray[Any, Any], batch: Batch, rng: np.random.Generator
+    ) -> tuple[float, Any]:
+        """Compute the gradient in place."""
+        torch.manual_seed(int(rng.integers(2**63)))
+        self._receive()
+        self.module.train()
+        self._g.zero_()
+        inputs, targets = self._pick(batch, batch.rows)
+        loss = self._loss(self.module(inputs), targets)
+        loss.backward()
+        if self._g is not self._shared[1]:
+            self._shared[1].copy_(self._g)
+        return float(loss.detach()), None
+
+    def evaluate(self, w: np.ndarray[Any, Any], batch: Batch) -> tuple[float, ...]:
+        """Return the mean loss, and the wrong classes or the sum of squared errors."""
+        self._receive()
+        self.module.eval()
+        loss, errors = 0.0, 0.0
+        with torch.no_grad():
+            for first in range(0, len(batch.rows), _EVALUATED_ROWS):
+                rows = batch.rows[first : first + _EVALUATED_ROWS]
+                inputs, targets = self._pick(batch, rows)
+                outputs = self.module(inputs)
+                loss += float(self._loss(outputs, targets)) * len(rows)
+                if targets.is_floating_point():
+                    errors += float(((outputs.reshape(targets.shape) - targets) ** 2).sum())
+                else:
+                    errors += int((outputs.argmax(1) != targets).sum())
+        return loss / len(batch.rows), errors
+
+    def _receive(self) -> None:
+        if self._w is not self._shared[0]:
+            self._w.copy_(self._shared[0])
+
+    def _pick(self, batch: Batch, rows: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        """Return inputs and targets of some rows of a batch."""
+        if self._datasets is not None:
+            data = self._datasets[batch.part][batch.client]
+            inputs, targets = pick(data, rows.astype(np.int64))
+        else:
+            x, y = batch.x, batch.y
+            if len(rows) < len(batch.rows):
+                x, y = x[rows], y[rows]
+            inputs = torch.from_numpy(np.array(x))
+            if self._shape is not None:
+                inputs = inputs.reshape(-1, *self._shape)
+            targets = torch.from_numpy(np.array(y))
+            targets = targets.long() if self.outputs > 1 else targets.to(inputs.dtype)
+        return inputs.to(self._device), targets.to(self._device)
+
+    def sources(self) -> set[str]:
+        """Return the files of the code, with those of the module and its loss."""
+        files = super().sources()
+        for kind in {*map(type, self.module.modules()), self._loss}:
+            try:
+                file = inspect.getfile(kind)
+            except TypeError:
+                continue
+            if "site-packages" not in file and "dist-packages" not in file:
+                files.add(file)
+        return files
+
+    def libraries(self) -> list[str]:
+        """Return the version of PyTorch, and the device."""
+        return [f"PyTorch {torch.__version__}", self._device]
 
 
 class TorchLearner(Learner):

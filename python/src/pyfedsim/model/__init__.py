@@ -112,8 +112,17 @@ class Model:
         raise NotImplementedError(f"{type(self).__name__} must define initial")
 
     def gradient(self, w: np.ndarray, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
-        """Return the mean loss of rows and its gradient at w, which must not be changed."""
+        """Return the mean loss of rows and its gradient at w, which must not be changed.
+
+        None in the place of the gradient: it is in the array that :meth:`mapped` was given.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
+
+    def mapped(self, w: np.ndarray, g: np.ndarray) -> None:
+        """Take the arrays in shared memory that have the values and take the gradient.
+
+        It is called once, for models that compute in place.
+        """
 
     def evaluate(self, w: np.ndarray, batch: Batch) -> tuple[float, ...]:
         """Return the mean loss of rows, and how many predictions are wrong.
@@ -131,7 +140,7 @@ class Model:
         unless it is told to.
         """
         code = hashlib.sha256()
-        for file in sorted({inspect.getfile(kind) for kind in type(self).__mro__[:-1]}):
+        for file in sorted(self.sources()):
             code.update(Path(file).read_bytes())
         parts = [
             code.hexdigest()[:16],
@@ -141,6 +150,10 @@ class Model:
             processor(),
         ]
         return ", ".join(parts)
+
+    def sources(self) -> set[str]:
+        """Return the files of the code, for the fingerprint."""
+        return {inspect.getfile(kind) for kind in type(self).__mro__[:-1]}
 
     def libraries(self) -> list[str]:
         """Return the names and versions of further libraries, for the fingerprint."""
@@ -218,6 +231,7 @@ class Server:
         self.numbers = np.frombuffer(shared, np.int32, layout["most_rows"], layout["rows"])
         self.given = self.w.view()
         self.given.flags.writeable = False
+        self.model.mapped(self.w, self.g)
         for part in ("train", "test", "validation"):
             if (of := request.get("data", {}).get(part)) is not None:
                 self._take(part, of, request["data"])
@@ -245,9 +259,11 @@ class Server:
         client, rows = request["client"], self.numbers[: request["rows"]].copy()
         rng = np.random.default_rng(request["seed"])
         loss, g = self.model.gradient(self.given, self._batch("train", client, rows), rng)
-        if np.shape(g) != self.g.shape:
-            raise ValueError(f"gradient returned an array of shape {np.shape(g)}, must be {self.g.shape}")
-        self.g[:] = g
+        if g is not None:
+            if np.shape(g) != self.g.shape:
+                shape = f"{np.shape(g)}, must be {self.g.shape}"
+                raise ValueError(f"gradient returned an array of shape {shape}")
+            self.g[:] = g
         return {"loss": known(loss)}
 
     def on_evaluate(self, request: Message) -> Message:
@@ -271,7 +287,8 @@ class Server:
     def _initial(self, seed: int) -> np.ndarray:
         values = np.asarray(self.model.initial(np.random.default_rng(seed)), self.model.dtype)
         if values.ndim != 1:
-            raise ValueError(f"initial returned an array of shape {values.shape}, must have one dimension")
+            shape = f"{values.shape}, must have one dimension"
+            raise ValueError(f"initial returned an array of shape {shape}")
         return values
 
     def _batch(self, part: str, client: int, rows: np.ndarray) -> Batch:
