@@ -166,7 +166,9 @@ def test_an_error_of_a_model_names_it(tmp_path: Path, monkeypatch: pytest.Monkey
     )
     scenario = SCENARIO | {"methods": {"fedavg": {}}}
     with pytest.raises(pyfedsim.ExternalError) as caught:
-        pyfedsim.run(scenario, model=file, out=tmp_path / "out", progress=False, figures=False)
+        pyfedsim.run(
+            scenario, model=file, out=tmp_path / "out", workers=1, progress=False, figures=False
+        )
     text = "gradient of client 0: it reports: ValueError: gradient returned an array of shape (4,), must be (3,)"
     assert text in str(caught.value)
 
