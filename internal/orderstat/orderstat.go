@@ -60,11 +60,11 @@ func Median(values []float64) float64 {
 	if n%2 == 1 {
 		return (upper + upper) / 2
 	}
-	return (Largest(values[:n/2]) + upper) / 2
+	return (largest(values[:n/2]) + upper) / 2
 }
 
-// Largest returns the largest of at least one value; NaN is smaller than all numbers.
-func Largest(values []float64) float64 {
+// largest returns the largest of at least one value; NaN is smaller than all numbers.
+func largest(values []float64) float64 {
 	most := values[0]
 	for _, x := range values[1:] {
 		if x > most || math.IsNaN(most) {
