@@ -44,17 +44,9 @@ type Checked struct {
 // Check predicts a run.
 func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, error) {
 	c := &Checked{Name: run.Name, Measured: Measured(run)}
-	on := *by.Calibrated
-	for range max(1, by.Seeds) {
-		played, err := Play(ctx, run, &on)
-		if err != nil {
-			return nil, err
-		}
-		if c.Predicted == nil {
-			c.Predicted = played
-		}
-		c.Makespans = append(c.Makespans, played.Makespan)
-		on.Seed++
+	var err error
+	if c.Predicted, c.Makespans, err = playSeeds(ctx, run, by.Calibrated, by.Seeds); err != nil {
+		return nil, err
 	}
 	c.MeasuredS, c.PredictedS = c.Measured.Makespan, stat.Mean(c.Makespans, nil)
 	if len(c.Makespans) > 1 {
@@ -63,16 +55,16 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 	}
 	c.Calibrated = Compare(c.Measured, c.Predicted)
 	c.Calibrated.Makespan = c.PredictedS/c.MeasuredS - 1
-	var err error
 	if c.Ahead, err = playAhead(ctx, run, by.Calibrated, c.Measured); err != nil {
 		return nil, err
 	}
 	c.Speed = Speed(c.Measured, c.Predicted)
-	played, err := Play(ctx, run, by.AtSpeed(c.Speed))
+	played, makespans, err := playSeeds(ctx, run, by.AtSpeed(c.Speed), by.Seeds)
 	if err != nil {
 		return nil, err
 	}
 	c.AtSpeed = Compare(c.Measured, played)
+	c.AtSpeed.Makespan = stat.Mean(makespans, nil)/c.MeasuredS - 1
 	if by.Nominal != nil {
 		played, err := Play(ctx, run, by.Nominal)
 		if err != nil {
@@ -82,6 +74,24 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 		c.Nominal, c.ByNominal = &e, played
 	}
 	return c, nil
+}
+
+// playSeeds plays a run with several seeds, from that of a system on. It returns the first prediction, and the
+// makespans by seed.
+func playSeeds(ctx context.Context, run *attemptlog.Run, on *System, seeds int) (first *Played, makespans []float64, err error) {
+	with := *on
+	for range max(1, seeds) {
+		played, err := Play(ctx, run, &with)
+		if err != nil {
+			return nil, nil, err
+		}
+		if first == nil {
+			first = played
+		}
+		makespans = append(makespans, played.Makespan)
+		with.Seed++
+	}
+	return first, makespans, nil
 }
 
 // Repeats returns the sets of runs, by place, that repeat one configuration: the same settings,

@@ -114,7 +114,7 @@ func (e *Errors) compareRounds(measured, predicted *Played) {
 		}
 		both := 0
 		for _, k := range r.Taken {
-			if slices.Contains(p.Taken, k) {
+			if _, found := slices.BinarySearch(p.Taken, k); found {
 				both++
 			}
 		}

@@ -68,6 +68,10 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 	if p.session, err = session.New(*setup); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Name, err)
 	}
+	p.clients = map[string]int{}
+	for i, name := range p.names {
+		p.clients[name] = i
+	}
 	p.open, p.warm = make([]Attempt, len(p.names)), make([]bool, len(p.names))
 	p.number()
 	return p, nil
@@ -110,6 +114,7 @@ func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string
 type player struct {
 	on          *System
 	names       []string
+	clients     map[string]int // places in names
 	rounds      [][]*attemptlog.Attempt
 	runtime     network.Runtime
 	waitsForAll bool
@@ -198,7 +203,7 @@ func (p *player) message(a *attemptlog.Attempt) session.Message {
 		return x
 	}
 	return session.Message{
-		ID: int64(p.places[a] + 1), Client: slices.Index(p.names, a.Client), BytesDown: a.BytesDown, BytesUp: known(a.BytesUp),
+		ID: int64(p.places[a] + 1), Client: p.clients[a.Client], BytesDown: a.BytesDown, BytesUp: known(a.BytesUp),
 		Work: devices.Work{FLOPs: a.LocalFLOPs(), Steps: known(a.Steps), Traffic: known(a.TrafficBytes)},
 	}
 }
@@ -232,26 +237,26 @@ func (p *player) playRounds(gap float64) error {
 			round.Attempts = append(round.Attempts, p.places[a])
 		}
 		p.predicted.Rounds = append(p.predicted.Rounds, round)
-		if slices.Contains(p.working, true) { // late responses may have come since the last round
-			notices, _, err := p.session.Advance(p.session.Now(), nil)
-			if err != nil {
-				return err
-			}
-			p.hear(notices)
-		}
 		messages := p.ask(attempts)
 		if len(messages) == 0 {
 			continue
 		}
 		number++
-		notices, taken, _, err := p.session.PlayRound(number, session.Train, messages, p.notices[:0])
+		notices, taken, refused, err := p.session.PlayRound(number, session.Train, messages, p.notices[:0])
 		if err != nil {
 			return err
 		}
 		p.notices = notices
 		p.hear(notices)
+		inTime := map[int64]bool{}
+		for i := range messages {
+			inTime[messages[i].ID] = true
+		}
+		for _, r := range refused { // a client that the settings of the log make unavailable
+			p.working[p.clients[p.predicted.Attempts[r.ID-1].Client]] = false
+		}
 		for _, id := range taken {
-			p.predicted.Attempts[id-1].Taken = slices.ContainsFunc(messages, func(m session.Message) bool { return m.ID == id })
+			p.predicted.Attempts[id-1].Taken = inTime[id]
 		}
 		if err := p.awaitLost(attempts, round.Begin); err != nil {
 			return err
@@ -268,7 +273,7 @@ func (p *player) fill() {
 	p.queues, p.working = make([][]*attemptlog.Attempt, len(p.names)), make([]bool, len(p.names))
 	for _, round := range p.rounds {
 		for _, a := range round {
-			if t := slices.Index(p.names, a.Client); asked(a) {
+			if t := p.clients[a.Client]; asked(a) {
 				p.queues[t] = append(p.queues[t], a)
 			}
 		}
@@ -279,14 +284,15 @@ func (p *player) fill() {
 // client that is still at work the server asks an idle one, that of the next message in the log.
 func (p *player) ask(attempts []*attemptlog.Attempt) (messages []session.Message) {
 	var wanted, others []int
+	named := make([]bool, len(p.names))
 	for _, a := range attempts {
-		if t := slices.Index(p.names, a.Client); asked(a) && !slices.Contains(wanted, t) {
-			wanted = append(wanted, t)
+		if t := p.clients[a.Client]; asked(a) && !named[t] {
+			wanted, named[t] = append(wanted, t), true
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(wanted), func(t int) bool { return p.working[t] })
 	for t := range p.queues {
-		if !p.working[t] && len(p.queues[t]) > 0 && !slices.Contains(chosen, t) {
+		if !p.working[t] && len(p.queues[t]) > 0 && !named[t] {
 			others = append(others, t)
 		}
 	}

@@ -129,7 +129,8 @@ func TestPlayFirst(t *testing.T) {
 func TestPlayFirstAndKeepLate(t *testing.T) {
 	settings := `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2 federation.late="keep"`
 	all := "0,a,10,14,late\n0,b,10,13,taken\n1,b,13,16,late\n2,a,14,18,late\n3,b,16,19,late"
-	for _, rows := range []string{all, "0,a,10,12,taken\n0,b,10,13,late\n1,a,12,16,late\n2,b,13,16,late\n3,b,16,19,late"} {
+	other := "0,a,10,12,taken\n0,b,10,13,late\n1,a,12,16,late\n2,b,13,16,late\n3,b,16,19,late"
+	for _, rows := range []string{all, other} {
 		run := readLog(t, settings, rows)
 		p := play(t, system(t), run)
 		for i, want := range []Attempt{{Sent: 0, Seen: 4}, {Sent: 0, Seen: 3}, {Client: "b", Sent: 3, Seen: 6}, {Client: "a", Sent: 4, Seen: 8}} {
@@ -148,6 +149,12 @@ func TestPlayFirstAndKeepLate(t *testing.T) {
 			t.Errorf("taken: %v", p.Rounds)
 		}
 	}
+	// The server needs 1.5 s between rounds. The response of a comes meanwhile, and ends round 1 when it begins.
+	on := system(t)
+	on.Gap = 1.5
+	p := play(t, on, readLog(t, settings, other))
+	near(t, "b is sent", p.Attempts[3].Sent, 4.5)
+	near(t, "a is sent", p.Attempts[2].Sent, 6)
 	m := Measured(readLog(t, settings, all))
 	near(t, "measured", m.Makespan, 8) // the first response after the start of round 3 at 6 s
 }

@@ -45,7 +45,7 @@ func (a *Attempt) Response() float64 { return a.Seen - a.Sent }
 // Round is a round.
 type Round struct {
 	Attempts   []int   // places in Played.Attempts
-	Taken      []int   // likewise, of the responses that the server took in the round, late ones included
+	Taken      []int   // likewise, ascending, of the responses that the server took in the round, late ones included
 	Begin, End float64 // the first message; that of the next round, or the last response in time
 }
 

@@ -55,7 +55,7 @@ func (r *Report) rows(t *columns.Table, row func(c *Checked) []string) {
 // makespans writes the errors of makespans and responses under each model.
 func (r *Report) makespans(b *strings.Builder) {
 	t := columns.Table{Label: "run", Groups: []columns.Group{
-		{Title: "makespan", Heads: []string{"measured s", "predicted s"}},
+		{Title: "makespan s", Heads: []string{"measured", "predicted"}},
 		{Title: "error: makespan, MAPE of attempts", Heads: []string{"model", "", "at speed", "", "nominal", ""}},
 	}, Blocks: []columns.Block{{Notes: []string{
 		"model: as calibrated; at speed: once the speed of the run is known, in hindsight; nominal: FLOPs and bytes at the rates that the log names, nothing else",
@@ -77,7 +77,7 @@ func (r *Report) makespans(b *strings.Builder) {
 // parts writes the errors of the parts of attempts and of rounds.
 func (r *Report) parts(b *strings.Builder) {
 	t := columns.Table{Label: "run", Groups: []columns.Group{
-		{Title: "attempt", Heads: []string{"MAPE", "P50", "P95"}},
+		{Title: "attempt", Heads: []string{"P50", "P95"}},
 		{Title: "compute", Heads: []string{"MAPE", "P95"}},
 		{Title: "transfer", Heads: []string{"MAPE", "P95"}},
 		{Title: "round", Heads: []string{"MAPE", "P95"}},
@@ -86,7 +86,7 @@ func (r *Report) parts(b *strings.Builder) {
 	r.rows(&t, func(c *Checked) []string {
 		e := &c.Calibrated
 		return []string{
-			percent(e.Response.MAPE, false), percent(e.Response.P50, false), percent(e.Response.P95, false),
+			percent(e.Response.P50, false), percent(e.Response.P95, false),
 			percent(e.Compute.MAPE, false), percent(e.Compute.P95, false), percent(e.Transfer.MAPE, false), percent(e.Transfer.P95, false),
 			percent(e.Round.MAPE, false), percent(e.Round.P95, false), fixed(c.Speed, 3),
 		}
