@@ -131,7 +131,8 @@ func (s *Scatter) thinned() (out Scatter, titles []string, note string) {
 			all += len(q.X)
 		}
 		if all > most {
-			most, note = all, fmt.Sprintf("about %d of %s points are drawn, in equal steps", mostPoints, numberText(float64(all), 1))
+			most = all
+			note = fmt.Sprintf("about %d of %s points are drawn, in equal steps", mostPoints, numberText(float64(all), 1))
 		}
 		for _, q := range p.Points {
 			to.Points = append(to.Points, q.thinned((len(q.X)*mostPoints+all-1)/max(all, 1)))
@@ -255,7 +256,8 @@ func (s *Scatter) plot(i int, title string, styles []lineStyle, size vg.Point, f
 	if !s.Instants || i == len(s.Panels)-1 {
 		out.X.Label.Text = x.labelIn(u)
 	}
-	d.x = (&figureContent{xScale: d.across.on}).xTicks(d.across.limits, &axes{unit: u, powers: d.across.powers}, true, size.X)
+	labels := &axes{unit: u, powers: d.across.powers}
+	d.x = (&figureContent{xScale: d.across.on}).xTicks(d.across.limits, labels, true, size.X)
 	d.y = (&figureContent{yScale: d.up.on}).yTicks(&axes{y: d.up.limits, powers: d.up.powers})
 	shared := s.Names != nil
 	if n := len(s.Names); shared {
@@ -264,7 +266,8 @@ func (s *Scatter) plot(i int, title string, styles []lineStyle, size vg.Point, f
 			d.y = append(d.y, plot.Tick{Value: float64(n - 1 - k), Label: fit(name, textStyle(tickSize, false), 80, 1)})
 		}
 	}
-	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = d.across.limits.min, d.across.limits.max, d.up.limits.min, d.up.limits.max
+	out.X.Min, out.X.Max = d.across.limits.min, d.across.limits.max
+	out.Y.Min, out.Y.Max = d.up.limits.min, d.up.limits.max
 	out.X.Tick.Marker, out.Y.Tick.Marker = d.x, d.y
 	if first {
 		out.Y.Label.Text = fit(s.YLabel, textStyle(labelSize, false), size.Y, 2)

@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -38,7 +37,7 @@ func (c *Calibration) Figures(log *attemptlog.Log) (all []Figure, err error) {
 		of   plots.Scatter
 	}{
 		{"Predicted against measured times of the attempts of the log.", x.measured(t)},
-		{"Errors of the predicted times by the instant at which an attempt began. Drift is the speed of the day.", x.residuals(t)},
+		{"Errors by the instant at which an attempt began. Drift is the speed of the day.", x.residuals(t)},
 		{"Estimates of each client.", c.distributions()},
 	} {
 		if len(f.of.Panels) == 0 {
@@ -88,12 +87,15 @@ func classNames(classes []string) []string {
 // parts.
 func (x *index) timesOf(a *attemptlog.Attempt) (measured, predicted [4]float64) {
 	p := x.predict(a)
-	return [4]float64{a.Receive, a.Compute, directions[1].seconds(a), a.Seen - a.Sent}, [4]float64{p.Download, p.Compute, p.Upload, p.Total()}
+	return [4]float64{a.Receive, a.Compute, directions[1].seconds(a), a.Seen - a.Sent},
+		[4]float64{p.Download, p.Compute, p.Upload, p.Total()}
 }
 
 // panels returns a panel for each part with points. of has the series of each client; place returns
 // the point of a time.
-func (x *index) panels(t *table, of []int, series int, which []string, place func(r *row, m, p float64) (x, y float64)) (all []plots.ScatterPanel) {
+func (x *index) panels(
+	t *table, of []int, series int, which []string, place func(r *row, m, p float64) (x, y float64),
+) (all []plots.ScatterPanel) {
 	for _, part := range which {
 		k := slices.Index(parts, part)
 		panel, points := plots.ScatterPanel{Title: part, Points: make([]plots.Points, series)}, 0
@@ -145,15 +147,14 @@ func (x *index) residuals(t *table) plots.Scatter {
 		shift[r] = end - from
 		end += to - from
 	}
-	s.Panels = x.panels(t, of, len(names), []string{"compute", "attempt"}, func(r *row, m, p float64) (float64, float64) {
-		return r.Sent + shift[r.run], 100 * (p/m - 1)
-	})
+	place := func(r *row, m, p float64) (float64, float64) { return r.Sent + shift[r.run], 100 * (p/m - 1) }
+	s.Panels = x.panels(t, of, len(names), []string{"compute", "attempt"}, place)
 	beyond := 0
 	for i := range s.Panels {
 		beyond += clamp(s.Panels[i].Points)
 	}
 	if beyond > 0 {
-		s.Note = fmt.Sprintf("%s beyond four times the 95th percentile: drawn at the edge", columns.Count(beyond, "error"))
+		s.Note = columns.Count(beyond, "error") + " beyond four times the 95th percentile: drawn at the edge"
 	}
 	return s
 }
@@ -179,6 +180,21 @@ func clamp(points []plots.Points) (beyond int) {
 	return beyond
 }
 
+// quantities are the estimates of a client that the figure of the fleet shows, in units of scale.
+var quantities = []struct {
+	title string
+	scale float64
+	of    func(*Client) *Value
+}{
+	{"speed (GFLOP/s)", 1, func(k *Client) *Value { return &k.GFLOPS }},
+	{"overhead of a task (ms)", 1e3, func(k *Client) *Value { return &k.TaskOverheadS }},
+	{"overhead of a step (µs)", 1e6, func(k *Client) *Value { return &k.StepOverheadS }},
+	{"memory traffic (s/GB)", 1, func(k *Client) *Value { return &k.TrafficSPerGB }},
+	{"downlink (Mbit/s)", 1, func(k *Client) *Value { return &k.DownMbps }},
+	{"uplink (Mbit/s)", 1, func(k *Client) *Value { return &k.UpMbps }},
+	{"round trip (ms)", 1, func(k *Client) *Value { return &k.RTTms }},
+}
+
 // mostNamed is the largest number of clients that the figure of the fleet names.
 const mostNamed = 24
 
@@ -193,8 +209,7 @@ func (c *Calibration) distributions() plots.Scatter {
 	if len(classes) > 1 && len(classes) <= mostSeries {
 		s.Series = classNames(classes)
 	}
-	few := len(c.Clients) <= mostNamed
-	if few {
+	if len(c.Clients) <= mostNamed {
 		s.YLabel = "client"
 		for i := range c.Clients {
 			s.Names = append(s.Names, c.Clients[i].Name)
@@ -202,23 +217,10 @@ func (c *Calibration) distributions() plots.Scatter {
 	} else {
 		s.YLabel, s.Steps = "clients at or below (%)", true
 	}
-	speed, scale := "speed (GFLOP/s)", 1.0
-	if c.RowsAsFLOPs {
-		speed, scale = "speed (rows/s)", 1e9
-	}
-	for _, q := range []struct {
-		title string
-		scale float64
-		of    func(*Client) *Value
-	}{
-		{speed, scale, func(k *Client) *Value { return &k.GFLOPS }},
-		{"overhead of a task (ms)", 1e3, func(k *Client) *Value { return &k.TaskOverheadS }},
-		{"overhead of a step (µs)", 1e6, func(k *Client) *Value { return &k.StepOverheadS }},
-		{"memory traffic (s/GB)", 1, func(k *Client) *Value { return &k.TrafficSPerGB }},
-		{"downlink (Mbit/s)", 1, func(k *Client) *Value { return &k.DownMbps }},
-		{"uplink (Mbit/s)", 1, func(k *Client) *Value { return &k.UpMbps }},
-		{"round trip (ms)", 1, func(k *Client) *Value { return &k.RTTms }},
-	} {
+	for i, q := range quantities {
+		if i == 0 && c.RowsAsFLOPs {
+			q.title, q.scale = "speed (rows/s)", 1e9
+		}
 		panel := plots.ScatterPanel{Title: q.title, Points: make([]plots.Points, len(s.Series))}
 		some := false
 		for i := range c.Clients {
@@ -231,26 +233,27 @@ func (c *Calibration) distributions() plots.Scatter {
 			p.X, p.Y = append(p.X, q.scale*v.Value), append(p.Y, float64(i))
 			p.Low, p.High = append(p.Low, q.scale*v.Low), append(p.High, q.scale*v.High)
 			some = some || v.Value > 0
-			if !math.IsNaN(v.Low) && few {
+			if !math.IsNaN(v.Low) && !s.Steps {
 				s.Note = "bars: 95 % intervals"
 			}
 		}
-		if !some {
-			continue
-		}
-		if !few {
-			for i := range panel.Points {
-				x, share := results.EmpiricalDistribution(panel.Points[i].X)
-				for k := range share {
-					share[k] *= 100
-				}
-				if len(x) > 0 {
-					x, share = slices.Insert(x, 0, x[0]), slices.Insert(share, 0, 0) // up from zero
-				}
-				panel.Points[i] = plots.Points{X: x, Y: share}
+		for i := range panel.Points {
+			if q := &panel.Points[i]; s.Steps && len(q.X) > 0 {
+				*q = upTo(q.X)
 			}
 		}
-		s.Panels = append(s.Panels, panel)
+		if some {
+			s.Panels = append(s.Panels, panel)
+		}
 	}
 	return s
+}
+
+// upTo returns the share of values up to each one in percent, from zero on.
+func upTo(values []float64) plots.Points {
+	x, share := results.EmpiricalDistribution(values)
+	for k := range share {
+		share[k] *= 100
+	}
+	return plots.Points{X: slices.Insert(x, 0, x[0]), Y: slices.Insert(share, 0, 0)}
 }

@@ -39,9 +39,11 @@ func compared(all []*Checked) plots.Scatter {
 		series = series[:1]
 	}
 	return plots.Scatter{
-		File: "check", XLabel: "measured (s)", YLabel: "predicted (s)", Diagonal: true, Series: series, Note: plots.DiagonalNote,
+		File: "check", XLabel: "measured (s)", YLabel: "predicted (s)", Diagonal: true,
+		Series: series, Note: plots.DiagonalNote,
 		Panels: []plots.ScatterPanel{
-			{Title: "responses of clients", Points: points[0][:len(series)]}, {Title: "makespans of runs", Points: points[1][:len(series)]},
+			{Title: "responses of clients", Points: points[0][:len(series)]},
+			{Title: "makespans of runs", Points: points[1][:len(series)]},
 		},
 	}
 }

@@ -13,7 +13,9 @@ var calibrationLayout = template.Must(template.ParseFS(files, "page/calibration.
 
 // WriteCalibration writes the page of a calibration as one self-contained file without a script:
 // the parts of its report and its figures.
-func WriteCalibration(w io.Writer, name string, c *calibration.Calibration, parts []calibration.Part, figures []calibration.Figure) error {
+func WriteCalibration(
+	w io.Writer, name string, c *calibration.Calibration, parts []calibration.Part, figures []calibration.Figure,
+) error {
 	type figure struct {
 		Name, Text string
 		SVG        template.HTML
@@ -24,7 +26,8 @@ func WriteCalibration(w io.Writer, name string, c *calibration.Calibration, part
 		Summary []string
 		Parts   []calibration.Part
 		Figures []figure
-	}{name, template.CSS(concatenated("page/style.css")), strings.Split(strings.TrimSpace(c.Summary()), "\n"), parts, nil}
+	}{Name: name, Style: template.CSS(concatenated("page/style.css")), Parts: parts}
+	page.Summary = strings.Split(strings.TrimSpace(c.Summary()), "\n")
 	for _, f := range figures {
 		var svg bytes.Buffer
 		if err := f.WriteSVG(&svg); err != nil {
