@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -25,13 +26,15 @@ type Tunable struct {
 	labels []string // of the grid's values
 }
 
+// settingFields are the fields of the settings.
+var settingFields = sync.OnceValue(func() []config.Field { return config.Fields(new(Settings)) })
+
 // tunable describes the options of a grid.
 func tunable(grid []axis, algorithm string) []Tunable {
 	var fields []config.Field
 	if factory, ok := algorithms.Lookup(algorithm); ok {
 		fields = config.Fields(factory.Options())
 	}
-	settingFields := config.Fields(new(Settings))
 	options := make([]Tunable, len(grid))
 	for i := range grid {
 		options[i].Key = grid[i].name
@@ -42,7 +45,7 @@ func tunable(grid []axis, algorithm string) []Tunable {
 		}
 		fields := fields
 		if !isOption {
-			fields = settingFields
+			fields = settingFields()
 		}
 		at := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == key })
 		if at < 0 || fields[at].Type != "integer" && fields[at].Type != "float" || len(grid[i].points) == 1 {
