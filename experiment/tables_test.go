@@ -16,6 +16,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/crossval"
+	"fedsim/internal/racetest"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/mtl"
 )
@@ -152,6 +153,7 @@ func TestKilledTablesResume(t *testing.T) {
 // A checkpoint that is corrupt or belongs to another table is rejected with the reason. The
 // table does not start from the beginning, and nothing panics.
 func TestInvalidCheckpointsAreRejected(t *testing.T) {
+	racetest.Skip(t, "damages checkpoints, which one goroutine reads; other tests resume tables in parallel")
 	table, problem := twoSets()
 	table.Sets = table.Sets[:1]
 	half := halfway(t, table, problem)

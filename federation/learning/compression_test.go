@@ -13,6 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/internal/racetest"
 )
 
 // coded returns the settings of two codecs.
@@ -25,6 +26,7 @@ func coded(up, down string) *compress.Config {
 // A timed run has the events of one that learns, with every codec whose messages have one
 // size, also when devices miss rounds and their messages differ.
 func TestTimedRunsCompressLikeLearning(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	for _, up := range compress.Names() {
 		for _, down := range []string{compress.None, compress.Float16, compress.TopK, compress.Sketch} {
 			for _, m := range []struct{ method, protocol string }{{"fedavg", federation.WaitForAll}, {"fedavg", federation.Charged}, {"fedavg", federation.Deadline}, {"scaffold", federation.Charged}, {"fednova", federation.Charged}, {"mb-sgd", federation.Charged}, {"mb-sdca", federation.Charged}} {

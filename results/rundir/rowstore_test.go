@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/internal/filetest"
+	"fedsim/internal/racetest"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -51,6 +52,7 @@ func anyDevice(t *rapid.T, round int) results.DeviceRow {
 // Any rows read back bit for bit, those of both tables from one file, also when the run was
 // interrupted: rows behind the checkpoint are lost, and those of replayed rounds are not repeated.
 func TestStoresReadBack(t *testing.T) {
+	racetest.Skip(t, "compares formats, which one goroutine writes")
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rows", "x")
 	rapid.Check(t, func(t *rapid.T) {

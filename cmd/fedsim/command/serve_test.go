@@ -161,7 +161,7 @@ max_time_s = %s
 		return r
 	}
 
-	run := exec.Command("fedsim", "run", scenario, "--out", dir, "-q", "--checkpoint=0.1")
+	run := exec.Command("fedsim", "run", scenario, "--out", dir, "-q", "--checkpoint=0.1", "--workers=1")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ max_time_s = %s
 		t.Errorf("killed: %s, %+v", r.State, r.Runs)
 	}
 
-	run = exec.Command("fedsim", "run", "--resume", dir, "-q")
+	run = exec.Command("fedsim", "run", "--resume", dir, "-q", "--workers=1")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
