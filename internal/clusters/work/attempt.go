@@ -155,6 +155,7 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 		}
 	}
 	a.began = a.Run.Clock()
+	a.beat()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -169,7 +170,6 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 			}
 		}
 	}()
-	a.beat()
 	err := experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o)
 	close(stop)
 	<-stopped
