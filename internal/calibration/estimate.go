@@ -125,15 +125,15 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 	p.setRoundTrips(c, count)
 }
 
-// setRoundTrips sets the round trips of clients: what attempts take beyond their parts, or transfers in rows by device
-// beyond their bytes.
+// setRoundTrips sets the round trips of clients: what attempts take beyond their parts, or transfers that contain a
+// latency beyond their bytes.
 func (p *plan) setRoundTrips(c *Calibration, count []float64) {
 	rests, why := p.rests, "the times of the parts of attempts are not complete"
 	switch {
 	case p.byDevice:
 		rests, why = p.latencies(c), "transfers in rows by device contain it: rates have it, with one size of message"
 	case p.polled:
-		rests, why = nil, "it is part of the waiting for polls"
+		rests, why = p.latencies(c), "it is part of the waiting for polls; rates have that of transfers, with one size of message"
 	}
 	for i := range c.Clients {
 		c.Clients[i].RTTms = unknown("ms", why)

@@ -19,7 +19,6 @@ type plan struct {
 	hasJoint bool
 	hasEach  [2]bool
 
-	polled         bool // attempts wait for polls
 	clientGrid     model
 	serverGrid     model
 	hasClient      bool
@@ -76,8 +75,8 @@ func newPlan(t *table) *plan {
 		}
 		p.units = append(p.units, own...)
 	}
-	p.planLinks()
 	p.planPolls()
+	p.planLinks()
 	p.planWaits()
 	p.planGaps()
 	for i := range t.rows {
@@ -112,6 +111,7 @@ func (p *plan) planPolls() {
 		p.serverGrid, p.hasServer = gridModel(p.serverInstants(), period)
 	}
 	p.polled = p.hasClient || p.hasServer
+	p.setOrigins()
 }
 
 // leastWait is the shortest median wait that a launch explains, in seconds.

@@ -16,9 +16,10 @@ type table struct {
 	classes []string    // in the order of their names
 	rounds  []roundKey  // in the order of runs and rounds
 	counted bool        // FLOPs are rows of epochs
-	// origins has by direction and client where transfers in rows by device begin to count.
+	// origins has by direction and client where transfers that contain a latency begin to count.
 	origins  [2][]origin
 	byDevice bool // a run has rows by device
+	polled   bool // attempts wait for polls: receive_s and reply_s contain the time of the software
 }
 
 type clientKey struct {
@@ -62,9 +63,7 @@ func newTable(log *attemptlog.Log) *table {
 		}
 	}
 	t.countRows()
-	for k := range directions {
-		t.origins[k] = t.originsOf(&directions[k])
-	}
+	t.setOrigins()
 	return t
 }
 

@@ -87,7 +87,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 		for i := range t.rows {
 			r := &t.rows[i]
 			from, free := &origin{}, -8.0
-			if t.runs[r.run].ByDevice {
+			if t.latent(r) {
 				from, free = &t.origins[k][r.client], 0
 			}
 			bytes, seconds := d.bytes(r.Attempt)-from.bytes, d.seconds(r.Attempt)-from.mean
@@ -121,7 +121,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 	if !slices.Contains(l.model.terms, burstTerm) {
 		l.why[burstTerm] = "one size of message for each client: header factor and burst cannot be told apart; send two sizes"
 		if l.model.samples[0].x[burstTerm] == 0 {
-			l.why[burstTerm] = "transfers in rows by device contain the latency of the link: rtt_ms is less by what a burst saves"
+			l.why[burstTerm] = "transfers contain the latency of the link: rtt_ms is less by what a burst saves"
 		}
 	}
 	if !l.nominal {
@@ -166,13 +166,24 @@ func (o *origin) moved(count []float64) float64 {
 	return sum / n
 }
 
-// originsOf returns the origins of transfers in rows by device, by client: the difference to a larger message has no
-// latency. A client with one size of message has none.
+// latent reports whether the transfers of an attempt contain what each message takes alike: in rows by device, and
+// where software polls for messages.
+func (t *table) latent(r *row) bool { return t.polled || t.runs[r.run].ByDevice }
+
+// setOrigins sets the origins of both directions.
+func (t *table) setOrigins() {
+	for k := range directions {
+		t.origins[k] = t.originsOf(&directions[k])
+	}
+}
+
+// originsOf returns the origins of transfers that contain a latency, by client: the difference to a larger message has
+// none. A client with one size of message has no origin.
 func (t *table) originsOf(d *direction) []origin {
 	out, most := make([]origin, len(t.clients)), make([]float64, len(t.clients))
 	for i := range t.rows {
 		r := &t.rows[i]
-		if !t.runs[r.run].ByDevice || !t.transfers(r, d) {
+		if !t.latent(r) || !t.transfers(r, d) {
 			continue
 		}
 		o, bytes := &out[r.client], d.bytes(r.Attempt)
@@ -195,7 +206,7 @@ func (t *table) originsOf(d *direction) []origin {
 
 // fit fits the model with a weight of each round, which the origins have, too.
 func (l *links) fit(t *table, count []float64) fitted {
-	if !t.byDevice || count == nil {
+	if !t.byDevice && !t.polled || count == nil {
 		return l.model.fit(count)
 	}
 	m := l.model
@@ -210,14 +221,14 @@ func (l *links) fit(t *table, count []float64) fitted {
 	return m.fit(count)
 }
 
-// latencies returns by client what its transfers in rows by device take beyond their bytes at the rates of a
+// latencies returns by client what its transfers that contain a latency take beyond their bytes at the rates of a
 // calibration, both ways.
 func (p *plan) latencies(c *Calibration) []series {
 	out := make([]series, len(p.clients))
 	for i := range p.rows {
 		r := &p.rows[i]
 		k := &c.Clients[r.client]
-		if p.runs[r.run].ByDevice && p.origins[0][r.client].bytes > 0 && p.origins[1][r.client].bytes > 0 {
+		if p.latent(r) && p.origins[0][r.client].bytes > 0 && p.origins[1][r.client].bytes > 0 {
 			both := r.Receive + directions[1].seconds(r.Attempt)
 			out[r.client].add(both-8e-6*(r.BytesDown/k.DownMbps.Value+r.BytesUp/k.UpMbps.Value), r.round)
 		}

@@ -98,6 +98,17 @@ func TestPlayWaitsForAll(t *testing.T) {
 	near(t, "round 1", p.Rounds[1].Length(), 4)
 }
 
+// A log has transfers from their first byte on: the latency of 10 ms each way is in none.
+func TestPlayLatency(t *testing.T) {
+	on := system(t)
+	on.Fleet.Classes[0].RTTms = 20
+	a := &play(t, on, readLog(t, "", twoRounds)).Attempts[0]
+	near(t, "received", a.Received, .01)
+	near(t, "downlink", a.Downlink, 1)
+	near(t, "uplink", a.Uplink, 1)
+	near(t, "seen", a.Seen, 4.02)
+}
+
 // Under a deadline of 3.5 s, a is late in round 0 and busy in the next.
 func TestPlayDeadline(t *testing.T) {
 	p := play(t, system(t), readLog(t, `federation.protocol="deadline" federation.deadline_s=3.5 federation.fit_work=false federation.late="keep"`, twoRounds))
