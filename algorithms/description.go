@@ -36,6 +36,9 @@ type Description struct {
 	Inspected    bool    // the method shows the tentative updates of clients
 	Theta        bool    // Update.Theta is known
 	Compared     bool    // Deviations may compare updates
+	// Means is true when devices make local steps, and models are averaged as they are: then values
+	// without a gradient (mtl.Sizes.Buffers) have a meaning.
+	Means bool
 }
 
 // Ability is whether a method can do something. The zero value is No.

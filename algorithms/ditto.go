@@ -74,6 +74,7 @@ func init() {
 				return nil, err
 			}
 			f := &ditto{personalized: base, opts: *opts}
+			f.About.Means = true
 			f.own = f.localSGD // and its scratch space
 			f.own.opts = opts.own()
 			f.evaluates(func(device, _ int, into []float64) {

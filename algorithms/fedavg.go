@@ -38,7 +38,7 @@ func init() {
 		Name:      "fedavg",
 		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
-		Describe:  averaging,
+		Describe:  means,
 		Options:   func() Options { return &fedAvgOptions{defaultAverage(byRows)} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).AverageOptions, 0), nil
@@ -48,7 +48,7 @@ func init() {
 		Name:      "fedprox",
 		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
-		Describe:  averaging,
+		Describe:  means,
 		Options:   func() Options { return &fedProxOptions{AverageOptions: defaultAverage(byRows), Mu: 0.1} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)

@@ -38,6 +38,13 @@ func averaging(o Options, _ mtl.Shape) Description {
 	}
 }
 
+// means describes such a method whose server adds the mean as it is.
+func means(o Options, shape mtl.Shape) Description {
+	d := averaging(o, shape)
+	d.Means = true
+	return d
+}
+
 // Validate reports everything wrong with the options.
 func (o *AverageOptions) Validate(c *config.Checker) { o.check(c, 0) }
 

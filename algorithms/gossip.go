@@ -73,7 +73,7 @@ func init() {
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*GossipOptions)
 			d := Description{
-				Model: DeviceModels, Messages: Messages{Differ: true}, Work: opts.workload(shape, false),
+				Model: DeviceModels, Means: true, Messages: Messages{Differ: true}, Work: opts.workload(shape, false),
 				Metrics: []NamedMetric{{Name: consensusDistance, Better: "lower"}},
 			}
 			d.Work.exchange = func(devices int, seed uint64) (*mail, error) { return newMail(opts, devices, shape.Values(), seed) }

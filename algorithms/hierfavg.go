@@ -48,7 +48,7 @@ func init() {
 			return &HierFAvgOptions{AverageOptions: defaultAverage(byRows), HubRounds: 5}
 		},
 		Describe: func(o Options, _ mtl.Shape) Description {
-			return Description{Model: OneModel, HubRounds: o.(*HierFAvgOptions).HubRounds}
+			return Description{Model: OneModel, Means: true, HubRounds: o.(*HierFAvgOptions).HubRounds}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newHierFAvg(s, o.(*HierFAvgOptions)), nil

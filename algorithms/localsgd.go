@@ -256,6 +256,7 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 			s.gradient.Add(task.Client, drawn, s.u, 1, s.g)
 		}
 		l.update(s, step, len(drawn), p)
+		s.gradient.Settle(s.u)
 	}
 	return s.u, steps
 }
@@ -282,6 +283,7 @@ func (l *localSGD) shapedUpdate(s *sgdScratch, step float64, rows int, p pull) {
 	if p.slope != nil {
 		kernel.Axpy(1, p.slope, s.g)
 	}
+	clear(s.g[len(l.problem.Trained(s.g)):]) // values without a gradient are in no norm
 	scale := 1.0
 	if l.opts.Clip > 0 {
 		if norm := math.Sqrt(kernel.SquaredNorm(s.g)); norm > l.opts.Clip {

@@ -84,7 +84,7 @@ func init() {
 		},
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*scaffoldOptions)
-			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: Workload{
+			return Description{Model: OneModel, Means: opts.ServerStep == 1, Weights: Yes, Messages: Messages{Coded: true}, Work: Workload{
 				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2,
 				StepValues: shape.RowTraffic(), BatchValues: opts.batchTraffic(shape, true), Batches: opts.batches,
 				Steps: func(rows, allowed int) int {

@@ -39,7 +39,10 @@ type Sizes struct {
 	// and its gradient.
 	RowTraffic float64
 	Single     bool // the program computes in single precision: it is given rounded values
-	Squares    bool // Measure.Square is known
+	// Buffers is how many values at the end have no gradient, such as the running means of batch
+	// normalization: a mini-batch sets them. Program.Gradient writes their new values to g.
+	Buffers int
+	Squares bool // Measure.Square is known
 }
 
 // Measure is how well a model fits the rows of an element.
@@ -101,7 +104,19 @@ func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, int
 		_, err = p.Gradient(g.client, rows, w, seed, g.own)
 		return err
 	}) {
-		kernel.Axpy(scale*float64(len(rows)), g.own, into)
+		kernel.Axpy(scale*float64(len(rows)), g.of.Trained(g.own), g.of.Trained(into))
+	}
+}
+
+// Trained returns the part of a vector of Values whose values have a gradient: all of it, or those
+// of an external model before its buffers.
+func (l *RowLoss) Trained(x []float64) []float64 { return x[:len(x)-l.Given.Buffers] }
+
+// Settle sets the buffers of an external model in u to those after the mini-batch of the last call
+// of Add. It does nothing for other models.
+func (g *Gradient) Settle(u []float64) {
+	if buffers := g.of.Given.Buffers; buffers > 0 && g.of.Err() == nil {
+		copy(u[len(u)-buffers:], g.own[len(u)-buffers:])
 	}
 }
 

@@ -51,6 +51,13 @@ func (f *Federation) checkProblem(c *config.Checker) {
 		loss, model = p.Config.Loss, p.Config.Model
 	}
 	ValidateProblem(c, loss, model, about)
+	if p := s.Problem; p != nil && p.Given.Buffers > 0 {
+		c.Require(about.Means, "problem.model", model, fmt.Sprintf(
+			"must be one whose values all have a gradient, or the method one that averages models as they are (fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, and %d values are set by mini-batches", about.Name, p.Given.Buffers))
+		if s.Privacy.Differential() {
+			c.Require(false, "privacy.mechanism", s.Privacy.Mechanism, "must be \"none\" for a model with values that mini-batches set, such as running means: they are no part of a gradient, whose norm could be bounded")
+		}
+	}
 	if p := s.Problem; p != nil {
 		ValidateTasks(c, &p.Config, p.Tasks() < p.Clients(), about)
 		c.Require(!about.Needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,

@@ -105,6 +105,9 @@ func (m *Model) take(about *modelHello, split *data.Split) error {
 		}
 		m.set = &dataFile{split: split, single: about.single()}
 	}
+	if about.buffers >= about.values {
+		return fmt.Errorf("answers with buffers = %d: must be below values = %d", about.buffers, about.values)
+	}
 	for _, n := range m.rows[0] {
 		m.most = max(m.most, int(n))
 	}
@@ -143,9 +146,6 @@ func (m *Model) program() string {
 // is no such part.
 func (m *Model) Rows(part int) []int32 { return m.rows[part] }
 
-// Real reports whether the rows of the program have real targets.
-func (m *Model) Real() bool { return m.about.real }
-
 // Fingerprint identifies the program: its name, and what it says of its code, its libraries and
 // the kind of processor. Equal bytes are promised among equal fingerprints.
 func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
@@ -158,7 +158,7 @@ func (m *Model) Sizes() mtl.Sizes {
 	}
 	return mtl.Sizes{
 		Values: m.about.values, RowFLOPs: m.about.rowFLOPs, RowTraffic: m.about.rowTraffic / size,
-		Single: m.about.single(), Squares: m.about.squares,
+		Single: m.about.single(), Squares: m.about.squares, Buffers: m.about.buffers,
 	}
 }
 

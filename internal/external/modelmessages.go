@@ -60,7 +60,8 @@ type modelHello struct {
 	name, dtype, fingerprint string
 	values                   int
 	rowFLOPs, rowTraffic     float64 // bytes of memory
-	squares, real            bool
+	squares                  bool
+	buffers                  int
 	rows                     [3][]int32
 }
 
@@ -69,7 +70,7 @@ func (h *modelHello) single() bool { return h.dtype == "float32" }
 
 // text describes all that processes of a program must agree on.
 func (h *modelHello) text() string {
-	return fmt.Sprintf("%q %q, %d values of %s, %g FLOPs and %g bytes a row", h.name, h.fingerprint, h.values, h.dtype, h.rowFLOPs, h.rowTraffic)
+	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row", h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic)
 }
 
 var modelHelloFields = pipe.Object[modelHello]{
@@ -91,7 +92,9 @@ var modelHelloFields = pipe.Object[modelHello]{
 	}),
 	pipe.Optional("row_traffic_bytes", func(d *pipe.Decoder, h *modelHello) { readTraffic(d, &h.rowTraffic) }),
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, h *modelHello) { h.squares = d.Bool() }),
-	pipe.Optional("real", func(d *pipe.Decoder, h *modelHello) { h.real = d.Bool() }),
+	pipe.Optional("buffers", func(d *pipe.Decoder, h *modelHello) {
+		h.buffers = int(d.Integer(0, math.MaxInt32, "how many values at the end have no gradient"))
+	}),
 	pipe.Optional("rows", func(d *pipe.Decoder, h *modelHello) { programRows.Read(d, &h.rows) }),
 }
 

@@ -507,6 +507,64 @@ def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
     assert model.evaluate(w, batch)[0] == pytest.approx(loss, rel=1e-6)
 
 
-def test_a_module_with_running_means_is_refused() -> None:
-    with pytest.raises(TypeError, match="use GroupNorm"):
-        Model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+NORM = LENET.replace("nn.ReLU(), nn.Linear(120, 84)", "nn.BatchNorm1d(120), nn.Linear(120, 84)")
+
+
+def test_running_means_of_batch_normalization_are_averaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FedAvg of a network with a layer of batch normalization equals a textbook loop."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parent.parent))
+    file = tmp_path / "norm.py"
+    file.write_text(NORM, encoding="utf-8")
+    space: dict[str, Any] = {"__name__": "norm"}
+    exec(NORM, space)  # noqa: S102
+    module, data = space["lenet"](), space["DATA"]["train"]
+    w = {n: v.clone() for n, v in module.state_dict().items()}
+    for _ in range(3):
+        models = []
+        for d in data:
+            module.train()
+            steps(module, d, w, None, step=0.05, batch=2)
+            models.append({n: v.clone() for n, v in module.state_dict().items()})
+        for n in w:
+            if w[n].is_floating_point():
+                w[n] = sum(m[n] * len(d[1]) for m, d in zip(models, data, strict=True)) / 18
+    module.load_state_dict(w)
+    module.eval()
+    with torch.no_grad():
+        want = [float(nn.functional.cross_entropy(module(x), y)) for x, y in data]
+    scenario = {
+        "name": "norm",
+        "data": {
+            "source": "external",
+            "target": "classes",
+            "external": {"clients": 3, "rows": [4, 6, 8]},
+        },
+        "problem": {
+            "model": "external",
+            "command": [sys.executable, str(file)],
+            "regularizer": "independent",
+        },
+        "run": {"rounds": 3, "client_metrics": ["loss"]},
+        "methods": {"fedavg": {"options": {"step": 0.05, "batch": 2, "shuffle": False}}},
+    }
+    run = pyfedsim.run(
+        scenario, out=tmp_path / "out", progress=False, figures=False, allow_external=True
+    )
+    clients = run.table("clients", "numpy")
+    losses = [r["value"] for r in clients if r["split"] == "train" and r["name"] == "loss"]
+    np.testing.assert_allclose(losses, want, rtol=1e-8)
+    with pytest.raises(pyfedsim.FedsimError, match="fedadam does not, and 240 values are set"):
+        pyfedsim.run(
+            scenario | {"methods": {"fedadam": {}}},
+            out=tmp_path / "no",
+            progress=False,
+            figures=False,
+            allow_external=True,
+        )
+
+
+def test_normalization_that_counts_is_refused() -> None:
+    with pytest.raises(TypeError, match="set a momentum"):
+        Model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None)))

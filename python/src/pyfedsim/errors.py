@@ -167,6 +167,7 @@ _LEARNER = re.compile(
     r"|\bmodel [^:]+: (hello|init|gradient of|evaluate of)\b"
 )
 _STARTS = re.compile(r"fedsim: .* starts \d+ programs?, with your permissions:")
+_PROGRAM = re.compile(r"  (methods\.\S+|problem): .*")  # that is started
 _NO_FILES = {"note", "estimate", "warning", "learner"}
 # "unknown key data.clints: ...", "problem.lambda = "x": ...".
 _KEY = re.compile(r"(?:unknown key )?(?P<key>[A-Za-z][\w\-]*(?:\.[\w\-\"\[\]]+)*)(?: = |:)")
@@ -258,7 +259,7 @@ def error_of_exit(status: int, stderr: str, directory: str | None = None) -> Fed
     directory
         The run directory if it is known.
     """
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = [x for x in stderr.splitlines() if x.strip() and not _PROGRAM.fullmatch(x)]
     failures = [line for line in lines if reports_failure(line)]
     texts = [line.removeprefix("fedsim: ").removeprefix("hello: ") for line in failures or lines]
     text = in_python("\n".join(texts))

@@ -68,11 +68,14 @@ class Model(AnyModel):
         kinds = {p.dtype for p in self._weights}
         if kinds not in ({torch.float32}, {torch.float64}):
             raise TypeError(f"parameters have the types {kinds}: must be all float32 or all float64")
-        if any(b.is_floating_point() for b in self.module.buffers()):
-            raise TypeError(
-                "the module has buffers, such as the running means of batch normalization, which "
-                "methods cannot learn: use GroupNorm, or BatchNorm with track_running_stats=False"
-            )
+        for layer in self.module.modules():
+            if getattr(layer, "track_running_stats", False) and layer.momentum is None:
+                raise TypeError(
+                    f"{type(layer).__name__} with momentum=None counts the mini-batches before: "
+                    "a gradient would not depend on its arguments alone; set a momentum"
+                )
+        self._means = _means(self.module)
+        self.buffers = sum(b.numel() for b in self._means)
         self.dtype = "float32" if kinds == {torch.float32} else "float64"
         self.name = type(self.module).__name__
         self._start = self._flat(self.module)
@@ -80,7 +83,8 @@ class Model(AnyModel):
 
     @staticmethod
     def _flat(module: Any) -> np.ndarray[Any, Any]:
-        parts = [p.detach().cpu().reshape(-1) for p in module.parameters()]
+        values = [*module.parameters(), *_means(module)]
+        parts = [p.detach().cpu().reshape(-1) for p in values]
         return torch.cat(parts).numpy().copy()
 
     @property
@@ -117,6 +121,11 @@ class Model(AnyModel):
             p.data = self._w[first:last].view(p.shape)
             p.grad = self._g[first:last].view(p.shape)
             first = last
+        for b in self._means:
+            last = first + b.numel()
+            b.data = self._w[first:last].view(b.shape)
+            first = last
+        self._trained = first - self.buffers
 
     def gradient(
         self, w: np.ndarray[Any, Any], batch: Batch, rng: np.random.Generator
@@ -129,6 +138,7 @@ class Model(AnyModel):
         inputs, targets = self._pick(batch, batch.rows)
         loss = self._loss(self.module(inputs), targets)
         loss.backward()
+        self._g[self._trained :] = self._w[self._trained :]  # the forward pass has moved them
         if self._g is not self._shared[1]:
             self._shared[1].copy_(self._g)
         return float(loss.detach()), None
@@ -185,6 +195,11 @@ class Model(AnyModel):
     def libraries(self) -> list[str]:
         """Return the version of PyTorch, and the device."""
         return [f"PyTorch {torch.__version__}", self._device]
+
+
+def _means(module: Any) -> list[Any]:
+    """Return the buffers of real numbers, such as running means and variances."""
+    return [b for b in module.buffers() if b.is_floating_point()]
 
 
 class TorchLearner(Learner):

@@ -82,6 +82,9 @@ class Model:
         FLOPs of the gradient of a row; 0: six for each value, as in a dense network
     row_traffic_bytes
         bytes of memory that the gradient of a row reads and writes beside the model
+    buffers
+        how many values at the end have no gradient, such as running means. ``gradient`` returns
+        their new values in the place of a gradient; methods that average models learn them
     squared
         whether evaluate returns the mean of the squared losses as well
     features, outputs, real, clients
@@ -93,6 +96,7 @@ class Model:
     dtype = "float64"
     row_flops: float = 0.0
     row_traffic_bytes: float = 0.0
+    buffers = 0
     squared = False
     features = 0
     outputs = 1
@@ -215,6 +219,7 @@ class Server:
             "row_flops": float(model.row_flops or 6 * values),
             "row_traffic_bytes": float(model.row_traffic_bytes),
             "squared_losses": bool(model.squared),
+            "buffers": int(model.buffers),
         }
         if (rows := model.rows()) is not None:
             self.sizes = {part: [int(n) for n in of] for part, of in rows.items()}

@@ -1,0 +1,78 @@
+package algorithms
+
+import (
+	"slices"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/mtl"
+)
+
+// countingModel is an external model of two numbers with the loss 1/2 |w - (k, k)|^2 for the rows of
+// client k, and of a third that counts mini-batches where buffers is 1.
+type countingModel struct{ buffers int }
+
+func (m countingModel) Sizes() mtl.Sizes {
+	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers}
+}
+
+func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
+
+func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, g []float64) (float64, error) {
+	for j := range 2 {
+		g[j] = w[j] - float64(client)
+	}
+	for j := 2; j < len(w); j++ {
+		g[j] = w[j] + 1
+	}
+	return 0, nil
+}
+
+func (m countingModel) Evaluate(int, []int32, []float64, []mtl.Measure) error { return nil }
+
+// A value without a gradient is set by each mini-batch, whatever the step size, momentum, clipping,
+// decay and proximal term, and averaged by the weights of clients. It changes nothing else.
+func TestValuesWithoutAGradient(t *testing.T) {
+	t.Parallel()
+	shape := func(o Options) {
+		local := o.(localOptions).local()
+		local.Batch, local.Step, local.Momentum, local.Clip, local.L2 = 2, 0.05, 0.5, 0.7, 0.01
+	}
+	for _, name := range []string{"fedavg", "fedprox", "scaffold", "ditto", "gossip", "hierfavg"} {
+		var with []float64
+		for _, buffers := range []int{1, 0} {
+			cfg := mtl.Defaults()
+			cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
+			rows := []int32{2, 4, 6} // one, two and three mini-batches in a round
+			p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{buffers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := startWith(t, name, Setup{Problem: p, HubSize: 3}, shape)
+			if !a.Describe().Means {
+				t.Errorf("%s: does not average models", name)
+			}
+			for h := range 2 {
+				round(a, p, h, NoLimit, nil)
+			}
+			w := a.Model().W.Row(0)
+			if buffers == 0 {
+				if !slices.Equal(with[:2], w) {
+					t.Errorf("%s: %v with a third value, %v without", name, with[:2], w)
+				}
+				continue
+			}
+			with = slices.Clone(w)
+			want := 2 * (2*1 + 4*2 + 6*3) / 12.0 // weights by rows
+			if name == "scaffold" || name == "gossip" {
+				want = 2 * (1 + 2 + 3) / 3.0
+			}
+			if diff := w[2] - want; diff > 1e-12 || diff < -1e-12 {
+				t.Errorf("%s: counted %g mini-batches, want %g", name, w[2], want)
+			}
+		}
+	}
+	if m, _ := Lookup("fedadam"); m.Describe(m.Options(), mtl.Shape{}).Means {
+		t.Error("fedadam moves values without a gradient by its step")
+	}
+}
