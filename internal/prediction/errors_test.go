@@ -99,6 +99,14 @@ func TestReport(t *testing.T) {
 	near(t, "mean", r.Models[0].Makespan.Mean, (.5+1+1.0/6)/3)
 	near(t, "worst", r.Models[0].Makespan.Worst, 1)
 	near(t, "P95", r.Models[0].P95.Mean, 1)
+	// Repetitions count once: of means of 5 and 7, the order is right.
+	log := []*attemptlog.Run{readLog(t, "", "0,a,1,2,taken"), readLog(t, "network.cells=1", "0,a,1,2,taken"), readLog(t, "network.cells=1", "0,a,1,2,taken")}
+	for _, c := range []*Checked{one, two, three} {
+		c.Measured = Measured(log[0])
+	}
+	if r := NewReport(log, []*Checked{one, two, three}); r.Ranked != 2 || r.Tau != 1 || len(r.Disordered) > 0 || len(r.Repeats) != 1 {
+		t.Errorf("with repetitions: %+v", r)
+	}
 	if r := NewReport(nil, []*Checked{one}); !math.IsNaN(r.Tau) {
 		t.Errorf("one run: %g", r.Tau)
 	}

@@ -13,9 +13,10 @@ type Report struct {
 	Runs    []*Checked `json:"runs"`
 	Models  []Overall  `json:"models"`
 	Repeats []Repeated `json:"repeats"`
-	// Tau is Kendall's, between measured and predicted makespans; NaN for fewer than two runs.
+	Ranked  int        `json:"ranked"` // configurations: runs, of repetitions the first
+	// Tau is Kendall's, between the measured and the predicted makespans of configurations; NaN for fewer than two.
 	Tau float64 `json:"tau"`
-	// Disordered are the pairs of runs whose makespans have the wrong order.
+	// Disordered are the pairs of configurations whose makespans have the wrong order.
 	Disordered [][2]string `json:"wrong_order"`
 }
 
@@ -47,7 +48,8 @@ func NewReport(runs []*attemptlog.Run, all []*Checked) *Report {
 	r.overall("model", func(c *Checked) *Errors { return &c.Calibrated })
 	r.overall("at speed", func(c *Checked) *Errors { return &c.AtSpeed })
 	r.overall("nominal", func(c *Checked) *Errors { return c.Nominal })
-	for _, set := range Repeats(runs) {
+	sets := Repeats(runs)
+	for _, set := range sets {
 		var repeated Repeated
 		var played []*Played
 		var model []float64
@@ -60,7 +62,7 @@ func NewReport(runs []*attemptlog.Run, all []*Checked) *Report {
 		repeated.Floor, repeated.Response, repeated.Model = extreme(makespan), response, extreme(model)
 		r.Repeats = append(r.Repeats, repeated)
 	}
-	r.rank()
+	r.rank(sets)
 	return r
 }
 
@@ -88,20 +90,36 @@ func extreme(errors []float64) Extreme {
 	return x
 }
 
-// rank compares the order of the runs by makespan.
-func (r *Report) rank() {
-	r.Tau = math.NaN()
-	if len(r.Runs) < 2 {
-		return
+// rank compares the order of the configurations by makespan, the mean of repetitions.
+func (r *Report) rank(sets [][]int) {
+	repeats := map[int]bool{} // all but the first of a set
+	means := make([][2]float64, len(r.Runs))
+	for i, c := range r.Runs {
+		means[i] = [2]float64{c.MeasuredS, c.PredictedS}
+	}
+	for _, set := range sets {
+		sum := [2]float64{}
+		for k, i := range set {
+			repeats[i] = k > 0
+			sum[0], sum[1] = sum[0]+means[i][0], sum[1]+means[i][1]
+		}
+		n := float64(len(set))
+		means[set[0]] = [2]float64{sum[0] / n, sum[1] / n}
 	}
 	var m, p []float64
 	for i, c := range r.Runs {
-		m, p = append(m, c.MeasuredS), append(p, c.PredictedS)
-		for _, before := range r.Runs[:i] {
-			if (before.MeasuredS < c.MeasuredS) != (before.PredictedS < c.PredictedS) {
+		if repeats[i] {
+			continue
+		}
+		m, p = append(m, means[i][0]), append(p, means[i][1])
+		for j, before := range r.Runs[:i] {
+			if !repeats[j] && (means[j][0] < means[i][0]) != (means[j][1] < means[i][1]) {
 				r.Disordered = append(r.Disordered, [2]string{before.Name, c.Name})
 			}
 		}
 	}
-	r.Tau = stat.Kendall(m, p, nil)
+	r.Ranked, r.Tau = len(m), math.NaN()
+	if len(m) > 1 {
+		r.Tau = stat.Kendall(m, p, nil)
+	}
 }

@@ -202,10 +202,10 @@ func (r *Report) models(b *strings.Builder) {
 		return
 	}
 	if len(r.Disordered) == 0 {
-		fmt.Fprintf(b, "ranking of the %d runs by makespan: the same as measured\n", len(r.Runs))
+		fmt.Fprintf(b, "ranking of the %d configurations by makespan: the same as measured\n", r.Ranked)
 		return
 	}
-	fmt.Fprintf(b, "ranking of the %d runs by makespan: Kendall's tau %.2f; in the wrong order:\n", len(r.Runs), r.Tau)
+	fmt.Fprintf(b, "ranking of the %d configurations by makespan: Kendall's tau %.2f; in the wrong order:\n", r.Ranked, r.Tau)
 	for _, pair := range r.Disordered {
 		fmt.Fprintf(b, "  %s and %s\n", pair[0], pair[1])
 	}
