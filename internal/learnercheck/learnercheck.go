@@ -1,5 +1,6 @@
 // Package learnercheck is the conformance test of learners in other processes: it drives a
-// learner as an experiment does, and finds what breaks the rules of docs/learner-protocol.md.
+// learner as an experiment does, and finds what breaks the rules of docs/learner-protocol.md. It
+// tests programs of external models, too (docs/model-protocol.md).
 //
 // It must not know time, devices, links, or how lines are read.
 package learnercheck

@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
 	"fedsim/internal/external"
 	"fedsim/internal/learnercheck"
+	"fedsim/mtl"
 )
 
 func newLearner() *cobra.Command {
@@ -30,6 +33,7 @@ type learnerCheckFlags struct {
 	clients, rows, rounds int
 	options               []string
 	timeout               float64
+	model                 bool // the argument is a scenario with an external model
 }
 
 func newLearnerCheck() *cobra.Command {
@@ -47,9 +51,14 @@ same seed, of another process, and of a process that loads a saved state: they m
 the same. It tests what the learner says that it can do, and what it must refuse. The
 standard error of the learner is passed on.
 
+With --model SCENARIO it checks the program of an external model (problem.command, see
+docs/model-protocol.md) on the rows of the scenario: that answers are the same in another
+process and another order, and that gradients are those of the loss.
+
 Flags come before COMMAND. The exit status is 1 if there is a finding.`,
 		Example: `  fedsim learner check python3 learner.py
-  fedsim learner check --clients 20 --option step=0.1 -- python3 learner.py`,
+  fedsim learner check --clients 20 --option step=0.1 -- python3 learner.py
+  fedsim learner check --model scenario.toml`,
 		Args: takes(1, 1<<20, "the command of a learner"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -61,6 +70,7 @@ Flags come before COMMAND. The exit status is 1 if there is a finding.`,
 	flags.IntVar(&f.clients, "clients", 5, "number of clients")
 	flags.IntVar(&f.rows, "rows", 100, "rows of each client")
 	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each run")
+	flags.BoolVar(&f.model, "model", false, "check the program of an external model; the argument is its scenario")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the learner, as in --option step=0.1; repeatable")
 	flags.Float64Var(&f.timeout, "timeout", 60, "longest time for an answer, in seconds of real time; 0: no limit")
 	return cmd
@@ -79,6 +89,13 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	if !(f.timeout >= 0 && f.timeout <= 1e6) {
 		return usagef("--timeout=%g: must be in [0, 1e6] seconds; 0: no limit", f.timeout)
 	}
+	if f.model {
+		check, err := f.modelCheck(command, stderr)
+		if err != nil {
+			return err
+		}
+		return conforms(ctx, stdout, "model", check.Run)
+	}
 	options, err := f.learnerOptions()
 	if err != nil {
 		return err
@@ -92,10 +109,43 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	check := learnercheck.Check{
 		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: learning.CheckNamed,
 	}
+	return conforms(ctx, stdout, "learner", check.Run)
+}
+
+// modelCheck returns the check of the external model of a scenario.
+func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*learnercheck.Model, error) {
+	if len(arguments) != 1 {
+		return nil, usagef("--model: must be followed by one scenario")
+	}
+	s, err := scenario.Load(arguments[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			of := &j.Candidates[0].Settings
+			if of.Problem.Model != mtl.ModelExternal {
+				continue
+			}
+			check := &learnercheck.Model{
+				Options: external.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout, Memory: machineMemory()},
+				Clients: f.clients, Stderr: stderr,
+			}
+			if of.Data.Source != data.SourceExternal {
+				check.Split, err = data.Prepare(of.Data)
+			}
+			return check, err
+		}
+	}
+	return nil, usagef("%s: has no problem.model = \"external\"", s.File)
+}
+
+// conforms runs a check, prints its parts, and returns an error unless there is no finding.
+func conforms(ctx context.Context, stdout io.Writer, what string, check func(context.Context, func(learnercheck.Part))) (err error) {
 	findings := 0
 	var failed error
 	started := time.Now()
-	check.Run(ctx, func(p learnercheck.Part) {
+	check(ctx, func(p learnercheck.Part) {
 		findings += len(p.Findings)
 		if ctx.Err() == nil && failed == nil {
 			failed = writePart(stdout, &p)
@@ -107,9 +157,9 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	case failed != nil:
 		return failed
 	case findings > 0:
-		return fmt.Errorf("the learner does not conform: %s", count(findings, "finding"))
+		return fmt.Errorf("the %s does not conform: %s", what, count(findings, "finding"))
 	}
-	_, err = fmt.Fprintf(stdout, "the learner conforms (%s)\n", time.Since(started).Round(10*time.Millisecond))
+	_, err = fmt.Fprintf(stdout, "the %s conforms (%s)\n", what, time.Since(started).Round(10*time.Millisecond))
 	return err
 }
 

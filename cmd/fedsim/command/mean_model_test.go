@@ -12,13 +12,15 @@ import (
 
 // meanModel is an external model of a single number, with rows of its own: each client has two rows with its
 // own number as the target. It has no need of the rows' numbers. Args are "log=FILE", a file that it
-// makes with its first gradient, and "mark=FILE", which has its fingerprint.
+// makes with its first gradient, "mark=FILE", which has its fingerprint, and
+// "fault=sum" or "fault=counts", for gradients that are wrong or depend on how many there were.
 func meanModel(args []string) {
 	m := &meanProgram{mark: "1"}
 	for _, arg := range args {
 		if path, ok := strings.CutPrefix(arg, "log="); ok {
 			m.log = path
 		}
+		m.fault = strings.TrimPrefix(arg, "fault=")
 		if path, ok := strings.CutPrefix(arg, "mark="); ok {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -39,6 +41,8 @@ func meanModel(args []string) {
 
 type meanProgram struct {
 	mark, log string
+	fault     string
+	asked     int
 	file      *os.File
 	w, g      int64
 }
@@ -77,7 +81,15 @@ func (m *meanProgram) answer(line []byte) string {
 			m.log = ""
 		}
 		miss := m.read(m.w) - float64(q.Client)
-		m.write(m.g, miss)
+		m.asked++
+		switch m.fault {
+		case "sum": // of the two rows
+			m.write(m.g, 2*miss)
+		case "counts":
+			m.write(m.g, miss+1e-9*float64(m.asked))
+		default:
+			m.write(m.g, miss)
+		}
 		return fmt.Sprintf(`{"loss":%g}`, miss*miss/2)
 	case "evaluate":
 		var rows, losses, errors []string
