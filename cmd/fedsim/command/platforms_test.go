@@ -147,7 +147,7 @@ func buildFor(t *testing.T, dir, name string, p platform) string {
 	build.Dir = root
 	build.Env = append(append(os.Environ(), "CGO_ENABLED=0"), p.build...)
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building for %s: %v\n%.2000s", name, err, out)
+		t.Fatalf("building for %s: %v\n%s", name, err, out[max(0, len(out)-2000):]) // it may end a listing
 	}
 	return program
 }

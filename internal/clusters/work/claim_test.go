@@ -87,7 +87,7 @@ func TestClaim(t *testing.T) {
 	if c := requireWorker(t, d, "1", "a"); !c.Ended || c.TookS != 3 {
 		t.Errorf("the ended claim is %+v", c)
 	}
-	b = requireClaim(t, d, "1", another("b"), true)
+	requireClaim(t, d, "1", another("b"), true)
 	if c := requireWorker(t, d, "1", "b"); c.Ended || c.TookS != 3 {
 		t.Errorf("the claim of the next worker is %+v", c)
 	}
