@@ -79,7 +79,8 @@ func (p *player) compareAhead(measured *Played) *Ahead {
 			lengths = append(lengths, q.Length()/r.Length()-1)
 		}
 	}
-	return &Ahead{Round: spread(lengths), Response: spread(responses), Polls: polls, Exact: float64(exact) / float64(polls)}
+	share := float64(exact) / float64(polls)
+	return &Ahead{Round: spread(lengths), Response: spread(responses), Polls: polls, Exact: share}
 }
 
 // previousEnds returns when the client of an attempt had sent its previous reply, on the server's

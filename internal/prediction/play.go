@@ -296,7 +296,8 @@ func (p *player) ask(attempts []*attemptlog.Attempt) (messages []session.Message
 			others = append(others, t)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(p.places[p.queues[a][0]], p.places[p.queues[b][0]]) })
+	next := func(t int) int { return p.places[p.queues[t][0]] }
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(next(a), next(b)) })
 	for _, t := range append(chosen, others[:min(len(others), len(wanted)-len(chosen))]...) {
 		a := p.queues[t][0]
 		if p.queues[t] = p.queues[t][1:]; len(p.queues[t]) == 0 && p.keeps {

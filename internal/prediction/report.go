@@ -71,7 +71,8 @@ func (r *Report) overall(name string, of func(*Checked) *Errors) {
 	var makespan, mape, p95 []float64
 	for _, c := range r.Runs {
 		if e := of(c); e != nil {
-			makespan, mape, p95 = append(makespan, e.Makespan), append(mape, e.Response.MAPE), append(p95, e.Response.P95)
+			makespan, mape = append(makespan, e.Makespan), append(mape, e.Response.MAPE)
+			p95 = append(p95, e.Response.P95)
 		}
 	}
 	if len(makespan) > 0 {
