@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +100,16 @@ if __name__ == "__main__":
 
 # initial gets the seed of the run, so that the values can be those of fedsim's network.
 TWIN = TWIN.replace(
-    '''    def initial(self, rng, seed=None):
+    """    def initial(self, rng, seed=None):
         raise AssertionError
-''',
-    '''    def initial(self, rng):
+""",
+    """    def initial(self, rng):
         values = []
         for i, (d, n) in enumerate(self.shapes()):
             bound, stream = math.sqrt(6 / (d + n)), uniform(SEED, 26, -1, i)
             values += [bound * (2 * next(stream) * 2.0**-53 - 1) for _ in range(d * n)] + [0.0] * n
         return np.array(values)
-''',
+""",
 ).replace("MASK =", "SEED = 1\nMASK =")
 
 SCENARIO: dict[str, Any] = {
@@ -139,7 +140,16 @@ def test_a_numpy_twin_learns_as_the_network_of_fedsim(
     monkeypatch.setenv("PYTHONPATH", SOURCES)
     methods: dict[str, Any] = {
         name: {"algorithm": name, "options": {"batch": 4}}
-        for name in ("fedavg", "scaffold", "fednova", "feddyn", "ditto", "apfl", "fedadam", "gossip")
+        for name in (
+            "fedavg",
+            "scaffold",
+            "fednova",
+            "feddyn",
+            "ditto",
+            "apfl",
+            "fedadam",
+            "gossip",
+        )
     }
     scenario = SCENARIO | {"methods": methods}
     inside = pyfedsim.run(scenario, set=INSIDE, out=tmp_path / "in", progress=False, figures=False)
@@ -220,3 +230,61 @@ def test_the_server_answers_in_lines(twin: Path) -> None:
     assert hello["squared_losses"] is True
     assert f"NumPy {np.__version__}" in hello["fingerprint"]
     assert no == {"error": "the operation 'no' is unknown"}
+
+
+class Means(pyfedsim.Model):
+    """A number for all clients, which have their own numbers, in this process."""
+
+    name = "means"
+    broken = False
+
+    def rows(self) -> dict[str, list[int]]:
+        return {"train": [2, 4], "test": [1, 1]}
+
+    def initial(self, rng: np.random.Generator) -> Any:
+        return rng.normal(size=1)
+
+    def gradient(
+        self, w: Any, batch: pyfedsim.Batch, rng: np.random.Generator
+    ) -> tuple[float, Any]:
+        if self.broken:
+            raise ZeroDivisionError("of a user")
+        miss = w - batch.client
+        return miss @ miss / 2, miss
+
+    def evaluate(self, w: Any, batch: pyfedsim.Batch) -> tuple[float, ...]:
+        miss = w - batch.client
+        return miss @ miss / 2, len(batch.rows) * miss @ miss
+
+
+MEANS: dict[str, Any] = {
+    "name": "means",
+    "data": {"target": "real"},
+    "problem": {"regularizer": "independent"},
+    "run": {"rounds": 200, "client_metrics": ["error"]},
+    "methods": {"fedavg": {}, "scaffold": {"options": {"weights": "rows"}}},
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no sockets in files")
+def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance needs no file; the traceback of its error is that of the user's code."""
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    run = pyfedsim.run(MEANS, model=Means(), out=tmp_path / "out", progress=False, figures=False)
+    clients = run.table("clients", "numpy")
+    found = [r["value"] for r in clients if r["split"] == "train"]
+    np.testing.assert_allclose(found, [2 / 3, 1 / 3] * 2, atol=1e-6)
+    broken = Means()
+    broken.broken = True
+    with pytest.raises(pyfedsim.ExternalError, match="ZeroDivisionError: of a user") as caught:
+        pyfedsim.run(MEANS, model=broken, out=tmp_path / "no", progress=False, figures=False)
+    cause = caught.value.__cause__
+    assert isinstance(cause, ZeroDivisionError)
+    assert cause.__traceback__ is not None
+    names = [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
+    assert names[-1] == "gradient"
+    # The run continues with a model that is right.
+    again = pyfedsim.run(
+        MEANS, model=Means(), out=tmp_path / "no", resume=True, progress=False, figures=False
+    )
+    assert again.manifest["result_hash"] == run.manifest["result_hash"]

@@ -375,7 +375,7 @@ def test_page() -> None:
     assert losses[1] < losses[0]
 
 
-LENET = '''
+LENET = """
 import torch
 from torch import nn
 
@@ -401,7 +401,7 @@ DATA = {"train": [rows(0, k) for k in range(3)], "test": [rows(1, k) for k in ra
 
 if __name__ == "__main__":
     serve(Model(lenet(), nn.functional.cross_entropy, DATA))
-'''
+"""
 
 
 def steps(module: Any, data: Any, start: Any, change: Any, *, step: float, batch: int) -> int:
@@ -416,7 +416,7 @@ def steps(module: Any, data: Any, start: Any, change: Any, *, step: float, batch
         loss.backward()
         with torch.no_grad():
             for name, p in module.named_parameters():
-                p -= step * (p.grad + (change[name] if change else 0))
+                p.sub_(step * (p.grad + (change[name] if change else 0)))
         made += 1
     return made
 
@@ -438,11 +438,14 @@ def textbook(space: dict[str, Any], algorithm: str, rounds: int) -> list[float]:
             variates.append({n: own[k][n] - c[n] + (w[n] - after[n]) / (made * step) for n in w})
         if algorithm == "scaffold":
             w = {n: sum(m[n] for m in models) / len(models) for n in w}
-            for n in c:
-                c[n] = c[n] + sum(v[n] - o[n] for v, o in zip(variates, own, strict=True)) / 3
+            pairs = list(zip(variates, own, strict=True))
+            c = {n: old + sum(v[n] - o[n] for v, o in pairs) / 3 for n, old in c.items()}
             own = variates
         else:
-            w = {n: sum(m[n] * len(d[1]) for m, d in zip(models, data, strict=True)) / total for n in w}
+            w = {
+                n: sum(m[n] * len(d[1]) for m, d in zip(models, data, strict=True)) / total
+                for n in w
+            }
     module.load_state_dict(w)
     with torch.no_grad():
         return [float(nn.functional.cross_entropy(module(x), y)) for x, y in data]
@@ -527,8 +530,8 @@ def test_running_means_of_batch_normalization_are_averaged(
             module.train()
             steps(module, d, w, None, step=0.05, batch=2)
             models.append({n: v.clone() for n, v in module.state_dict().items()})
-        for n in w:
-            if w[n].is_floating_point():
+        for n, old in w.items():
+            if old.is_floating_point():
                 w[n] = sum(m[n] * len(d[1]) for m, d in zip(models, data, strict=True)) / 18
     module.load_state_dict(w)
     module.eval()

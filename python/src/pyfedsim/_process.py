@@ -15,7 +15,7 @@ from pyfedsim import _binary
 from pyfedsim.errors import error_of_exit, reports_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["call", "watch"]
 
@@ -47,6 +47,7 @@ def watch(
     arguments: Sequence[str],
     progress: Callable[[dict[str, Any]], None],
     text: Callable[[str], None],
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[int, str, str, bool]:
     """Run a command with ``--progress json``.
 
@@ -64,6 +65,8 @@ def watch(
     text
         Called with each other line of standard error. Lines that report a failure come
         at the end, and only if there was none (warnings).
+    environment
+        Additions to the environment.
 
     Returns
     -------
@@ -79,6 +82,7 @@ def watch(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env={**os.environ, **(environment or {})},
         **options,
     )
     assert process.stdout is not None  # noqa: S101 - for mypy

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pyfedsim._scenario import Scenario, Value
     from pyfedsim._tables import Library
+    from pyfedsim.model._here import Here
 
 __all__ = ["DataSet", "Figure", "Run", "run", "sweep"]
 
@@ -72,7 +73,9 @@ def run(
     model
         The model that all methods of the scenario learn, with its loss: a class derived from
         :class:`pyfedsim.Model` in a file, ``"module:Class"`` or ``"file.py:Class"``. fedsim starts
-        it as a program of its own. A class that has rows of its own brings them.
+        it as a program of its own. Or an instance, which computes in this process, as in a
+        notebook: an error of it is the cause of the exception, with its own traceback. A class
+        or an instance that has rows of its own brings them.
     out
         Run directory; None: ``runs/<name of the scenario>``. In a notebook it gets a number if
         it holds a run, so that a cell can be run again.
@@ -128,6 +131,7 @@ def run(
     options += arguments(set)
     if learner is not None:
         options += arguments(_methods(learner))
+    here = _here(model)
     if model is not None:
         options += arguments(_problem(model))
 
@@ -136,7 +140,14 @@ def run(
         with as_file(scenario) as path, contextlib.ExitStack() as stack:
             update, text = _shown(progress, stack)
             line = ["run", "--json", "--progress=json", *place, *options, "--", path]
-            return _outcome(*_process.watch(line, update, text), directory)
+            if here is None:
+                return _outcome(*_process.watch(line, update, text), directory)
+            stack.enter_context(here)
+            done = _process.watch(line, update, text, here.environment)
+            try:
+                return _outcome(*done, directory)
+            except FedsimError as error:
+                raise error from here.error
 
     return numbered(start, out)
 
@@ -216,16 +227,27 @@ def _methods(learner: object) -> dict[str, Value]:
     return settings
 
 
+def _here(model: object) -> Here | None:
+    """Return what serves a model of this process; None if the model is another."""
+    from pyfedsim.model import Model  # noqa: PLC0415
+    from pyfedsim.model._here import Here  # noqa: PLC0415
+
+    return Here(model) if isinstance(model, Model) else None
+
+
 def _problem(model: object) -> dict[str, Value]:
     """Return the settings of a model of one's own."""
     from pyfedsim.model import Model  # noqa: PLC0415 - of scenarios that have one
+    from pyfedsim.model._here import COMMAND  # noqa: PLC0415
 
     source = os.fspath(model) if isinstance(model, os.PathLike) else model
-    settings: dict[str, Value] = {
-        "problem.model": "external",
-        "problem.command": command(source, Model, "pyfedsim.model"),
-    }
-    if isinstance(model, type) and (rows := model().rows()) is not None:
+    settings: dict[str, Value] = {"problem.model": "external"}
+    if isinstance(model, Model):
+        settings |= {"problem.command": COMMAND, "problem.processes": 1}
+    else:
+        settings["problem.command"] = command(source, Model, "pyfedsim.model")
+    own = model() if isinstance(model, type) else model
+    if isinstance(own, Model) and (rows := own.rows()) is not None:
         settings["data.source"] = "external"
         settings["data.external.clients"] = len(rows["train"])
         settings["data.external.rows"] = [int(n) for n in rows["train"]]

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import math
 import os
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import torch
 from torch import nn
 
 from pyfedsim.learner import Adam, Arrays, Learner, Metric, Update
-from pyfedsim.model import Batch
+from pyfedsim.model import Batch, file_of
 from pyfedsim.model import Model as AnyModel
 
 if TYPE_CHECKING:
@@ -67,7 +66,9 @@ class Model(AnyModel):
         self._weights = list(self.module.parameters())
         kinds = {p.dtype for p in self._weights}
         if kinds not in ({torch.float32}, {torch.float64}):
-            raise TypeError(f"parameters have the types {kinds}: must be all float32 or all float64")
+            raise TypeError(
+                f"parameters have the types {kinds}: must be all float32 or all float64"
+            )
         for layer in self.module.modules():
             if getattr(layer, "track_running_stats", False) and layer.momentum is None:
                 raise TypeError(
@@ -85,7 +86,8 @@ class Model(AnyModel):
     def _flat(module: Any) -> np.ndarray[Any, Any]:
         values = [*module.parameters(), *_means(module)]
         parts = [p.detach().cpu().reshape(-1) for p in values]
-        return torch.cat(parts).numpy().copy()
+        flat: np.ndarray[Any, Any] = torch.cat(parts).numpy().copy()
+        return flat
 
     @property
     def row_flops(self) -> float:  # type: ignore[override]
@@ -131,6 +133,7 @@ class Model(AnyModel):
         self, w: np.ndarray[Any, Any], batch: Batch, rng: np.random.Generator
     ) -> tuple[float, Any]:
         """Compute the gradient in place."""
+        del w  # the parameters are views of it
         torch.manual_seed(int(rng.integers(2**63)))
         self._receive()
         self.module.train()
@@ -145,6 +148,7 @@ class Model(AnyModel):
 
     def evaluate(self, w: np.ndarray[Any, Any], batch: Batch) -> tuple[float, ...]:
         """Return the mean loss, and the wrong classes or the sum of squared errors."""
+        del w  # likewise
         self._receive()
         self.module.eval()
         loss, errors = 0.0, 0.0
@@ -184,11 +188,8 @@ class Model(AnyModel):
         """Return the files of the code, with those of the module and its loss."""
         files = super().sources()
         for kind in {*map(type, self.module.modules()), self._loss}:
-            try:
-                file = inspect.getfile(kind)
-            except TypeError:
-                continue
-            if "site-packages" not in file and "dist-packages" not in file:
+            file = file_of(kind)
+            if file and "site-packages" not in file and "dist-packages" not in file:
                 files.add(file)
         return files
 

@@ -50,6 +50,7 @@ VERSION = 1
 """The version of the model protocol."""
 
 Message = dict[str, Any]
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Batch:
 
     client: int
     part: str
-    rows: np.ndarray
+    rows: Array
     x: Any
     y: Any
 
@@ -115,20 +116,20 @@ class Model:
         """Return the values that the model starts with, an array of one dimension."""
         raise NotImplementedError(f"{type(self).__name__} must define initial")
 
-    def gradient(self, w: np.ndarray, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
+    def gradient(self, w: Array, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
         """Return the mean loss of rows and its gradient at w, which must not be changed.
 
         None in the place of the gradient: it is in the array that :meth:`mapped` was given.
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
 
-    def mapped(self, w: np.ndarray, g: np.ndarray) -> None:
+    def mapped(self, w: Array, g: Array) -> None:
         """Take the arrays in shared memory that have the values and take the gradient.
 
         It is called once, for models that compute in place.
         """
 
-    def evaluate(self, w: np.ndarray, batch: Batch) -> tuple[float, ...]:
+    def evaluate(self, w: Array, batch: Batch) -> tuple[float, ...]:
         """Return the mean loss of rows, and how many predictions are wrong.
 
         With real targets the sum of the squared errors takes the place of wrong predictions.
@@ -146,6 +147,11 @@ class Model:
         code = hashlib.sha256()
         for file in sorted(self.sources()):
             code.update(Path(file).read_bytes())
+        for kind in type(self).__mro__[:-1]:  # of a notebook, which has no file
+            for name, value in sorted(vars(kind).items() if not file_of(kind) else ()):
+                compiled = getattr(value, "__code__", None)
+                code.update(f"{name} {getattr(compiled, 'co_consts', '')}".encode())
+                code.update(getattr(compiled, "co_code", b""))
         parts = [
             code.hexdigest()[:16],
             f"Python {platform.python_version()}",
@@ -157,11 +163,20 @@ class Model:
 
     def sources(self) -> set[str]:
         """Return the files of the code, for the fingerprint."""
-        return {inspect.getfile(kind) for kind in type(self).__mro__[:-1]}
+        return {file for file in map(file_of, type(self).__mro__[:-1]) if file}
 
     def libraries(self) -> list[str]:
         """Return the names and versions of further libraries, for the fingerprint."""
         return []
+
+
+def file_of(kind: Any) -> str | None:
+    """Return the file that defines a class or a function; None if there is none."""
+    try:
+        file = inspect.getfile(kind)
+    except (TypeError, OSError):
+        return None
+    return file if Path(file).is_file() else None
 
 
 def processor() -> str:
@@ -169,7 +184,9 @@ def processor() -> str:
     kind = platform.machine()
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+            names = [
+                line.partition(":")[2].strip() for line in file if line.startswith("model name")
+            ]
     except OSError:
         names = []
     return f"{kind} {names[0]}" if names else kind
@@ -178,10 +195,12 @@ def processor() -> str:
 class Server:
     """Answers the requests for one model."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, quiet: bool = False) -> None:
         self.model = model
+        self.quiet = quiet  # tracebacks are not printed
+        self.error: BaseException | None = None  # the last one
         self.sizes: dict[str, list[int]] = {}  # rows of each client, by part
-        self.data: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self.data: dict[str, tuple[Array, Array, Array]] = {}
 
     def answer(self, line: bytes) -> bytes:
         """Return the response to a request, both as lines. A failure is an error response."""
@@ -194,7 +213,9 @@ class Server:
                 response = operation(request)
             text = json.dumps(response, allow_nan=False, separators=(",", ":"))
         except Exception as error:  # noqa: BLE001 - fedsim ends the run with any of them
-            traceback.print_exc()
+            self.error = error
+            if not self.quiet:
+                traceback.print_exc()
             text = json.dumps({"error": last_line(error)})
         return text.encode() + b"\n"
 
@@ -283,20 +304,22 @@ class Server:
                 batch = self._batch(part, client, np.arange(rows, dtype=np.int32))
                 found = tuple(self.model.evaluate(self.given, batch))
                 if len(found) != len(names):
-                    raise ValueError(f"evaluate returned {len(found)} numbers, must be {len(names)}")
+                    raise ValueError(
+                        f"evaluate returned {len(found)} numbers, must be {len(names)}"
+                    )
             answer["rows"].append(rows)
             for name, value in zip(names, found, strict=True):
                 answer[name].append(known(value))
         return answer
 
-    def _initial(self, seed: int) -> np.ndarray:
+    def _initial(self, seed: int) -> Array:
         values = np.asarray(self.model.initial(np.random.default_rng(seed)), self.model.dtype)
         if values.ndim != 1:
             shape = f"{values.shape}, must have one dimension"
             raise ValueError(f"initial returned an array of shape {shape}")
         return values
 
-    def _batch(self, part: str, client: int, rows: np.ndarray) -> Batch:
+    def _batch(self, part: str, client: int, rows: Array) -> Batch:
         if part not in self.data:
             return Batch(client, part, rows, None, None)
         starts, x, y = self.data[part]
@@ -312,7 +335,7 @@ def known(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def serve(model: type[Model] | Model | type[Learner]) -> NoReturn:
+def serve(model: type[Model | Learner] | Model) -> NoReturn:
     """Answer fedsim's requests for a model or a class of learners, until the end of the input.
 
     Standard output belongs to the protocol: what the program prints goes to standard error.

@@ -9,6 +9,7 @@ import traceback
 from pyfedsim.learner._load import load
 from pyfedsim.learner._serve import last_line, take_pipes, write
 from pyfedsim.model import Model, answer_all
+from pyfedsim.model._here import pass_on
 
 
 def main() -> None:
@@ -16,6 +17,9 @@ def main() -> None:
     if len(sys.argv) != 2:  # noqa: PLR2004
         sys.exit("usage: python -m pyfedsim.model FILE.py[:Class]")
     requests, responses = take_pipes()
+    if sys.argv[1] == "--here":
+        pass_on(requests, responses)
+        return
     try:
         model = load(sys.argv[1], Model)()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
