@@ -17,6 +17,9 @@ from flwr.serverapp import Grid, ServerApp
 from pyfedsim.observe import Log
 from pyfedsim.observe.flower import observed, timing
 
+LOOPBACK_MBPS = 10_000.0
+"""The rate of a link that a user without measurements would enter for loopback: Ethernet of 10 Gbit/s."""
+
 server_app = ServerApp()
 client_app = ClientApp(mods=[timing])
 
@@ -39,7 +42,8 @@ def train(message: Message, context: Context) -> Message:
 def main(grid: Grid, context: Context) -> None:  # noqa: ARG001 - Flower's
     """Play the rounds, each with all nodes that have replied in the one before."""
     run: dict[str, Any] = json.loads(Path(os.environ["RIG_RUN"]).read_text(encoding="utf-8"))
-    clients = {str(i + 1): {"gflops": 1.0} for i in range(len(run["work_s"]))}
+    nominal = {"gflops": 1.0, "down_mbps": LOOPBACK_MBPS, "up_mbps": LOOPBACK_MBPS}
+    clients = {str(i + 1): nominal for i in range(len(run["work_s"]))}
     with Log(run["log"], run["settings"], run=run["name"], clients=clients) as log:
         log.comment(json.dumps({key: run[key] for key in ("work_s", "bytes", "rounds")}))
         log.comment(run["machine"])
