@@ -54,47 +54,72 @@ def check(fedsim: str, model: Path, base: list[Path], others: list[Path]) -> dic
     return json.loads(done.stdout)
 
 
-def percent(value: float | None, signed: bool = False) -> str:
-    """Return a share in percent."""
-    if value is None:
+def percent(values: list[float | None], signed: bool = False) -> str:
+    """Return the mean of shares in percent; the range if they are signed and differ."""
+    known = [100 * value for value in values if value is not None]
+    if not known:
         return ""
-    return f"{100 * value:{'+' if signed else ''}.1f}"
+    if not signed:
+        return f"{sum(known) / len(known):.1f}"
+    ends = [f"{end:+.1f}" for end in (min(known), max(known))]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def show(report: dict[str, Any], summary: bool = True) -> None:
     """Print a row for each configuration, and what holds for all."""
-    runs = {run["run"]: run for run in report["runs"]}
-    polls = any(run["ahead"] for run in runs.values())
-    heads = ["run", "measured s", "makespan", "attempts", "P95", "transfer", "at speed", "nominal", "its attempts", "same set", "tau"]
-    if polls:
-        heads[5:7] = ["rounds ahead", "polls exact"]
+    repeated = {name: repeat["runs"] for repeat in report["repeats"] for name in repeat["runs"]}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for run in report["runs"]:
+        groups.setdefault(min(repeated.get(run["run"], [run["run"]])), []).append(run)
+    polls = any(run["ahead"] for run in report["runs"])
+    heads = ["run", "measured, s", "makespan", "attempts", "P95"]
+    heads += ["rounds ahead", "polls exact"] if polls else ["transfer", "at speed"]
+    heads += ["nominal", "its attempts", "same set", "tau"]
     print("|" + "|".join(heads) + "|")
     print("|---" * len(heads) + "|")
-    for name, run in runs.items():
-        own, nominal, ahead = run["calibrated"], run["nominal"] or {}, run["ahead"]
-        cells = [name, f"{run['measured_s']:.1f}", percent(own["makespan"], signed=True)]
-        cells += [percent(own["response"][key]) for key in ("mape", "p95")]
-        if polls:
-            cells += [percent(ahead["round"]["mape"]), percent(ahead["exact"])] if ahead else ["", ""]
-        else:
-            cells += [percent(own["transfer"]["mape"]), percent(run["at_speed"]["makespan"], signed=True)]
-        cells += [percent(nominal.get("makespan"), signed=True), percent(nominal.get("response", {}).get("mape"))]
-        tau = own["order"]
-        cells += [percent(own["equal"]), "" if tau is None else f"{tau:.2f}"]
-        print("|" + "|".join(cells) + "|")
-    if not summary:
-        return
-    print("\n|all runs|makespan: mean|worst|attempts: mean|worst|P95: mean|worst|\n|---|---|---|---|---|---|---|")
+    for name, runs in groups.items():
+        print("|" + "|".join([name, *cells(runs, polls)]) + "|")
+    if summary:
+        summarize(report)
+
+
+def cells(runs: list[dict[str, Any]], polls: bool) -> list[str]:
+    """Return the cells of a configuration."""
+    own = [run["calibrated"] for run in runs]
+    nominal = [run["nominal"] for run in runs if run["nominal"]]
+    ahead = [run["ahead"] for run in runs if run["ahead"]]
+    measured = [run["measured_s"] for run in runs]
+    ends = [f"{end:.1f}" for end in (min(measured), max(measured))]
+    found = [ends[0] if ends[0] == ends[1] else " to ".join(ends)]
+    found += [percent([e["makespan"] for e in own], signed=True)]
+    found += [percent([e["response"][key] for e in own]) for key in ("mape", "p95")]
+    if polls:
+        found += [percent([a["round"]["mape"] for a in ahead]), percent([a["exact"] for a in ahead])]
+    else:
+        found += [percent([e["transfer"]["mape"] for e in own])]
+        found += [percent([run["at_speed"]["makespan"] for run in runs], signed=True)]
+    found += [percent([e["makespan"] for e in nominal], signed=True)]
+    found += [percent([e["response"]["mape"] for e in nominal])]
+    taus = [e["order"] for e in own if e["order"] is not None]
+    found += [percent([e["equal"] for e in own]), f"{sum(taus) / len(taus):.2f}" if taus else ""]
+    return found
+
+
+def summarize(report: dict[str, Any]) -> None:
+    """Print the errors over all runs, the noise floor and the ranking."""
+
+    def extreme(of: dict[str, float], signed: bool) -> str:
+        return f"{100 * of['mean']:.1f} ({100 * of['worst']:{'+' if signed else ''}.1f})"
+
+    print("\n|all runs: mean (worst)|makespan|attempts|P95|\n|---|---|---|---|")
     for m in report["models"]:
-        cells = [percent(m[key][kind], signed=kind == "worst" and key == "makespan") for key in ("makespan", "mape", "p95") for kind in ("mean", "worst")]
-        print(f"|{m['model']}|" + "|".join(cells) + "|")
-    print("\n|repeated|floor: makespan|worst|attempts|P95|model: makespan|worst|\n|---|---|---|---|---|---|---|")
+        row = [extreme(m[key], key == "makespan") for key in ("makespan", "mape", "p95")]
+        print("|" + "|".join([m["model"], *row]) + "|")
+    print("\n|repeated: mean (worst)|floor: makespan|attempts|P95|model: makespan|\n|---|---|---|---|---|")
     for r in report["repeats"]:
-        floor, response, model = r["floor"], r["response"], r["model"]
-        cells = [percent(floor["mean"]), percent(floor["worst"], signed=True), percent(response["mape"]), percent(response["p95"])]
-        cells += [percent(model["mean"]), percent(model["worst"], signed=True)]
-        print(f"|{r['runs'][0]} and {len(r['runs']) - 1} more|" + "|".join(cells) + "|")
-    print(f"\nRanking by makespan: Kendall's tau {report['tau']:.2f}.")
+        row = [extreme(r["floor"], True), percent([r["response"]["mape"]]), percent([r["response"]["p95"]])]
+        print("|" + "|".join([f"{min(r['runs'])}, {len(r['runs'])} times", *row, extreme(r["model"], True)]) + "|")
+    print(f"\nRanking of the configurations by makespan: Kendall's tau {report['tau']:.2f}.")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ func compared(all []*Checked) plots.Scatter {
 			if by == nil {
 				continue
 			}
-			for i := range by.Attempts {
+			for i := range c.Measured.Attempts { // a simulated client may have further ones
 				add(&points[0][k], c.Measured.Attempts[i].Response(), by.Attempts[i].Response())
 			}
 		}

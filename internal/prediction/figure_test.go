@@ -11,8 +11,10 @@ import (
 func TestFigureOfChecks(t *testing.T) {
 	lost := two(4, 2, true)
 	lost.Attempts[1].Seen = math.NaN()
+	more := two(5, 1, true) // a client that the server asks once more than in the log
+	more.Attempts = append(more.Attempts, Attempt{Sent: 5, Seen: 6})
 	all := []*Checked{
-		{Measured: lost, Predicted: two(5, 1, true), ByNominal: two(3, 2, true), MeasuredS: 4, PredictedS: 5.5},
+		{Measured: lost, Predicted: more, ByNominal: two(3, 2, true), MeasuredS: 4, PredictedS: 5.5},
 		{Measured: two(6, 1, true), Predicted: two(7, 1, true), MeasuredS: 6, PredictedS: 7},
 	}
 	s := compared(all)
