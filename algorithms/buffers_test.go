@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"fedsim/data"
@@ -10,7 +11,10 @@ import (
 
 // countingModel is an external model of two numbers with the loss 1/2 |w - (k, k)|^2 for the rows of
 // client k, and of a third that counts mini-batches where buffers is 1.
-type countingModel struct{ buffers int }
+type countingModel struct {
+	buffers int
+	asked   *atomic.Int32 // gradients; nil: they are not counted
+}
 
 func (m countingModel) Sizes() mtl.Sizes {
 	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers}
@@ -19,6 +23,9 @@ func (m countingModel) Sizes() mtl.Sizes {
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
 
 func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, g []float64) (float64, error) {
+	if m.asked != nil {
+		m.asked.Add(1)
+	}
 	for j := range 2 {
 		g[j] = w[j] - float64(client)
 	}
@@ -44,7 +51,7 @@ func TestValuesWithoutAGradient(t *testing.T) {
 			cfg := mtl.Defaults()
 			cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
 			rows := []int32{2, 4, 6} // one, two and three mini-batches in a round
-			p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{buffers})
+			p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{buffers: buffers})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,5 +81,28 @@ func TestValuesWithoutAGradient(t *testing.T) {
 	}
 	if m, _ := Lookup("fedadam"); m.Describe(m.Options(), mtl.Shape{}).Means {
 		t.Error("fedadam moves values without a gradient by its step")
+	}
+}
+
+// An interrupted run asks an external model for no further gradient once its overtime is over, which
+// counts the FLOPs of the model.
+func TestAHaltEndsTheRequestsToAnExternalModel(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int64]int32{0: 0, 200: 3, 1e9: 10} {
+		cfg := mtl.Defaults()
+		cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
+		rows, asked := []int32{10}, new(atomic.Int32)
+		p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{asked: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := startWith(t, "fedavg", Setup{Problem: p}, func(o Options) { o.(localOptions).local().Batch = 1 })
+		if _, err := a.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		a.Solve(Request{Steps: NoLimit, Halt: NewHalt(most, func() bool { return true })})
+		if n := asked.Load(); n != want {
+			t.Errorf("%d gradients in an overtime of %d, want %d", n, most, want)
+		}
 	}
 }
