@@ -773,3 +773,13 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// Limits that differ by rounding alone have one tick: steps between them would be lost in rounding.
+func TestTicksOfEqualLimits(t *testing.T) {
+	for _, at := range []float64{0, 0.1 + 0.2, -3e9} {
+		got := linearTicks(interval{at, at + math.Abs(at)*2e-16}, unit{Size: 1}, 5)
+		if len(got) != 1 || got[0].Value != at || got[0].Label == "" {
+			t.Errorf("at %g: %v", at, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -62,10 +63,17 @@ func (r interval) holds(place float64) bool {
 	return place >= r.min-margin && place <= r.max+margin
 }
 
+// leastWidth is the width of an axis, as a share of its largest number, below which numbers differ by
+// rounding alone and get one tick.
+const leastWidth = 1e-12
+
 // linearTicks returns ticks at multiples of 1, 2 or 5 times a power of ten units: about
 // most labels, at least two, with minor ticks between.
 func linearTicks(r interval, u unit, most int) ticks {
 	lo, hi := r.min/u.Size, r.max/u.Size
+	if !(hi-lo > leastWidth*max(math.Abs(lo), math.Abs(hi))) {
+		return ticks{{Value: r.min, Label: numberText(lo, cmp.Or(math.Abs(lo), 1))}}
+	}
 	step, minor := u.niceStep((hi - lo) / float64(most))
 	var t ticks
 	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {

@@ -43,7 +43,7 @@ func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice)
 	}
 	if s.call.need > 0 && s.call.asking > 0 {
 		s.call.unname(&s.queue, ids)
-		return into, 0, s.openWork()
+		return into, 0, s.call.openWork()
 	}
 	s.call.begin(&s.queue, into)
 	if s.call.need > 0 {
@@ -114,8 +114,8 @@ func (c *call) notify(m *pending, kind NoticeKind, at engine.Time) {
 }
 
 // openWork is the error of a call that would move the clock while clients wait for Work.
-func (s *Session) openWork() error {
-	return refuse(CodeOpenWork, 0, "%d messages wait for their work", s.call.asking)
+func (c *call) openWork() error {
+	return refuse(CodeOpenWork, 0, "%d messages wait for their work", c.asking)
 }
 
 // Advance lets virtual time pass until an instant, or until a client waits for Work. It
@@ -128,7 +128,7 @@ func (s *Session) Advance(until engine.Time, into []Notice) ([]Notice, WaitEnd, 
 		return into, 0, refuse(CodeValue, 0, "advance: must be until an instant")
 	}
 	if s.call.asking > 0 {
-		return into, 0, s.openWork()
+		return into, 0, s.call.openWork()
 	}
 	s.call.begin(&s.queue, into)
 	s.call.need = math.MaxInt

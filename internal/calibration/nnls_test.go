@@ -33,8 +33,8 @@ func TestNonnegativeAgainstAllSets(t *testing.T) {
 		x := rapid.SliceOfN(number, n*p, n*p).Draw(t, "x")
 		y := rapid.SliceOfN(number, n, n).Draw(t, "y")
 		var qr mat.SVD
-		if !qr.Factorize(mat.NewDense(n, p, append([]float64(nil), x...)), mat.SVDNone) || !(qr.Cond() < 1e4) {
-			t.Skip("dependent columns")
+		if !qr.Factorize(mat.NewDense(n, p, append([]float64(nil), x...)), mat.SVDNone) || !(qr.Cond() < 1e4) || qr.Values(nil)[0] < 1e-100 {
+			t.Skip("dependent columns, or numbers whose squares underflow")
 		}
 		got := nonnegative(p, x, y)
 		best := square(p, x, y, make([]float64, p))
