@@ -4,6 +4,9 @@ package racetest
 
 import "testing"
 
+// Enabled reports whether the race detector is on.
+func Enabled() bool { return enabled }
+
 // Skip skips a test under the race detector. The reason names the comparison of the test, and where
 // its parallel code runs under the detector.
 func Skip(t testing.TB, reason string) {

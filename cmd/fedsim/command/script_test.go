@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"fedsim/internal/racetest"
 	"fedsim/results/rundir"
 )
 
@@ -47,6 +48,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "race" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return racetest.Enabled(), nil
 		},
 	})
 }
