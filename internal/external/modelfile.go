@@ -75,10 +75,11 @@ func (s *slots) reserve() (err error) {
 func (s *slots) write(at int64, x []float64) error {
 	b := bytesOf(x)
 	if s.single {
+		narrow := s.narrow[:len(x)]
 		for i, v := range x {
-			s.narrow[i] = float32(v)
+			narrow[i] = float32(v)
 		}
-		b = bytesOf(s.narrow)
+		b = bytesOf(narrow)
 	}
 	_, err := s.file.WriteAt(b, at)
 	return err
@@ -104,6 +105,7 @@ func (s *slots) read(at int64, x []float64) error {
 		return err
 	}
 	if s.single {
+		x = x[:len(s.narrow)]
 		for i, v := range s.narrow {
 			x[i] = float64(v)
 		}

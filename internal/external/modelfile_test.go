@@ -1,0 +1,56 @@
+package external
+
+import (
+	"math"
+	"testing"
+)
+
+// Values come back from a slot as they were written, rounded once where they are single.
+func TestSlots(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		s := newSlotsOf(3, 5, single)
+		if err := s.reserve(); err != nil {
+			t.Fatal(err)
+		}
+		defer s.remove()
+		if s.rows != 0 || s.w%pageBytes != 0 || s.g%pageBytes != 0 || s.w < 20 || s.g < s.w+12 || s.size < s.g+12 {
+			t.Errorf("slots at %d, %d and %d of %d bytes", s.rows, s.w, s.g, s.size)
+		}
+		x, got := []float64{1.0 / 3, math.Inf(1), -math.Pi}, make([]float64, 3)
+		if err := s.write(s.g, x); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.read(s.g, got); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range x {
+			if single {
+				v = float64(float32(v))
+			}
+			if got[i] != v {
+				t.Errorf("value %d is %v, want %v", i, got[i], v)
+			}
+		}
+	}
+}
+
+func BenchmarkSlots(b *testing.B) {
+	for name, single := range map[string]bool{"float64": false, "float32": true} {
+		b.Run(name, func(b *testing.B) {
+			s := newSlotsOf(61706, 32, single)
+			if err := s.reserve(); err != nil {
+				b.Fatal(err)
+			}
+			defer s.remove()
+			x := make([]float64, 61706)
+			for b.Loop() {
+				if err := s.write(s.w, x); err != nil {
+					b.Fatal(err)
+				}
+				if err := s.read(s.g, x); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
