@@ -134,14 +134,20 @@ class Model(AnyModel):
     ) -> tuple[float, Any]:
         """Compute the gradient in place."""
         del w  # the parameters are views of it
-        torch.manual_seed(int(rng.integers(2**63)))
+        seed = int(rng.integers(2**63))
+        if self._device == "cpu":
+            torch.default_generator.manual_seed(seed)  # manual_seed looks for other devices
+        else:
+            torch.manual_seed(seed)
         self._receive()
-        self.module.train()
+        if not self.module.training:
+            self.module.train()
         self._g.zero_()
         inputs, targets = self._pick(batch, batch.rows)
         loss = self._loss(self.module(inputs), targets)
         loss.backward()
-        self._g[self._trained :] = self._w[self._trained :]  # the forward pass has moved them
+        if self.buffers:  # the forward pass has moved them
+            self._g[self._trained :] = self._w[self._trained :]
         if self._g is not self._shared[1]:
             self._shared[1].copy_(self._g)
         return float(loss.detach()), None
