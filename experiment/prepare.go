@@ -54,6 +54,8 @@ type preparer struct {
 	// Problems with external models, whose programs end with this call; the processes of them; and
 	// whether another program than before an interruption is accepted.
 	served       memo[problemKey, *prepared]
+	models       memo[modelKey, *external.Model]
+	programs     sync.Mutex // held while the program of a model is compared with that of a checkpoint
 	learners     *external.Learners
 	otherProgram bool
 }

@@ -27,6 +27,14 @@ type served struct {
 	earlier []string    // programs that the runs had before, with Options.AllowOtherProgram
 }
 
+// modelKey is what processes of a program can serve: problems on the same rows share them.
+type modelKey struct {
+	data      data.Config
+	command   mtl.Command
+	timeoutS  float64
+	processes int
+}
+
 // serve starts the program of the model of a problem, if it is external, and returns the rows: those of
 // a split, or of the program.
 func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split, error) {
@@ -38,7 +46,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	if o.Processes == 0 {
 		o.Processes = p.pool.Size()
 	}
-	m, err := p.learners.StartModel(o, split)
+	m, err := p.models.get(modelKey{of.data, cfg.Command, cfg.TimeoutS, o.Processes}, func() (*external.Model, error) { return p.learners.StartModel(o, split) })
 	if err != nil {
 		return served{}, nil, err
 	}
@@ -80,6 +88,8 @@ func brief(numbers []int32) string {
 // sameProgram requires a program to be that of the checkpoints, or notes the earlier ones where
 // another may take its place.
 func (p *preparer) sameProgram(command mtl.Command, s *served) error {
+	p.programs.Lock() // problems on other rows have the same program
+	defer p.programs.Unlock()
 	saver := p.policy.Saver(p.ctx, "program "+command.String())
 	if saver == nil {
 		return nil

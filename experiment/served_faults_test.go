@@ -199,6 +199,18 @@ func TestExternalModelsWithRowsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Problems on the same rows, such as those of a sweep over a regularizer, share the processes of a model.
+func TestProblemsShareTheProcessesOfAModel(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	source := strings.Replace(servedBy("", "-log="+log), "[experiment.set]", "sweep = { \"problem.eta\" = [0.1, 0.2, 0.3] }\n[experiment.set]", 1)
+	policy := CheckpointPolicy{Store: &checkpointtest.Store{Dir: t.TempDir()}, Clock: time.Now}
+	runs := mustGather(t, parse(t, source, append(slices.Clone(withClasses), "run.rounds=3")...), Options{Workers: 2, Checkpoints: policy})
+	if processes, _ := startsOf(t, log); len(processes) > 2 || len(runs) != 3 || runs[0].ModelHash != runs[1].ModelHash {
+		t.Errorf("%d processes for %d runs, which FedAvg makes alike: %x and %x", len(processes), len(runs), runs[0].ModelHash, runs[1].ModelHash)
+	}
+}
+
 // A model that takes more memory than the machine has is refused with its number of values.
 func TestAnExternalModelBeyondTheMemory(t *testing.T) {
 	t.Parallel()
