@@ -404,8 +404,13 @@ if __name__ == "__main__":
 """
 
 
-def steps(module: Any, data: Any, start: Any, change: Any, *, step: float, batch: int) -> int:
-    """Make the local steps of a client in a textbook loop, in the order of its rows."""
+def steps(
+    module: Any, data: Any, start: Any, change: Any, *, step: float, batch: int, near: Any = None
+) -> int:
+    """Make the local steps of a client in a textbook loop, in the order of its rows.
+
+    ``change`` is added to gradients, and 0.1 (w - near), as Ditto does.
+    """
     module.load_state_dict(start)
     made = 0
     for first in range(0, len(data[1]), batch):
@@ -416,42 +421,57 @@ def steps(module: Any, data: Any, start: Any, change: Any, *, step: float, batch
         loss.backward()
         with torch.no_grad():
             for name, p in module.named_parameters():
-                p.sub_(step * (p.grad + (change[name] if change else 0)))
+                pull = 0.1 * (p - near[name]) if near else 0
+                p.sub_(step * (p.grad + (change[name] if change else 0) + pull))
         made += 1
     return made
 
 
 def textbook(space: dict[str, Any], algorithm: str, rounds: int) -> list[float]:
-    """Return the training losses of clients after rounds of FedAvg or SCAFFOLD (option II)."""
+    """Return the training losses of clients after rounds; of their own models with Ditto."""
     module, data, step, batch = space["lenet"](), space["DATA"]["train"], 0.05, 3
     w = {n: p.detach().clone() for n, p in module.named_parameters()}
     zero = {n: torch.zeros_like(p) for n, p in w.items()}
     c, own = dict(zero), [dict(zero) for _ in data]
     total = sum(len(d[1]) for d in data)
+    personal: list[Any] = [None] * len(data)
     for _ in range(rounds):
-        models, variates = [], []
+        models, variates, taken = [], [], []
         for k, d in enumerate(data):
             pull = {n: c[n] - own[k][n] for n in w} if algorithm == "scaffold" else None
             made = steps(module, d, w, pull, step=step, batch=batch)
             after = {n: p.detach().clone() for n, p in module.named_parameters()}
             models.append(after)
+            taken.append(made)
+            if algorithm == "ditto":
+                steps(module, d, personal[k] or w, None, step=step, batch=batch, near=w)
+                personal[k] = {n: p.detach().clone() for n, p in module.named_parameters()}
             variates.append({n: own[k][n] - c[n] + (w[n] - after[n]) / (made * step) for n in w})
         if algorithm == "scaffold":
             w = {n: sum(m[n] for m in models) / len(models) for n in w}
             pairs = list(zip(variates, own, strict=True))
             c = {n: old + sum(v[n] - o[n] for v, o in pairs) / 3 for n, old in c.items()}
             own = variates
+        elif algorithm == "fednova":
+            share = [len(d[1]) / total for d in data]
+            length = sum(p * k for p, k in zip(share, taken, strict=True))
+            for n, old in w.items():
+                moved = zip(share, models, taken, strict=True)
+                w[n] = old - length * sum(p * (old - m[n]) / k for p, m, k in moved)
         else:
             w = {
                 n: sum(m[n] * len(d[1]) for m, d in zip(models, data, strict=True)) / total
                 for n in w
             }
-    module.load_state_dict(w)
-    with torch.no_grad():
-        return [float(nn.functional.cross_entropy(module(x), y)) for x, y in data]
+    losses = []
+    for k, (x, y) in enumerate(data):
+        module.load_state_dict(personal[k] or w)
+        with torch.no_grad():
+            losses.append(float(nn.functional.cross_entropy(module(x), y)))
+    return losses
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold"])
+@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", "fednova", "ditto"])
 def test_lenet_under_methods_of_fedsim_equals_textbook_loops(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
