@@ -77,7 +77,7 @@ func largest(values []float64) float64 {
 // Quantile returns a quantile of at least one value, interpolated linearly between order statistics. It reorders
 // values.
 func Quantile(values []float64, q float64) float64 {
-	at := q * float64(len(values)-1)
+	at := float64(q * float64(len(values)-1))
 	i := int(at)
 	if i+1 >= len(values) {
 		return Nth(values, len(values)-1)
