@@ -240,9 +240,11 @@ func (c *campaign) hit(companion *process) *process {
 		_ = victim.Process.Signal(syscall.SIGCONT)
 		return victim
 	case 5: // its work is free for others
-		lost, _ := filepath.Glob(claims)
-		for _, path := range lost {
-			_ = os.Remove(path) // it may be gone
+		all, _ := filepath.Glob(claims)
+		for _, path := range all {
+			if text, err := os.ReadFile(path); err == nil && !claimEnded(text) {
+				_ = os.Remove(path) // it may be gone
+			}
 		}
 		return victim
 	}
@@ -254,9 +256,12 @@ func (c *campaign) holds(p *process, claims string) bool {
 	paths, _ := filepath.Glob(claims)
 	return slices.ContainsFunc(paths, func(path string) bool {
 		text, _ := os.ReadFile(path)
-		return bytes.Contains(text, fmt.Appendf(nil, `"pid": %d,`, p.Process.Pid)) && !bytes.Contains(text, []byte(`"ended"`))
+		return bytes.Contains(text, fmt.Appendf(nil, `"pid": %d,`, p.Process.Pid)) && !claimEnded(text)
 	})
 }
+
+// claimEnded reports whether the claim in a file has ended.
+func claimEnded(claim []byte) bool { return bytes.Contains(claim, []byte(`"ended"`)) }
 
 // observe reads the wall times of the finished runs in all attempts and done groups. A run that
 // was computed again has another one.
