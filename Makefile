@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -208,6 +208,10 @@ wheels:
 		for p in $(WHEELS); do FEDSIM_GOOS=$${p%/*} FEDSIM_GOARCH=$${p#*/} \
 			"$$made/bin/python" -m build --wheel --outdir python/dist python || exit 1; done && \
 		"$$made/bin/python" -m build --sdist --outdir python/dist python
+
+# Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
+rename:
+	@internal/tools/rename "$(MODULE)"
 
 clean:
 	rm -rf bin python/build python/dist

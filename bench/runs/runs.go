@@ -16,7 +16,7 @@ type Program string
 
 // Build builds fedsim into dir, in its own module with the dependencies of the command line.
 func Build(dir string) (Program, error) {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "fedsim").Output()
+	module, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "fedsim/results/rundir").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding module fedsim (run this in the directory bench): %w", err)
 	}

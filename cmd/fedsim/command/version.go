@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -19,6 +20,9 @@ type version struct {
 	revision string // of the checkout; empty if not recorded
 	modified bool   // the checkout had uncommitted changes
 }
+
+// modulePath is the path of module fedsim, of which this package is a part.
+var modulePath = strings.TrimSuffix(reflect.TypeFor[version]().PkgPath(), "/cmd/fedsim/command")
 
 // stamp is the version of a build without a repository, in the form of
 // [version.String]; the linker sets it (python/hatch_build.py).
@@ -40,10 +44,9 @@ func readVersion() version {
 // fedsim is a dependency of the main module. The revision is that of the checkout of
 // the main module.
 func versionOf(info *debug.BuildInfo) version {
-	const path = "fedsim"
-	if info.Main.Path != path {
+	if info.Main.Path != modulePath {
 		for _, m := range info.Deps {
-			if m.Path != path {
+			if m.Path != modulePath {
 				continue
 			}
 			if m.Replace != nil {
