@@ -36,7 +36,7 @@ func TestPublicPackages(t *testing.T) {
 		t.Errorf("the public packages are (-list +tree):\n%s", diff)
 	}
 	var listed []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `fedsim/([a-z/]+)` \\|").FindAllStringSubmatch(read(t, "docs/plugins.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `"+regexp.QuoteMeta(modulePath)+"/([a-z/]+)` \\|").FindAllStringSubmatch(read(t, "docs/plugins.md"), -1) {
 		listed = append(listed, m[1])
 	}
 	if diff := cmp.Diff(public, listed); diff != "" {
