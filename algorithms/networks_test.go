@@ -122,7 +122,7 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
 var primal = []string{
-	"apfl", "ditto", "fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
+	"apfl", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
 	"mb-sgd", "per-fedavg", "scaffold",
 }
 

@@ -42,6 +42,7 @@ func TestOverheadsByHand(t *testing.T) {
 		{"fedavg", map[string]any{"Clip": 1.}, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"fedprox", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"fednova", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
+		{"fedau", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"feddyn", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"scaffold", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"scaffold", map[string]any{"Option": "I"}, linear, 24, 4, 24*row + 4*(batch+5*d)},

@@ -1,0 +1,146 @@
+package algorithms
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/filetest"
+	"fedsim/mtl"
+)
+
+// quartet are the four quadratic clients of testdata/absent.csv as least squares: two rows sqrt(2) L' with A = L L',
+// so that their mean loss is 1/2 (w - b)' A (w - b).
+func quartet() *data.Set {
+	set := &data.Set{Name: "quartet", Features: 2, Real: true}
+	for _, q := range []struct{ a, b, c, x, y float64 }{ // A = (a b; b c), b = (x, y)
+		{2, 0.5, 1, 1, -1}, {1, -0.25, 0.5, -2, 0.5}, {0.75, 0.25, 1.5, 0.5, 2}, {1.25, 0, 0.8, 3, -0.5},
+	} {
+		l := math.Sqrt(q.a)
+		task := data.Client{X: data.NewMatrix(2, 2), Y: make([]float64, 2)}
+		copy(task.X.Row(0), []float64{math.Sqrt2 * l, math.Sqrt2 * q.b / l})
+		copy(task.X.Row(1), []float64{0, math.Sqrt2 * math.Sqrt(q.c-q.b*q.b/q.a)})
+		for i := range task.Y {
+			task.Y[i] = task.X.Row(i)[0]*q.x + task.X.Row(i)[1]*q.y
+		}
+		set.Clients = append(set.Clients, task)
+	}
+	return set
+}
+
+// present are the clients that respond in the rounds of a period.
+var present = [][]int{{0, 1}, {0}, {0, 2}, {1, 3}}
+
+// absentMethods are the methods for absent clients, by their cases in testdata/absent.csv.
+var absentMethods = []struct {
+	of, name string
+	set      func(Options)
+}{
+	{"fedavg", "fedavg", nil},
+	{"fedau", "fedau", nil},
+	{"fedau-cutoff", "fedau", func(o Options) { o.(*fedAUOptions).Cutoff = 3 }},
+}
+
+// startAbsent starts a method on the quartet, with K = 3 steps of a size.
+func startAbsent(t *testing.T, name string, step float64, set func(Options)) (Algorithm, *mtl.Problem) {
+	p, c := problemOn(t, quartet(), squared)
+	return start(t, name, p, c, func(o Options) {
+		*o.(interface{ averaged() *AverageOptions }).averaged() = AverageOptions{LocalSGDOptions{
+			Epochs: 3, Step: step, ScheduleOptions: ScheduleOptions{Schedule: constant},
+		}, equally}
+		if set != nil {
+			set(o)
+		}
+	}), p
+}
+
+// absentRound runs round h of the periods.
+func absentRound(a Algorithm, p *mtl.Problem, h int) {
+	round(a, p, h, NoLimit, func(k int) bool { return slices.Contains(present[h%len(present)], k) })
+}
+
+// absentReference returns the values of testdata/absent.csv, by case, step and name.
+func absentReference(t *testing.T) map[string][]float64 {
+	t.Helper()
+	values := map[string][]float64{}
+	for _, row := range filetest.Rows(t, "testdata/absent.csv")[1:] {
+		var x []float64
+		for _, cell := range strings.Fields(row[6]) {
+			x = append(x, filetest.Number(t, cell))
+		}
+		values[strings.TrimSuffix(row[0], "/P1")+" "+row[1]+" "+row[5]] = x
+	}
+	return values
+}
+
+// Two periods of rounds in which clients are absent have the values of another program, and so have the omegas
+// of FedAU.
+func TestTracesWithAbsentClients(t *testing.T) {
+	reference := absentReference(t)
+	for _, m := range absentMethods {
+		a, p := startAbsent(t, m.name, 0.1, m.set)
+		for h := range 2 * len(present) {
+			absentRound(a, p, h)
+			step := fmt.Sprintf("rounds-%s %d ", m.of, h+1)
+			nearVector(t, step+"w", a.Model().W.Row(0), reference[step+"w"], 1e-12)
+			if f, ok := a.(*fedAU); ok {
+				var omega []float64
+				for k := range f.gaps {
+					g := f.gaps[k]
+					f.cut(&g)
+					omega = append(omega, g.mean())
+				}
+				nearVector(t, step+"omega", omega, reference[step+"omega"], 1e-12)
+			}
+		}
+	}
+}
+
+// Over many periods FedAvg ends far from where all clients together end, and the others there, or at their own
+// limits by another program. FedAU estimates its omegas to O(1/rounds), and ends O(eta) from the optimum.
+func TestLimitsWithAbsentClients(t *testing.T) {
+	reference := absentReference(t)
+	end := func(name string, step float64, periods int) []float64 {
+		a, p := startAbsent(t, name, step, nil)
+		for h := range periods * len(present) {
+			absentRound(a, p, h)
+		}
+		return a.Model().W.Row(0)
+	}
+	for _, c := range []struct {
+		name, limit string
+		tolerance   float64
+	}{
+		{"fedavg", "fedavg-end-of-period", 1e-10},
+		{"fedau", "fedau-cutoff=inf-end-of-period", 2e-3},
+	} {
+		nearVector(t, c.name, end(c.name, 0.1, 1000), reference["fixed-rounds limit "+c.limit], c.tolerance)
+	}
+	optimum := reference["fixed-rounds limit w*-equal(eta->0 of the others)"]
+	off := func(name string, step float64) float64 {
+		w := end(name, step, int(20/step))
+		return math.Hypot(w[0]-optimum[0], w[1]-optimum[1])
+	}
+	if rough, fine := off("fedau", 0.01), off("fedau", 0.001); fine > rough/5 || fine > 0.005 {
+		t.Errorf("FedAU ends %g from the optimum with steps of 0.01, %g with 0.001", rough, fine)
+	}
+	if biased := off("fedavg", 0.001); biased < 0.3 {
+		t.Errorf("FedAvg ends %g from the optimum: it should be biased", biased)
+	}
+}
+
+// With everyone present the methods are FedAvg with equal weights.
+func TestNobodyAbsent(t *testing.T) {
+	for _, m := range absentMethods {
+		a, p := startAbsent(t, m.name, 0.1, m.set)
+		fedAvg, _ := startAbsent(t, "fedavg", 0.1, nil)
+		for h := range 50 {
+			round(a, p, h, NoLimit, nil)
+			round(fedAvg, p, h, NoLimit, nil)
+			nearVector(t, m.of, a.Model().W.Row(0), fedAvg.Model().W.Row(0), 1e-13)
+		}
+	}
+}
