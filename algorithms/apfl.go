@@ -42,8 +42,9 @@ type apfl struct {
 // apflSpace is a worker's own space.
 type apflSpace struct {
 	x     []float64
-	alpha float64 // of the device at work
-	first bool    // the next mini-batch is its first
+	next  []float64 // the device's model and alpha after its steps, or those that it holds
+	alpha float64   // of the device at work
+	first bool      // the next mini-batch is its first
 }
 
 var _ Stateful = (*apfl)(nil)
@@ -65,12 +66,12 @@ func init() {
 			f := &apfl{personalized: base, alpha: opts.Alpha, adaptive: opts.Adaptive, own: newLocalSGD(s, opts.LocalSGDOptions)}
 			f.own.opts.L2 = 0 // the gradient at the mixed model has it
 			for range s.Workers {
-				f.space = append(f.space, apflSpace{x: make([]float64, values)})
+				f.space = append(f.space, apflSpace{x: make([]float64, values), next: make([]float64, values+1)})
 			}
 			f.step = f.personalStep
-			f.evaluates(func(device, _ int, into []float64) {
+			f.evaluates(func(device, worker int, into []float64) {
 				copy(into, f.weights())
-				if own := f.held.of[device]; own != nil {
+				if own := f.held.at(device, f.space[worker].next); own != nil {
 					mix(into, own[values], own[:values], f.weights())
 				}
 			})
@@ -94,16 +95,16 @@ func (f *apfl) Solve(r Request) Work {
 	w, own, space := f.sent(), &f.own.scratch[r.Worker], &f.space[r.Worker]
 	space.alpha, space.first = f.alpha, true
 	copy(own.u, w)
-	if held := f.held.of[r.Device]; held != nil {
+	if held := f.held.at(r.Device, space.next); held != nil {
 		copy(own.u, held)
 		space.alpha = held[len(w)]
 	}
 	clear(own.v)
 	own.gradient.For(r.Device, r.branch(1))
 	work := f.solveUnder(r, w, pull{center: w, gradient: f.step})
-	next := f.next.take(r.Device)
-	copy(next, own.u)
-	next[len(w)] = space.alpha
+	copy(space.next, own.u)
+	space.next[len(w)] = space.alpha
+	f.next.store(r.Device, space.next)
 	return work
 }
 

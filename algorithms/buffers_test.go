@@ -13,11 +13,12 @@ import (
 // client k, and of a third that counts mini-batches where buffers is 1.
 type countingModel struct {
 	buffers int
+	single  bool
 	asked   *atomic.Int32 // gradients; nil: they are not counted
 }
 
 func (m countingModel) Sizes() mtl.Sizes {
-	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers}
+	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers, Single: m.single}
 }
 
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }

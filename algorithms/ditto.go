@@ -78,8 +78,9 @@ func init() {
 			f.own = f.localSGD // and its scratch space
 			f.own.opts = opts.own()
 			f.evaluates(func(device, _ int, into []float64) {
-				copy(into, f.weights())
-				copy(into, f.held.of[device])
+				if !f.held.load(device, into) {
+					copy(into, f.weights())
+				}
 			})
 			return f, nil
 		},
@@ -110,13 +111,13 @@ func (f *ditto) Solve(r Request) Work {
 	steps.Steps = local
 	work := f.fedAvg.Solve(steps)
 
-	w, from := f.sent(), f.held.of[r.Device]
+	w, from := f.sent(), f.held.at(r.Device, f.own.scratch[r.Worker].space)
 	if from == nil {
 		from = w
 	}
 	steps.Steps, steps.Stream = own, r.branch(1)
 	v, _ := f.own.descend(steps, from, pull{mu: f.opts.Lambda, center: w})
-	copy(f.next.take(r.Device), v)
+	f.next.store(r.Device, v)
 	work.Steps += own
 	work.FLOPs += f.flops(r.Device, work.Steps) - f.flops(r.Device, local) // local steps were counted as if they were all
 	return work

@@ -92,7 +92,7 @@ func init() {
 func (f *fedAsync) mix(device, tau int) (flops float64) {
 	sent, _ := f.sent.held(device)
 	weight, w := f.opts.weight(tau), f.weights()
-	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.of[device])
+	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.at(device, f.space))
 	f.steps++
 	return float64(5 * float64(len(w)))
 }

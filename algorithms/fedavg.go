@@ -66,7 +66,7 @@ func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.link.shown(0, f.wei
 
 // Commit adds the device's change, multiplied by a weight, to the mean.
 func (f *fedAvg) Commit(device int, weight float64) {
-	f.round.add(f.changes.of[device], f.weight(device), weight)
+	f.round.add(f.changes, device, f.weight(device), weight)
 	f.accept(device)
 }
 

@@ -66,7 +66,7 @@ func init() {
 
 // gather puts the device's change into the buffer, and takes a step when the buffer is full.
 func (f *fedBuff) gather(device, tau int) (flops float64) {
-	f.buffer.add(f.changes.of[device], f.weight(device), 1/math.Sqrt(1+float64(tau)))
+	f.buffer.add(f.changes, device, f.weight(device), 1/math.Sqrt(1+float64(tau)))
 	f.responses++
 	if f.responses < f.opts.Buffer {
 		return 0

@@ -60,7 +60,7 @@ func init() {
 			f := &fedDyn{
 				globalModel: newGlobalModel(s, opts.AverageOptions, 0), alpha: opts.Alpha,
 				drift: make([]float64, p.Values()), sum: make([]float64, p.Values()),
-				slopes: newSlots(p.Clients(), p.Values()),
+				slopes: newSlots(p, p.Values()),
 			}
 			f.total = f.weightOfAll()
 			return f, nil
@@ -71,15 +71,14 @@ func init() {
 // Solve makes the device's local steps from w.
 func (f *fedDyn) Solve(r Request) Work {
 	w := f.link.shown(0, f.weights())
-	return f.solveUnder(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.of[r.Device]})
+	return f.solveUnder(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.at(r.Device, f.scratch[r.Worker].space)})
 }
 
 // Commit takes the device's change into the round, in the mean multiplied by a weight.
 func (f *fedDyn) Commit(device int, weight float64) {
-	change := f.changes.of[device]
-	f.round.add(change, f.weight(device), weight)
-	kernel.Axpy(f.weight(device), change, f.sum)
-	kernel.Axpy(f.alpha, change, f.slopes.hold(device, nil))
+	f.round.add(f.changes, device, f.weight(device), weight)
+	f.changes.addTo(device, f.weight(device), f.sum)
+	f.slopes.add(device, f.alpha, f.changes.at(device, f.space))
 	f.accept(device)
 }
 

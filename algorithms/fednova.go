@@ -97,7 +97,7 @@ func normalizer(tau int, rho, q float64) float64 {
 func (f *fedNova) Commit(device int, weight float64) {
 	p, norm := f.weight(device), f.norms[device]
 	if norm > 0 { // otherwise the device took no step
-		f.round.add(f.changes.of[device], p, weight/norm)
+		f.round.add(f.changes, device, p, weight/norm)
 	}
 	effective := f.steps[device]
 	if f.opts.TauEff == effectiveWeights {

@@ -65,6 +65,7 @@ type globalModel struct {
 	mu      float64     // of the proximal term mu/2 |w - w_k|^2
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
+	space   []float64   // of the server, for slots.at
 	round   average     // of the open round
 	guard   *privacy.Guard
 	link    *link // nil: messages are not compressed
@@ -74,7 +75,7 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 	p := s.Problem
 	m := globalModel{
 		localSGD: newLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == equally, mu: mu, w: data.NewMatrix(1, p.Values()),
-		changes: newSlots(p.Clients(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
+		changes: newSlots(p, p.Values()), space: spaceOf(p, p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
 		link: newLink(s, 1, p.Values(), false),
 	}
 	m.round = average{sum: make([]float64, p.Values()), guard: m.guard}
@@ -99,13 +100,13 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 
 // solveUnder is solve under a pull.
 func (m *globalModel) solveUnder(r Request, from []float64, p pull) Work {
-	u, steps := m.descend(r, from, p)
-	change := m.changes.take(r.Device)
+	change, steps := m.descend(r, from, p)
 	for j := range change {
-		change[j] = u[j] - from[j]
+		change[j] -= from[j]
 	}
 	work := Work{Steps: steps, FLOPs: m.flops(r.Device, steps)}
 	m.finish(r, change, &work)
+	m.changes.store(r.Device, change)
 	return work
 }
 
@@ -170,11 +171,11 @@ func (a *average) reset() {
 	a.weight, a.flops = 0, 0
 }
 
-// add adds damping times a change, with the given weight.
-func (a *average) add(change []float64, weight, damping float64) {
-	kernel.Axpy(weight*damping, change, a.sum)
+// add adds damping times the change of a device, with the given weight.
+func (a *average) add(changes *slots, device int, weight, damping float64) {
+	changes.addTo(device, weight*damping, a.sum)
 	a.weight += weight
-	a.flops += 2 * float64(len(change))
+	a.flops += 2 * float64(changes.size)
 }
 
 // apply adds step times the average to w and returns the FLOPs of the average and the

@@ -50,11 +50,12 @@ func (o *GossipOptions) Validate(c *config.Checker) {
 type gossip struct {
 	localSGD
 	*mail
-	mean    bool        // the run evaluates the mean
-	x, next data.Matrix // models by device
-	local   *slots      // y_k, tentative
-	w       data.Matrix // evaluated
-	holders []float64   // devices by row of w; nil: w is x
+	mean    bool         // the run evaluates the mean
+	x, next data.Matrix  // models by device
+	local   *slots       // y_k, tentative
+	space   [2][]float64 // for two of them
+	w       data.Matrix  // evaluated
+	holders []float64    // devices by row of w; nil: w is x
 }
 
 var (
@@ -92,7 +93,8 @@ func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
 	}
 	g := &gossip{
 		localSGD: newLocalSGD(s, o.LocalSGDOptions), mail: m, mean: o.Evaluate == evaluateMean,
-		x: data.NewMatrix(n, d), next: data.NewMatrix(n, d), local: newSlots(n, d),
+		x: data.NewMatrix(n, d), next: data.NewMatrix(n, d), local: newSlots(p, d),
+		space: [2][]float64{spaceOf(p, d), spaceOf(p, d)},
 	}
 	g.About.Messages.Usual = g.usual
 	for k := range n {
@@ -118,7 +120,7 @@ func (g *gossip) Begin() (Sent, error) { return Sent{g.x.Cols, g.to}, nil }
 // Solve makes the device's local steps from its own model.
 func (g *gossip) Solve(r Request) Work {
 	u, steps := g.descend(r, g.x.Row(r.Device), pull{center: g.x.Row(r.Device)})
-	copy(g.local.take(r.Device), u)
+	g.local.store(r.Device, u)
 	return Work{Steps: steps, FLOPs: g.flops(r.Device, steps) + g.averaging(r.Device), Values: g.upload(r.Device)}
 }
 
@@ -150,13 +152,13 @@ func (g *gossip) End() (float64, error) {
 // average sets the next model of device k to y_k + sum_j W_kj (y_j - y_k) over neighbors j
 // that take part, in their order.
 func (g *gossip) average(k int) {
-	x, own := g.next.Row(k), g.local.of[k]
+	x, own := g.next.Row(k), g.local.at(k, g.space[0])
 	copy(x, own)
 	for _, j := range g.neighbors[k] {
 		if !g.taken[j] {
 			continue
 		}
-		w, other := g.neighbors.weight(k, int(j)), g.local.of[j]
+		w, other := g.neighbors.weight(k, int(j)), g.local.at(int(j), g.space[1])
 		for i := range x {
 			x[i] += float64(w * (other[i] - own[i]))
 		}

@@ -87,7 +87,7 @@ func (h *hierFAvg) Solve(r Request) Work {
 // Commit adds the device's change to the mean of its hub.
 func (h *hierFAvg) Commit(device int, _ float64) {
 	g := &h.hubs[h.hub(device)]
-	g.round.add(h.changes.of[device], h.weight(device), 1)
+	g.round.add(h.changes, device, h.weight(device), 1)
 	if !h.taken[device] {
 		h.taken[device] = true
 		g.weight += h.weight(device)

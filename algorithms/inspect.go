@@ -17,6 +17,7 @@ type Inspected interface {
 type Update struct {
 	Array  string // what Values are, in errors
 	Values []float64
+	Single []float32 // the values of a model in single precision; then Values are nil
 
 	// Of a method with Description.Theta: the device's dual variables as the server has them and
 	// after its work, the model that it was sent and the curvature of its subproblem.
@@ -36,28 +37,52 @@ func (u *Update) Finite() bool {
 	for _, x := range u.Values {
 		sum += float64(x * 0) // NaN for both
 	}
+	for _, x := range u.Single {
+		sum += float64(x * 0)
+	}
 	return sum == 0
 }
 
 // Deviations writes the squared distance of each of the late updates of a method from the mean of
 // the fresh ones, of which there is at least one.
 func Deviations(of Inspected, fresh, late []int32, into []float64) {
-	mean := make([]float64, len(of.Update(int(fresh[0])).Values))
+	first := of.Update(int(fresh[0]))
+	mean := make([]float64, len(first.Values)+len(first.Single))
 	for _, t := range fresh {
-		kernel.Axpy(1/float64(len(fresh)), of.Update(int(t)).Values, mean)
+		if u := of.Update(int(t)); u.Single != nil {
+			kernel.Axpy32(1/float64(len(fresh)), u.Single, mean)
+		} else {
+			kernel.Axpy(1/float64(len(fresh)), u.Values, mean)
+		}
 	}
 	for i, t := range late {
-		sum := 0.0
-		for j, u := range of.Update(int(t)).Values {
-			sum += float64((u - mean[j]) * (u - mean[j]))
+		if u := of.Update(int(t)); u.Single != nil {
+			into[i] = squaredDistance(u.Single, mean)
+		} else {
+			into[i] = squaredDistance(u.Values, mean)
 		}
-		into[i] = sum
 	}
+}
+
+// squaredDistance returns |x - y|^2.
+func squaredDistance[T float32 | float64](x []T, y []float64) (sum float64) {
+	for j, u := range x {
+		sum += float64((float64(u) - y[j]) * (float64(u) - y[j]))
+	}
+	return sum
 }
 
 // Update returns the change of w.
 func (m *globalModel) Update(device int) Update {
-	return Update{Array: "change of w", Values: m.changes.of[device]}
+	return m.changes.update("change of w", device)
+}
+
+// Update returns the change of w, or that of the control variate if only this is not finite.
+func (f *scaffold) Update(device int) Update {
+	if u := f.updates.update("change of the control variate", device); !u.Finite() {
+		return u
+	}
+	return f.globalModel.Update(device)
 }
 
 // Update returns the sub-gradient.
@@ -67,7 +92,7 @@ func (m *mbSGD) Update(device int) Update {
 
 // Update returns the model after the device's steps.
 func (g *gossip) Update(device int) Update {
-	return Update{Array: "model y", Values: g.local.of[device]}
+	return g.local.update("model y", device)
 }
 
 // Update returns the change of v, and the subproblem that it solves before gamma scales it.

@@ -19,6 +19,7 @@ type link struct {
 	feedback bool
 	ups      []uplink
 	coders   []*compress.Codec // of devices' messages, by worker
+	space    [][]float64       // by worker, for a residual; nil without feedback
 
 	down        *compress.Codec // of the server's messages
 	downs       []downlink
@@ -60,6 +61,9 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 	}
 	for range s.Workers {
 		l.coders = append(l.coders, compress.New(c, c.Up, s.ValueBytes, !l.feedback))
+		if l.feedback && s.Problem != nil {
+			l.space = append(l.space, make([]float64, d))
+		}
 	}
 	for i := range vectors {
 		l.downs[i].bytes = l.down.Bytes(d)
@@ -67,7 +71,7 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 			continue
 		}
 		if l.feedback {
-			l.ups[i] = uplink{newSlots(n, d), newSlots(n, d)}
+			l.ups[i] = uplink{newSlots(s.Problem, d), newSlots(s.Problem, d)}
 		}
 		if c.Down != compress.None {
 			l.downs[i].shown, l.downs[i].increment = make([]float64, d), make([]float64, d)
@@ -103,13 +107,12 @@ func (l *link) finish(r Request, update []float64, work *Work) {
 		work.Values += coder.Code(update, stream)
 		return
 	}
-	next := up.next.take(r.Device)
-	if left := up.left.of[r.Device]; left != nil {
-		kernel.Axpy(1, left, update)
-	}
+	next := l.space[r.Worker]
+	up.left.addTo(r.Device, 1, update)
 	copy(next, update)
 	work.Values += coder.Code(update, stream)
 	kernel.Axpy(-1, update, next)
+	up.next.store(r.Device, next)
 }
 
 // commit makes the device's residual final. The server decodes the message.
@@ -121,9 +124,8 @@ func (l *link) commit(device int) {
 		l.held[device] = l.asked[device]
 	}
 	for _, up := range l.ups {
-		if up.next != nil && up.next.of[device] != nil {
-			up.left.of[device], up.next.of[device] = up.next.of[device], up.left.of[device]
-			up.next.release(device)
+		if up.next != nil {
+			up.left.replaceBy(up.next, device)
 		}
 	}
 	_, decode := l.coders[0].FLOPs(l.values)

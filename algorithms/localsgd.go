@@ -196,13 +196,14 @@ type sgdScratch struct {
 	gradient *mtl.Gradient
 	u, g     []float64
 	v        []float64 // the velocity; nil without momentum
+	space    []float64 // for slots.at
 }
 
 func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	p := s.Problem
 	l := localSGD{Described: Described{s.Description}, problem: p, opts: o, scratch: make([]sgdScratch, s.Workers)}
 	for i := range l.scratch {
-		l.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
+		l.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values()), space: spaceOf(p, p.Values())}
 		if o.Momentum > 0 {
 			l.scratch[i].v = make([]float64, p.Values())
 		}

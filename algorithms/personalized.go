@@ -75,7 +75,7 @@ func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (person
 	p := s.Problem
 	m := personalized{fedAvg: *newFedAvg(s, o.AverageOptions, 0), pool: s.Pool, global: o.Evaluate == globalModels, stale: true}
 	if size > 0 {
-		m.held, m.next = newSlots(p.Clients(), size), newSlots(p.Clients(), size)
+		m.held, m.next = newSlots(p, size), newSlots(p, size)
 	}
 	if !m.global && p.Clients() != p.Tasks() {
 		return m, config.Problem{Key: "data.clients_per_task", Value: float64(p.Clients()) / float64(p.Tasks()), Want: fmt.Sprintf(
@@ -118,8 +118,7 @@ func (m *personalized) evaluates(own func(device, worker int, into []float64)) {
 func (m *personalized) Commit(device int, weight float64) {
 	m.fedAvg.Commit(device, weight)
 	if m.next != nil {
-		copy(m.held.take(device), m.next.of[device])
-		m.next.release(device)
+		m.held.replaceBy(m.next, device)
 	}
 }
 

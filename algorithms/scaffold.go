@@ -68,8 +68,10 @@ type scaffold struct {
 	opts     scaffoldOptions
 	total    float64 // weight of all devices
 	c        []float64
-	controls *slots    // c_k, of the devices that have taken part
-	sum      []float64 // weighted changes of control variates in the open round
+	controls *slots      // c_k, of the devices that have taken part
+	updates  *slots      // tentative changes of control variates
+	sum      []float64   // weighted changes of control variates in the open round
+	next     [][]float64 // by worker: the change of a control variate
 }
 
 var _ Stateful = (*scaffold)(nil)
@@ -99,11 +101,13 @@ func init() {
 			f := &scaffold{
 				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts,
 				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
-				controls: newSlots(p.Clients(), p.Values()),
+				controls: newSlots(p, p.Values()), updates: newSlots(p, p.Values()),
+			}
+			for range s.Workers {
+				f.next = append(f.next, make([]float64, p.Values()))
 			}
 			f.total, f.link = f.weightOfAll(), newLink(s, 2, p.Values(), false)
 			f.link.describe(&f.About)
-			f.changes = newSlots(p.Clients(), 2*p.Values())
 			return f, nil
 		},
 	})
@@ -116,25 +120,18 @@ func (f *scaffold) Begin() (Sent, error) {
 	return f.link.begin(f.weights(), f.c)
 }
 
-// parts returns the two vectors of a response: the change of w and that of c_k.
-func (f *scaffold) parts(message []float64) (change, control []float64) {
-	return message[:f.w.Cols], message[f.w.Cols:]
-}
-
-// Solve makes the device's local steps from w.
+// Solve makes the device's local steps from w. Its response has two vectors: the change of w and
+// that of c_k.
 func (f *scaffold) Solve(r Request) Work {
-	w, c, held := f.link.shown(0, f.weights()), f.link.shown(1, f.c), f.controls.of[r.Device]
-	change, control := f.parts(f.changes.take(r.Device))
+	w, c, control := f.link.shown(0, f.weights()), f.link.shown(1, f.c), f.next[r.Worker]
 	pass, local := f.opts.steps(f.problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	copy(control, c)
-	if held != nil {
-		kernel.Axpy(-1, held, control)
-	}
+	f.controls.addTo(r.Device, -1, control)
 	limited := r
 	limited.Steps = local
-	u, _ := f.descend(limited, w, pull{center: w, slope: control})
+	change, _ := f.descend(limited, w, pull{center: w, slope: control})
 	for j := range change {
-		change[j] = u[j] - w[j]
+		change[j] -= w[j]
 	}
 	switch {
 	case f.opts.Option == optionII:
@@ -152,23 +149,29 @@ func (f *scaffold) Solve(r Request) Work {
 		clear(control)
 	default:
 		f.gradient(r, w, pass, control)
-		if held != nil {
-			kernel.Axpy(-1, held, control)
-		}
+		f.controls.addTo(r.Device, -1, control)
 	}
 	work := Work{Steps: pass + local, FLOPs: f.flops(r.Device, pass+local)}
 	f.finish(r, change, &work)
 	f.finish(r, control, &work)
+	f.changes.store(r.Device, change)
+	f.updates.store(r.Device, control)
 	return work
 }
 
 // Commit takes the device's changes into the round, that of the model multiplied by a weight.
 func (f *scaffold) Commit(device int, weight float64) {
-	change, control := f.parts(f.changes.of[device])
-	f.round.add(change, f.weight(device), weight)
-	kernel.Axpy(f.weight(device), control, f.sum)
-	kernel.Axpy(1, control, f.controls.hold(device, nil))
+	f.round.add(f.changes, device, f.weight(device), weight)
+	f.updates.addTo(device, f.weight(device), f.sum)
+	f.controls.add(device, 1, f.updates.at(device, f.space))
+	f.updates.release(device)
 	f.accept(device)
+}
+
+// Discard forgets the device's changes.
+func (f *scaffold) Discard(device int) {
+	f.updates.release(device)
+	f.globalModel.Discard(device)
 }
 
 // End takes the step of w, and brings c up to date.
@@ -186,4 +189,5 @@ func (f *scaffold) State(c *state.Coder) {
 	f.globalModel.State(c)
 	c.Float64s(f.c)
 	f.controls.state(c)
+	f.updates.state(c)
 }

@@ -5,69 +5,201 @@ import (
 	"slices"
 	"sync"
 
+	"fedsim/internal/kernel"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
-// slots hold a vector for some devices: those at work, or those that have taken part. They
-// take memory for the most devices that have one at once.
+// slots are the vectors of a method by device: of devices at work, or of those that have taken
+// part. Others have none. They take memory for the most devices that have one at once. Those of
+// a model in single precision are in single precision: they are rounded when they are stored, and
+// widened when they are read.
 type slots struct {
-	mu    sync.Mutex // solves of different devices take slots at once
-	size  int        // of a vector
-	of    [][]float64
-	spare [][]float64
+	mu   sync.Mutex // solves of different devices store vectors at once
+	size int        // of a vector
+	shelf[float64]
+	single shelf[float32] // in the place of the shelf above, where the model is in single precision
 }
 
-func newSlots(devices, size int) *slots { return &slots{size: size, of: make([][]float64, devices)} }
+// shelf has vectors by device, and those that are free.
+type shelf[T float32 | float64] struct {
+	of    [][]T // nil: the device has none
+	spare [][]T
+}
+
+// newSlots returns slots for vectors of a size, of the clients of a problem.
+func newSlots(p *mtl.Problem, size int) *slots {
+	if p.Given.Single {
+		return &slots{size: size, single: shelf[float32]{of: make([][]float32, p.Clients())}}
+	}
+	return &slots{size: size, shelf: shelf[float64]{of: make([][]float64, p.Clients())}}
+}
 
 // take returns the vector of a device. That of a device which had none has any content.
-func (s *slots) take(device int) []float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of[device] == nil {
-		if n := len(s.spare); n > 0 {
-			s.of[device], s.spare = s.spare[n-1], s.spare[:n-1]
-		} else {
-			s.of[device] = make([]float64, s.size)
-		}
+func (s *shelf[T]) take(device, size int) (v []T, had bool) {
+	if s.of[device] != nil {
+		return s.of[device], true
 	}
-	return s.of[device]
+	if n := len(s.spare); n > 0 {
+		s.of[device], s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		s.of[device] = make([]T, size)
+	}
+	return s.of[device], false
 }
 
-// hold returns the vector of a device. That of a device which had none is a copy of start;
-// nil: zeros.
-func (s *slots) hold(device int, start []float64) []float64 {
-	had := s.of[device] != nil
-	v := s.take(device)
-	if !had {
-		clear(v)
-		copy(v, start)
-	}
-	return v
-}
-
-// release ends the use of a device's vector, if it has one.
-func (s *slots) release(device int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// release frees the vector of a device, if it has one.
+func (s *shelf[T]) release(device int) {
 	if v := s.of[device]; v != nil {
 		s.of[device] = nil
 		s.spare = append(s.spare, v)
 	}
 }
 
+// devices returns for how many devices there may be vectors.
+func (s *slots) devices() int { return len(s.of) + len(s.single.of) }
+
+// has reports whether a device has a vector.
+func (s *slots) has(device int) bool {
+	if s.single.of != nil {
+		return s.single.of[device] != nil
+	}
+	return s.of[device] != nil
+}
+
+// place returns the vector of a device, in one of the two precisions. That of a device which had
+// none has any content.
+func (s *slots) place(device int) (v []float64, single []float32, had bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.single.of != nil {
+		single, had = s.single.take(device, s.size)
+		return nil, single, had
+	}
+	v, had = s.take(device, s.size)
+	return v, nil, had
+}
+
+// store makes a copy of v the vector of a device.
+func (s *slots) store(device int, v []float64) {
+	into, single, _ := s.place(device)
+	if single == nil {
+		copy(into, v)
+		return
+	}
+	for j, x := range v {
+		single[j] = float32(x)
+	}
+}
+
+// add adds a x to the vector of a device, which is 0 if it had none.
+func (s *slots) add(device int, a float64, x []float64) {
+	into, single, had := s.place(device)
+	if !had {
+		clear(into)
+		clear(single)
+	}
+	if single == nil {
+		kernel.Axpy(a, x, into)
+		return
+	}
+	for j, x := range x {
+		single[j] = float32(float64(single[j]) + float64(a*x))
+	}
+}
+
+// addTo adds a times the vector of a device, if it has one, to the start of x, or to x.
+func (s *slots) addTo(device int, a float64, x []float64) {
+	switch {
+	case !s.has(device):
+	case s.single.of != nil:
+		kernel.Axpy32(a, s.single.of[device], x)
+	default:
+		kernel.Axpy(a, s.of[device], x)
+	}
+}
+
+// load sets into to the vector of a device, and reports whether it has one.
+func (s *slots) load(device int, into []float64) bool {
+	if s.single.of == nil {
+		return copy(into, s.of[device]) > 0
+	}
+	for j, x := range s.single.of[device] {
+		into[j] = float64(x)
+	}
+	return s.single.of[device] != nil
+}
+
+// at returns the vector of a device; nil: it has none. One in single precision is widened into space,
+// which others may be without; see spaceOf.
+func (s *slots) at(device int, space []float64) []float64 {
+	switch {
+	case s.single.of == nil:
+		return s.of[device]
+	case s.load(device, space):
+		return space[:s.size]
+	}
+	return nil
+}
+
+// update returns the vector of a device as an update.
+func (s *slots) update(array string, device int) Update {
+	if s.single.of != nil {
+		return Update{Array: array, Single: s.single.of[device]}
+	}
+	return Update{Array: array, Values: s.of[device]}
+}
+
+// spaceOf returns space for slots.at of vectors of a size: none unless the model is in single precision.
+func spaceOf(p *mtl.Problem, size int) []float64 {
+	if !p.Given.Single {
+		return nil
+	}
+	return make([]float64, size)
+}
+
+// release ends the use of a device's vector, if it has one.
+func (s *slots) release(device int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.single.of != nil {
+		s.single.release(device)
+		return
+	}
+	s.shelf.release(device)
+}
+
+// replaceBy moves the vector of a device, if it has one, here from other slots of the same size.
+func (s *slots) replaceBy(other *slots, device int) {
+	if !other.has(device) {
+		return
+	}
+	if s.single.of != nil {
+		s.single.of[device], other.single.of[device] = other.single.of[device], s.single.of[device]
+	} else {
+		s.of[device], other.of[device] = other.of[device], s.of[device]
+	}
+	other.release(device)
+}
+
 // state codes the vectors of the devices that have one.
 func (s *slots) state(c *state.Coder) {
-	used := make([]bool, len(s.of))
-	for k, v := range s.of {
-		used[k] = v != nil
+	used := make([]bool, s.devices())
+	for k := range used {
+		used[k] = s.has(k)
 	}
 	c.Bools(used)
 	for k, is := range used {
 		if c.Reads() && !is {
 			s.release(k)
 		}
-		if is {
-			c.Float64s(s.take(k))
+		if !is || c.Err() != nil {
+			continue
+		}
+		if v, single, _ := s.place(k); single == nil {
+			c.Float64s(v)
+		} else {
+			c.Float32s(single)
 		}
 	}
 }

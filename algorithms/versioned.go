@@ -86,8 +86,8 @@ func (m *versionedModel) Discard(device int) {
 func (m *versionedModel) Begin() (Sent, error) {
 	m.served, m.rounds = 0, true
 	amount := m.w.Cols
-	for k, change := range m.changes.of {
-		if change == nil {
+	for k := range m.changes.devices() {
+		if !m.changes.has(k) {
 			amount = m.send(k)
 		}
 	}

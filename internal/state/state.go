@@ -91,18 +91,32 @@ func (c *Coder) Ints(x []int) {
 }
 
 // Float64s codes a list of numbers whose length the reader knows.
-func (c *Coder) Float64s(x []float64) {
+func (c *Coder) Float64s(x []float64) { numbers(c, x, 8, putFloat64, getFloat64) }
+
+// Float32s is Float64s for numbers in single precision.
+func (c *Coder) Float32s(x []float32) { numbers(c, x, 4, putFloat32, getFloat32) }
+
+func putFloat64(b []byte, x float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(x)) }
+
+func getFloat64(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
+
+func putFloat32(b []byte, x float32) { binary.LittleEndian.PutUint32(b, math.Float32bits(x)) }
+
+func getFloat32(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+
+// numbers codes a list of numbers of so many bytes.
+func numbers[T any](c *Coder, x []T, size int, put func([]byte, T), get func([]byte) T) {
 	c.length(len(x))
 	for len(x) > 0 && c.err == nil {
-		n := min(len(x), len(c.space)/8)
-		b := c.space[:8*n]
+		n := min(len(x), len(c.space)/size)
+		b := c.space[:size*n]
 		for i, v := range x[:n] {
-			binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
+			put(b[size*i:], v)
 		}
 		c.pass(b)
 		if c.Reads() && c.err == nil {
 			for i := range x[:n] {
-				x[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+				x[i] = get(b[size*i:])
 			}
 		}
 		x = x[n:]

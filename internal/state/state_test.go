@@ -24,6 +24,7 @@ type values struct {
 	G string
 	H []string
 	I []byte
+	J []float32
 }
 
 func (x *values) state(c *Coder) {
@@ -35,6 +36,7 @@ func (x *values) state(c *Coder) {
 	c.Ints(x.F)
 	c.String(&x.G)
 	c.Bytes(&x.I)
+	c.Float32s(x.J)
 	n := c.Count(len(x.H))
 	if c.Reads() {
 		x.H = nil
@@ -58,6 +60,7 @@ func TestValuesReadBack(t *testing.T) {
 		x := values{
 			H: texts, I: rapid.SliceOfN(rapid.Byte(), 1, 9000).Draw(t, "i"),
 			A: rapid.Int().Draw(t, "a"), B: rapid.Uint64().Draw(t, "b"), C: rapid.Float64().Draw(t, "c"),
+			J: rapid.SliceOfN(rapid.Float32(), 0, 2000).Draw(t, "j"),
 			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"), F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
 			G: strings.Repeat(rapid.String().Draw(t, "g"), rapid.IntRange(0, 2000).Draw(t, "times")),
 		}
@@ -69,7 +72,7 @@ func TestValuesReadBack(t *testing.T) {
 		}
 		whole := written.Bytes()
 		read := func(b []byte) (values, error) {
-			y := values{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F))}
+			y := values{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F)), J: make([]float32, len(x.J))}
 			r := Reading(bytes.NewReader(b))
 			y.state(r)
 			return y, r.Err()

@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	progressFormat = 11          // version of the layout of the log and of state files
+	progressFormat = 12          // version of the layout of the log and of state files
 	progressEvery  = time.Second // least time between two writes
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )

@@ -304,7 +304,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	log := filetest.Read(t, w.log.path)
 	for from, to := range map[string][2]string{
 		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
-		`"format":11`:  {`"format":10`, "was written by another version of fedsim, v0.1.0: format = 10, must be 11"},
+		`"format":12`:  {`"format":11`, "was written by another version of fedsim, v0.1.0: format = 11, must be 12"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
