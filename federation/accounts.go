@@ -40,6 +40,7 @@ type tally struct {
 type census struct {
 	cohorts, asked []int32     // by round that asks for updates
 	unused         int         // rounds of which the server took no update
+	short          int         // selections that found fewer clients than the server wanted to ask
 	began          engine.Time // after the wait of the first round
 }
 
@@ -181,6 +182,9 @@ func (a *Accounts) Warnings() []results.Warning {
 	}
 	if cohort, asked := median(c.cohorts), median(c.asked); float64(cohort) < leastCohort*float64(asked) {
 		warn("cohort", "half of the rounds have at most %d of the %d clients that they are to ask: the others are not available (federation.min_available = %d)", cohort, asked, cfg.MinAvailable)
+	}
+	if c.short > 0 {
+		warn("tries", "%d selections found fewer clients than they were to ask: federation.selection_options.tries limits how many they consider", c.short)
 	}
 	because := "no response came in time"
 	if cfg.MinReports > 0 {

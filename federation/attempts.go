@@ -251,7 +251,9 @@ func (a *attempts) available(t int) {
 		f.supervisor.seeAvailable()
 	case f.supervisor.stalled != "" || !f.clients.Idle(t): // at work, or asked when its response is overdue
 	case f.continuous != nil:
-		f.continuous.askIfIdle(t)
+		if !f.selection.declared.Unlisted { // otherwise the selector finds it
+			f.continuous.askIfIdle(t)
+		}
 	case a.needsResponse(t):
 		a.retry(t)
 	}

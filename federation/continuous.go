@@ -142,6 +142,10 @@ func (c *continuous) askAnother(t int) {
 	}
 	c.draws++
 	s := rng.New(f.setup.Seed, rng.Selection, -1, c.draws)
+	if f.selection.declared.Unlisted {
+		c.askChosen(s)
+		return
+	}
 	t = s.IntN(n)
 	// One of the first draws is usually idle; otherwise it is the next one after the last.
 	for range 32 {
@@ -156,5 +160,15 @@ func (c *continuous) askAnother(t int) {
 			return
 		}
 		t = (t + 1) % n
+	}
+}
+
+// askChosen asks clients in all places that are free, which the selector chooses with a stream.
+func (c *continuous) askChosen(stream Stream) {
+	s := &c.server.selection
+	s.open(c.server.round, false, s.available[:0])
+	s.Size, s.stream = c.free, stream
+	for _, t := range c.server.choose() {
+		c.askIfIdle(int(t))
 	}
 }

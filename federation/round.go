@@ -54,9 +54,10 @@ func (f *Server) AwaitFirst() {
 }
 
 // NoneAvailable reports whether a round that begins now has no device to ask and no late
-// response to wait for. A round that waits for all devices begins in any case.
+// response to wait for. A round that waits for all devices begins in any case, and so does one
+// whose selector finds out which devices are available.
 func (f *Server) NoneAvailable() bool {
-	if f.traits.WaitsForAll && f.selector == nil {
+	if f.traits.WaitsForAll && f.selector == nil || f.selection.declared.Unlisted {
 		return false
 	}
 	return f.clients.Unavailable() == f.setup.Clients && len(f.open.late) == 0

@@ -22,7 +22,7 @@ func (f *Server) Select() []int32 {
 // for AwaitReports.
 func (f *Server) Choose() []int32 {
 	s, all := &f.selection, f.selector == nil
-	partial := len(f.open.late) > 0 || !all && f.clients.Unavailable() > 0
+	partial := !s.declared.Unlisted && (len(f.open.late) > 0 || !all && f.clients.Unavailable() > 0)
 	available := s.available[:0]
 	if partial {
 		for t := range f.attempts.devices {
@@ -38,9 +38,26 @@ func (f *Server) Choose() []int32 {
 	if s.declared.Batteries {
 		s.readBatteries()
 	}
+	return f.choose()
+}
+
+// choose lets the selector choose. Without a client to ask or to wait for, the run ends.
+func (f *Server) choose() []int32 {
+	s := &f.selection
 	chosen := f.selector.Select(s)
 	s.check(chosen)
+	if s.declared.Unlisted && len(chosen) < s.Size {
+		f.accounts.census.short++
+		if len(chosen) == 0 && f.idle() {
+			f.Stall(fmt.Sprintf("selection %q has found no available client in round %d (federation.selection_options.tries)", s.declared.Name, f.round+1))
+		}
+	}
 	return chosen
+}
+
+// idle reports whether the server expects no response.
+func (f *Server) idle() bool {
+	return len(f.open.late) == 0 && (f.continuous == nil || f.continuous.free == f.wanted)
 }
 
 // Reports reports whether reports of clients are under way.
@@ -81,7 +98,7 @@ func (f *Server) ReadBattery(client int, bytes float64) (level float64, charging
 // broken its contract.
 func (s *Selection) check(chosen []int32) {
 	f, name := s.server, s.server.setup.Config.Selection
-	if n := len(chosen); n != s.Size && (!s.declared.Fewer || n == 0 || n > s.Size) {
+	if n := len(chosen); n != s.Size && (!s.declared.Fewer || n == 0 && !s.declared.Unlisted || n > s.Size) {
 		panic(fmt.Sprintf("federation: selector %s selects %d clients in round %d, must be %d", name, len(chosen), s.Round+1, s.Size))
 	}
 	if !slices.IsSorted(chosen) {

@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
@@ -26,6 +27,7 @@ type Selection struct {
 	stream    Stream
 	losses    []float64
 	estimates []Estimate
+	mostRows  int         // see MostRows; 0: not asked for yet
 	inquiry   engine.Time // how long the reports of Estimates and batteries take
 	battery   []float64   // by client, of the reports when the round opened; NaN: unknown
 	charging  []bool      // likewise
@@ -108,8 +110,23 @@ func (s *Selection) Available() []int32 {
 // Owes reports whether a client is not available because it still owes a late response.
 func (s *Selection) Owes(client int32) bool { return s.server.attempts.devices[client].chosen }
 
+// Askable reports whether a client is available and owes no response. It may be called from several
+// goroutines at once.
+func (s *Selection) Askable(client int32) bool {
+	f := s.server
+	return !f.attempts.devices[client].chosen && f.clients.Available(int(client))
+}
+
 // Rows returns the number of training rows of a client.
 func (s *Selection) Rows(client int32) int { return int(s.server.setup.Rows[client]) }
+
+// MostRows returns the number of rows of the client that has the most.
+func (s *Selection) MostRows() int {
+	if s.mostRows == 0 && len(s.server.setup.Rows) > 0 {
+		s.mostRows = int(slices.Max(s.server.setup.Rows))
+	}
+	return s.mostRows
+}
 
 // ExpectedResponse returns how long a client usually takes to receive the model, pass
 // once over its rows, and send its response. Jitter, drops and the traces of a run do

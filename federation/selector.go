@@ -47,6 +47,10 @@ type SelectorFactory struct {
 	ReportBytes float64
 	// Fewer is true when Select may return fewer than s.Size clients.
 	Fewer bool
+	// Unlisted is true when the selector needs no list of the clients that are available: it draws
+	// numbers below Selection.Clients, and calls Selection.Askable for each. Selection.Size is then
+	// as many as the server asks, and Select may return none.
+	Unlisted bool
 	// Declare adapts the fields above to the options; nil: they do not depend on them.
 	Declare func(config.Options, *SelectorFactory)
 	// New builds the selector for one run. The options are what Options returned,

@@ -49,13 +49,16 @@ func TestResponsesAreAppliedOnArrival(t *testing.T) {
 // No more devices work at a time than the server asks for, as many do, and all get
 // their turn.
 func TestConcurrency(t *testing.T) {
-	for _, k := range []int{1, 3, len(sizes)} {
+	for i, k := range []int{1, 3, len(sizes), 3} {
 		most := 0
 		var f *Federation
 		f = start(t, world(t, "async-mocha", federation.Asynchronous, func(s *Setup) {
 			busyNetwork(s)
 			s.Config.Clients, s.Schedule.Rounds = k, 60
 			s.Config.ServerGFLOPS = 1e-6
+			if i == 3 {
+				s.Config.Selection = "uniform-rejection"
+			}
 			s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
 				working := 0
 				for d := range f.setup.Clients {

@@ -1,0 +1,79 @@
+package federation
+
+import (
+	"slices"
+
+	"fedsim/config"
+)
+
+// rejectionOptions are the settings of the selections by rejection.
+type rejectionOptions struct {
+	Tries int `toml:"tries" doc:"most candidates that a round considers, for each client that it is to ask; with fewer clients found it asks those"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *rejectionOptions) Validate(c *config.Checker) {
+	c.Require(o.Tries >= 1 && o.Tries <= 1_000_000, "tries", o.Tries, "must be in [1, 1000000]")
+}
+
+// rejection draws candidates from the stream of the server until enough can be asked. A candidate
+// is client IntN(n). With byRows it is accepted if Float64() < rows/(most rows of any client). One
+// that is selected already, that is not available, or that owes a response is passed over. So the
+// selection knows of no client but the candidates.
+type rejection struct {
+	rejectionOptions
+	byRows     bool
+	candidates []int32
+	askable    []bool // by candidate
+	selected   map[int32]struct{}
+	chosen     []int32
+}
+
+func init() {
+	register := func(name, summary string, byRows bool) {
+		RegisterSelector(SelectorFactory{
+			Name: name, Summary: summary, Unlisted: true, Fewer: true,
+			Options: func() config.Options { return &rejectionOptions{Tries: 1000} },
+			New: func(_ SelectorSetup, o config.Options) (Selector, error) {
+				return &rejection{rejectionOptions: *o.(*rejectionOptions), byRows: byRows, selected: map[int32]struct{}{}}, nil
+			},
+		})
+	}
+	register("uniform-rejection", "all with the same probability: numbers are drawn until enough of the clients are available", false)
+	register("data-rejection", "in proportion to their rows: numbers are drawn until enough of the clients are accepted and available", true)
+}
+
+func (r *rejection) Select(s *Selection) []int32 {
+	clear(r.selected)
+	r.chosen = r.chosen[:0]
+	for left := int64(r.Tries) * int64(s.Size); left > 0 && len(r.chosen) < s.Size; {
+		left -= r.consider(s, left)
+	}
+	slices.Sort(r.chosen)
+	return r.chosen
+}
+
+// consider draws some candidates, at most so many, and selects the first of them that are missing.
+// It looks at them on all cores. Candidates behind the last one that is selected have no effect,
+// since the next round has a stream of its own.
+func (r *rejection) consider(s *Selection, most int64) (drawn int64) {
+	const fewest, largest = 64, 1 << 16
+	n := min(most, int64(max(fewest, min(2*(s.Size-len(r.chosen)), largest))))
+	r.candidates = r.candidates[:0]
+	stream, rows := s.Server(), float64(s.MostRows())
+	for range n {
+		t := int32(stream.IntN(s.Clients()))
+		if !r.byRows || stream.Float64()*rows < float64(s.Rows(t)) {
+			r.candidates = append(r.candidates, t)
+		}
+	}
+	r.askable = slices.Grow(r.askable[:0], len(r.candidates))[:len(r.candidates)]
+	s.server.setup.Pool.For(len(r.candidates), func(i, _ int) { r.askable[i] = s.Askable(r.candidates[i]) })
+	for i, t := range r.candidates {
+		if _, twice := r.selected[t]; !twice && r.askable[i] && len(r.chosen) < s.Size {
+			r.selected[t] = struct{}{}
+			r.chosen = append(r.chosen, t)
+		}
+	}
+	return n
+}

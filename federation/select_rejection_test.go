@@ -1,0 +1,96 @@
+package federation
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/internal/rng"
+	"fedsim/results"
+)
+
+// byRejection returns the world of a selection by rejection, in which a share of the clients is
+// available.
+func byRejection(name string, clients, tries int, share float64) Setup {
+	return world(Charged, func(s *Setup) {
+		s.Config.Clients, s.Config.Selection = clients, name
+		s.Config.SelectionOptions = config.Options(&rejectionOptions{Tries: tries})
+		if share < 1 {
+			s.Availability = coins{7, share}
+		}
+	})
+}
+
+// The selections are those of the definition: numbers are drawn one after the other, from the
+// stream of the server in the round, by a slow twin.
+func TestRejectionDrawsUntilEnoughAreAvailable(t *testing.T) {
+	for _, name := range []string{"uniform-rejection", "data-rejection"} {
+		f := start(t, byRejection(name, 3, 4, 0.6), 1)
+		f.clients.Begin()
+		full := 0
+		for range 50 {
+			stream := rng.New(testSeed, rng.Selection, -1, f.round)
+			var want []int32
+			for tries := 0; tries < 12 && len(want) < 3; tries++ {
+				k := int32(stream.IntN(len(sizes)))
+				accepted := name == "uniform-rejection" || stream.Float64() < float64(sizes[k])/40
+				if accepted && f.clients.Available(int(k)) && !slices.Contains(want, k) {
+					want = append(want, k)
+				}
+			}
+			slices.Sort(want)
+			if len(want) == 3 {
+				full++
+			}
+			if got := f.Select(); !slices.Equal(got, want) {
+				t.Fatalf("%s, round %d: clients %v, want %v", name, f.round, got, want)
+			}
+			f.supervisor.stalled = ""
+			f.round++
+		}
+		if full == 0 || full == 50 {
+			t.Errorf("%s: %d of 50 selections are full, want some", name, full)
+		}
+	}
+}
+
+// A client is selected first as often as its share of all rows: in 20,000 rounds with a standard
+// deviation of at most sqrt(0.25/20000) = 0.0035; five of them are allowed.
+func TestRejectionByRowsIsInProportionToRows(t *testing.T) {
+	f := start(t, byRejection("data-rejection", 1, 1000, 1), 1)
+	f.clients.Begin()
+	var asked [7]int
+	const rounds = 20_000
+	for range rounds {
+		asked[f.Select()[0]]++
+		f.round++
+	}
+	for k, n := range sizes {
+		if share := float64(asked[k]) / rounds; math.Abs(share-float64(n)/135) > 5*0.0035 {
+			t.Errorf("client %d is asked in a share of %.4f of the rounds, want %.4f", k, share, float64(n)/135)
+		}
+	}
+}
+
+// A selection that finds nobody ends the run, and the text names the option; one that finds fewer
+// than it should warns.
+func TestRejectionTellsItsLimit(t *testing.T) {
+	f := start(t, byRejection("uniform-rejection", 3, 1, 0), 1)
+	f.clients.Begin()
+	if got := f.Select(); len(got) != 0 || f.Stalled() != `selection "uniform-rejection" has found no available client in round 1 (federation.selection_options.tries)` {
+		t.Errorf("clients %v: %q", got, f.Stalled())
+	}
+	f = start(t, byRejection("uniform-rejection", 6, 1, 1), 1)
+	f.clients.Begin()
+	for range 5 {
+		f.runRound()
+	}
+	warned := f.Accounts().Warnings()
+	if !slices.ContainsFunc(warned, func(w results.Warning) bool {
+		return w.About == "tries" && strings.HasPrefix(w.Text, "5 selections found fewer clients")
+	}) {
+		t.Errorf("warnings %v", warned)
+	}
+}
