@@ -71,7 +71,7 @@ func (f *fedAU) Solve(r Request) Work { return f.solve(r, f.link.shown(0, f.weig
 func (f *fedAU) Commit(device int, weight float64) {
 	g := &f.gaps[device]
 	f.cut(g)
-	f.round.add(f.changes.of[device], f.weight(device), g.mean()*weight)
+	f.round.add(f.changes, device, f.weight(device), g.mean()*weight)
 	g.sum += f.rounds + 1 - g.since
 	g.count++
 	g.since = f.rounds + 1
