@@ -44,20 +44,21 @@ type Process struct {
 	cmd                   *exec.Cmd
 	maxLine               int
 	stdin, stdout, stderr *os.File
-	turn                  chan struct{} // held by the Ask that is under way
-	answers               chan []byte   // one response; room for it
+	turn                  chan struct{} // held by the Ask that is under way, which alone reads output
+	output                *output       // standard output
+	line                  []byte        // of the request
 	exited                chan struct{} // the program has exited and the rest of its group is killed
-	read, heard           chan struct{} // standard output and standard error have ended
-	ended                 chan struct{} // all of these, and the pipes are closed
-	failed                chan struct{} // fault is set
+	heard                 chan struct{} // standard error has ended
+	ended                 chan struct{} // both, and its pipe and that of standard input are closed
 	tail                  tail          // the last lines of standard error
 
 	mu      sync.Mutex
 	asked   int  // number of requests so far
-	waiting bool // for the response to the last of them
-	writing bool // the last of them
+	pending bool // the last of them is under way
 	closing bool
 	fault   error
+	watched context.Context // whose end ends requests
+	unwatch func() bool
 }
 
 // Start starts a program.
@@ -68,12 +69,9 @@ func Start(c Config) (*Process, error) {
 	p := &Process{
 		maxLine: c.MaxLine,
 		turn:    make(chan struct{}, 1),
-		answers: make(chan []byte, 1),
 		exited:  make(chan struct{}),
-		read:    make(chan struct{}),
 		heard:   make(chan struct{}),
 		ended:   make(chan struct{}),
-		failed:  make(chan struct{}),
 	}
 	if p.maxLine == 0 {
 		p.maxLine = MaxLine
@@ -111,7 +109,7 @@ func Start(c Config) (*Process, error) {
 		}
 		return nil, err
 	}
-	go p.listen()
+	p.output = newOutput(p.stdout)
 	go p.hear(c.Stderr, c.Prefix)
 	return p, nil
 }
@@ -129,15 +127,12 @@ func (p *Process) run(started chan<- error) {
 	_ = p.cmd.Wait() // its result is ProcessState
 	killGroup(p.cmd) // processes of the program that still run
 	close(p.exited)
-	late := time.AfterFunc(drain, func() {
-		_ = p.stdout.Close()
+	time.AfterFunc(drain, func() {
+		interrupt(p.stdout)
 		_ = p.stderr.Close()
 	})
-	<-p.read
 	<-p.heard
-	late.Stop()
 	_ = p.stdin.Close()
-	_ = p.stdout.Close()
 	_ = p.stderr.Close()
 	close(p.ended)
 }
@@ -179,46 +174,85 @@ func (p *Process) AskInTurn(ctx context.Context, request []byte, timeout time.Du
 		return nil, err
 	}
 	p.asked++
-	p.waiting, p.writing = true, true
+	p.pending = true
 	turn := p.asked
+	p.watch(ctx)
 	p.mu.Unlock()
 	began()
-
-	defer context.AfterFunc(ctx, func() { p.abandon(turn, context.Cause(ctx)) })()
 	if timeout > 0 {
 		defer time.AfterFunc(timeout, func() {
-			p.abandon(turn, &TimeoutError{After: timeout, Stderr: p.tail.lines()})
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.asked == turn && p.pending {
+				p.failLocked(&TimeoutError{After: timeout, Stderr: p.tail.lines()})
+			}
 		}).Stop()
 	}
-	// The response is read meanwhile, so that both sides can write more than a pipe holds.
-	line := make([]byte, 0, len(request)+1)
-	_, err := p.stdin.Write(append(append(line, request...), '\n'))
-	if err != nil {
-		p.within(p.failed, drain) // gives the reason, if the program has exited
-		p.fail(fmt.Errorf("closed its standard input: %w", err))
-	}
-	p.mu.Lock()
-	p.writing = false
-	p.mu.Unlock()
-	select {
-	case response := <-p.answers:
-		return response, nil
-	case <-p.failed:
-	}
-	select {
-	case response := <-p.answers: // it came first
-		return response, nil
-	default:
-		return nil, p.fault
-	}
-}
-
-// abandon fails with err if the request of a turn is still under way.
-func (p *Process) abandon(turn int, err error) {
+	response, answered := p.exchange(request)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked == turn && (p.waiting || p.writing) {
-		p.failLocked(err)
+	p.pending = false
+	if !answered {
+		return nil, p.fault
+	}
+	return response, nil
+}
+
+// watch makes the end of a context the end of the request that is then under way.
+func (p *Process) watch(ctx context.Context) {
+	if p.watched == ctx {
+		return
+	}
+	if p.unwatch != nil {
+		p.unwatch()
+	}
+	p.watched = ctx
+	p.unwatch = context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.watched == ctx && p.pending {
+			p.failLocked(context.Cause(ctx))
+		}
+	})
+}
+
+// mostShort is the most bytes of a request that a pipe takes whole, although nobody reads it.
+const mostShort = 4 << 10
+
+// exchange writes a request and reads the response. Without one the process has a fault.
+func (p *Process) exchange(request []byte) (response []byte, answered bool) {
+	if line := p.output.early(); line != nil {
+		p.fail(&UnaskedError{Line: start(line)})
+		return nil, false
+	}
+	began := time.Now()
+	p.line = append(append(p.line[:0], request...), '\n')
+	sent := make(chan struct{})
+	if len(p.line) <= mostShort {
+		p.send()
+		close(sent)
+	} else { // the response is read meanwhile, so that both sides can write more than a pipe holds
+		go func() {
+			p.send()
+			close(sent)
+		}()
+	}
+	line, err := p.output.line(p.maxLine)
+	if err != nil {
+		p.ends(line, err)
+	}
+	<-sent
+	if err == nil && p.output.more() {
+		p.fail(&UnaskedError{})
+	}
+	p.output.took(time.Since(began))
+	return line, err == nil
+}
+
+// send writes the line of a request. The reading finds the reason if the program has exited.
+func (p *Process) send() {
+	if _, err := p.stdin.Write(p.line); err != nil && !p.within(p.exited, drain) {
+		p.fail(fmt.Errorf("closed its standard input: %w", err))
 	}
 }
 
@@ -234,14 +268,20 @@ func (p *Process) failLocked(err error) {
 		return
 	}
 	p.fault = err
-	p.waiting = false
-	close(p.failed)
 	select {
 	case <-p.exited:
 	default:
 		killGroup(p.cmd)
 	}
 	_ = p.stdin.Close() // ends a write under way
+	interrupt(p.stdout)
+}
+
+// failed reports whether the process has a fault.
+func (p *Process) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault != nil
 }
 
 // within waits for a channel to be closed, but no longer than d.
@@ -265,12 +305,16 @@ func (p *Process) Close(grace time.Duration) error {
 	p.mu.Lock()
 	p.closing = true
 	fault := p.fault
+	if p.unwatch != nil {
+		p.unwatch()
+	}
 	p.mu.Unlock()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case p.turn <- struct{}{}:
 		<-p.turn
+		go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // its farewell does no harm
 	case <-timer.C:
 	}
 	_ = p.stdin.Close()
@@ -282,6 +326,7 @@ func (p *Process) Close(grace time.Duration) error {
 		}
 	}
 	<-p.ended
+	_ = p.stdout.Close()
 	switch {
 	case fault != nil || p.cmd.ProcessState.Success():
 		return nil

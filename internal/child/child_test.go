@@ -380,7 +380,7 @@ func TestTwoLines(t *testing.T) {
 
 func TestUnasked(t *testing.T) {
 	p := launch(t, "chatty")
-	<-p.failed // the line has arrived
+	until(t, "the line arrives", func() bool { return p.output.early() != nil })
 	if e := failing[*UnaskedError](t, p, 0); e.Error() != `wrote a line without a request: "Loading the data ..."` {
 		t.Errorf("%s", e)
 	}

@@ -2,51 +2,110 @@ package child
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
+	"syscall"
+	"time"
 
 	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
 )
 
-// listen reads the responses until standard output ends.
-func (p *Process) listen() {
-	defer close(p.read)
-	r := bufio.NewReaderSize(p.stdout, 64<<10)
-	for {
-		line, err := pipe.ReadLine(r, nil, p.maxLine)
-		if err != nil {
-			p.ends(line, err)
-			_, _ = io.Copy(io.Discard, r) // after a line that is too long
-			return
-		}
-		p.deliver(line, r.Buffered() > 0)
+// output is standard output. One goroutine at a time uses it.
+type output struct {
+	file  *os.File
+	lines *bufio.Reader // of Read
+	raw   syscall.RawConn
+	look  func(fd uintptr) bool // without waiting; see nonblock_unix.go
+
+	// patience is how long Read looks for output again and again before it sleeps: a thread that has
+	// slept wakes late. It is 0 where the last answer took longer.
+	patience time.Duration
+	into     []byte // of look
+	n        int    // what it has read
+	first    [400]byte
+	kept     []byte // of first: output before a request
+}
+
+// mostPatience is the most time of a core that is spent on looking for an answer.
+const mostPatience = 50 * time.Microsecond
+
+func newOutput(file *os.File) *output {
+	o := &output{file: file}
+	o.lines = bufio.NewReaderSize(o, 64<<10)
+	o.raw, _ = file.SyscallConn() // a new file has one
+	o.look = o.readNow
+	return o
+}
+
+// took notes how long an answer took.
+func (o *output) took(d time.Duration) {
+	o.patience = 0
+	if d < mostPatience && runtime.GOMAXPROCS(0) > 1 { // on one core the program waits for this side
+		o.patience = mostPatience
 	}
 }
 
-// deliver hands a line to the request that waits for it. More says that more output has
-// already arrived, for which no request can wait.
-func (p *Process) deliver(line []byte, more bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.waiting:
-		p.waiting = false
-		p.answers <- line
-		if more {
-			p.failLocked(&UnaskedError{})
-		}
-	case p.closing: // its farewell does no harm
-	default:
-		p.failLocked(&UnaskedError{Line: start(line)})
+// Read reads output, and waits for it.
+func (o *output) Read(b []byte) (int, error) {
+	if len(o.kept) > 0 {
+		n := copy(b, o.kept)
+		o.kept = o.kept[n:]
+		return n, nil
+	}
+	if o.patience > 0 && o.now(b) > 0 {
+		return o.n, nil
+	}
+	return o.file.Read(b)
+}
+
+// now reads output without sleeping, and returns how much there was.
+func (o *output) now(b []byte) int {
+	o.into, o.n = b, 0
+	if o.raw.Read(o.look) != nil {
+		return 0
+	}
+	return o.n
+}
+
+// early returns the start of a line that came before a request; nil: there is none.
+func (o *output) early() []byte {
+	if len(o.kept) == 0 {
+		usual := o.patience
+		o.patience = 0
+		o.kept = o.first[:o.now(o.first[:])]
+		o.patience = usual
+	}
+	if n := bytes.IndexByte(o.kept, '\n'); n >= 0 {
+		return o.kept[:n]
+	}
+	return nil
+}
+
+// line reads a line.
+func (o *output) line(most int) ([]byte, error) { return pipe.ReadLine(o.lines, nil, most) }
+
+// more reports whether more than a line has been read.
+func (o *output) more() bool { return o.lines.Buffered() > 0 }
+
+// interrupt ends the reading of a file.
+func interrupt(f *os.File) {
+	if f.SetReadDeadline(time.Unix(1, 0)) != nil {
+		_ = f.Close()
 	}
 }
 
 // ends makes the end of standard output, with the half line before it, the error of the
 // process.
 func (p *Process) ends(half []byte, err error) {
+	if p.failed() {
+		return
+	}
 	if err == pipe.ErrTooLong {
 		p.fail(&LineError{Most: p.maxLine, Start: start(half)})
 		return

@@ -2,7 +2,7 @@ package external
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +21,8 @@ type pending struct {
 	run     string
 	timeout time.Duration
 	since   time.Time
+
+	reminder *time.Timer
 }
 
 // mostNamed is the most clients that a notice lists.
@@ -91,37 +93,27 @@ func (l *Learners) begin(p *pending) (end func()) {
 	}
 	p.since = b.clock()
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.of = append(b.of, p)
-	b.mu.Unlock()
-	over := make(chan struct{})
 	if l.stderr != nil {
-		go remind(l.stderr, b.clock, l.reminders, p, over)
+		clock, every := b.clock, l.reminders.Every
+		p.reminder = time.AfterFunc(l.reminders.After, func() {
+			_, _ = fmt.Fprintf(l.stderr, "fedsim: no answer yet from %s\n", p.text(clock()))
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if slices.Contains(b.of, p) {
+				p.reminder.Reset(every)
+			}
+		})
 	}
 	return func() {
-		close(over)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		for i, q := range b.of {
-			if q == p {
-				b.of = append(b.of[:i], b.of[i+1:]...)
-				break
-			}
+		if p.reminder != nil {
+			p.reminder.Stop()
 		}
-	}
-}
-
-// remind names a request that is not answered, until over is closed.
-func remind(to io.Writer, clock func() time.Time, r Reminders, p *pending, over <-chan struct{}) {
-	timer := time.NewTimer(r.After)
-	defer timer.Stop()
-	for {
-		select {
-		case <-over:
-			return
-		case <-timer.C:
-			_, _ = fmt.Fprintf(to, "fedsim: no answer yet from %s\n", p.text(clock()))
-			timer.Reset(r.Every)
-		}
+		i := slices.Index(b.of, p)
+		b.of = slices.Delete(b.of, i, i+1)
 	}
 }
 
