@@ -40,8 +40,8 @@ type Traffic struct {
 // New returns clients that are idle. Begin begins the simulation.
 func New(s Setup, l Listener) (*Clients, error) {
 	n := s.Clients
-	if n < 0 || n > MaxClients {
-		return nil, fmt.Errorf("clients: %d of them: must be in [0, %d]", n, MaxClients)
+	if n < 0 || n > MaxClients-s.Network.Hubs(max(0, n)) {
+		return nil, fmt.Errorf("clients: %d of them, and %d hubs: must be in [0, %d] together", n, s.Network.Hubs(max(0, n)), MaxClients)
 	}
 	s.Availability = s.Faults.WithOutage(s.Availability, n)
 	if s.NoMessages {
@@ -71,10 +71,7 @@ func (c *Clients) assemble() {
 	s := &c.setup
 	hardware, batteries := newHardware(s)
 	c.hardware = hardware
-	places := s.Clients // where events may be
-	if c.behind.size > 0 {
-		places += s.Network.Hubs(s.Clients)
-	}
+	places := s.Clients + s.Network.Hubs(s.Clients) // where events may be
 	c.clock = clock{
 		engine:  engine.New(places, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: c.fetch}),
 		handler: c.handle, population: &c.population,

@@ -11,9 +11,8 @@ import (
 	"fedsim/network"
 )
 
-// MaxClients is the largest number of clients: the engine numbers them and as many hubs
-// in 26 bits.
-const MaxClients = engine.MaxDevices / 2
+// MaxClients is the largest number of clients and hubs together: the engine numbers them in 30 bits.
+const MaxClients = engine.MaxDevices
 
 // System describes a simulated system: its devices and links, and what happens to them in
 // the course of time. Clients are numbered from 0. Every table must have passed its

@@ -48,7 +48,7 @@ func New(devices int, o Options) *Engine {
 	if devices > MaxDevices {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
-	e := &Engine{pending: pendingSet{devices: make([]window, devices+1), old: map[uint64]struct{}{}}}
+	e := &Engine{pending: newPendingSet(devices)}
 	if o.Prefetch != nil {
 		e.pending.ahead, e.pending.near = o.Prefetch, make([]int32, 0, pruneBlock)
 	}
@@ -86,16 +86,14 @@ func (e *Engine) Digest() uint64 { return uint64(e.digest) }
 // now or Never. It panics if the instant is in the past, if there is no such device, or
 // if k exceeds MaxKind.
 func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
-	row := device + 1
-	if at < e.now || uint(row) >= uint(len(e.pending.devices)) || k > MaxKind {
+	if at < e.now || uint(device+1) > uint(e.pending.devices()) || k > MaxKind {
 		e.refuse(at, k, device)
 	}
-	seq := e.count(e.pending.add(row), device)
-	it := item{at: uint64(at), key: key(k, int32(device), seq)}
+	it := item{at: uint64(at), key: uint64(k)<<(seqBits+rowBits) | e.pending.add(device)}
 	switch {
 	case at == Never:
 	case e.sorted.collecting:
-		e.sorted.collect(it, len(e.pending.devices), e.prune)
+		e.sorted.collect(it, e.pending.devices(), e.prune)
 	default:
 		e.queue.push(it)
 	}
@@ -108,15 +106,6 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	return Handle{it.key}
 }
 
-// count returns a counter value from the pending set. It panics at 0: the device has
-// used all values.
-func (e *Engine) count(seq uint32, device int) uint32 {
-	if seq == 0 {
-		panic(fmt.Sprintf("engine: device %d has 2^32 events: its counter is used up", device))
-	}
-	return seq
-}
-
 // refuse panics with the reason why an event is invalid.
 func (e *Engine) refuse(at Time, k Kind, device int) {
 	if at < e.now {
@@ -126,7 +115,7 @@ func (e *Engine) refuse(at Time, k Kind, device int) {
 	if k > MaxKind {
 		panic(fmt.Sprintf("engine: event of kind %d for device %d: must be in 0..%d", k, device, MaxKind))
 	}
-	panic(fmt.Sprintf("engine: event for device %d: must be in -1..%d", device, len(e.pending.devices)-2))
+	panic(fmt.Sprintf("engine: event for device %d: must be in -1..%d", device, e.pending.devices()-1))
 }
 
 // Cancel removes the event of handle h. It returns false, and does nothing, if h is
@@ -217,7 +206,7 @@ func (e *Engine) next(bound item) (item, bool) {
 			return it, true
 		case ok: // a tombstone
 		case timed:
-			e.timers.clear(int(rowOf(timer.key)) - 1)
+			e.timers.clear(int(deviceOf(timer.key)))
 			return timer, true
 		default:
 			return item{}, false

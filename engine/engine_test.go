@@ -190,11 +190,14 @@ func TestMisusePanics(t *testing.T) {
 	mustPanic(t, "event of kind 3 for device 1 at 9ns (9 ns): the clock is at 10ns", func() { e.Schedule(9, 3, 1) })
 	mustPanic(t, "event for device 2: must be in -1..1", func() { e.Schedule(10, 0, 2) })
 	mustPanic(t, "event for device -2: must be in -1..1", func() { e.Schedule(10, 0, -2) })
-	mustPanic(t, "event of kind 64 for device 1: must be in 0..63", func() { e.Schedule(10, MaxKind+1, 1) })
-	mustPanic(t, "67108864 devices: must be at most 67108863", func() { New(MaxDevices+1, Options{}) })
+	mustPanic(t, "event of kind 16 for device 1: must be in 0..15", func() { e.Schedule(10, MaxKind+1, 1) })
+	mustPanic(t, "1073741821 devices: must be at most 1073741820", func() { New(MaxDevices+1, Options{}) })
 	mustPanic(t, `no queue is named "fifo": must be one of radix, heap4, sorted`, func() { New(1, Options{Queue: "fifo"}) })
-	e.pending.devices[1].last = 1<<32 - 1
-	mustPanic(t, "has 2^32 events", func() { e.Schedule(10, 0, 0) })
+	e.pending.rows[0].last, e.pending.rows[serverRows].last = 1<<30-1, 1<<30-1
+	if h := e.Schedule(10, 0, Server); h.Seq() != 1<<30+1 || !e.CancelSeq(Server, h.Seq()) {
+		t.Error("the counter of the server has no more bits than that of a device")
+	}
+	mustPanic(t, "has 2^30 events", func() { e.Schedule(10, 0, 0) })
 }
 
 func TestHooksSeeEverything(t *testing.T) {

@@ -8,7 +8,7 @@ type Kind uint8
 const MaxKind Kind = 1<<kindBits - 1
 
 // MaxDevices is the largest number of devices of an engine.
-const MaxDevices = 1<<deviceBits - 1
+const MaxDevices = 1<<rowBits - serverRows
 
 // Server is the device number of events that belong to no device.
 const Server = -1
@@ -29,4 +29,4 @@ type Handle struct{ key uint64 }
 
 // Seq returns the counter of the event, which identifies it among the events of its
 // device. See Engine.CancelSeq. No event has counter 0.
-func (h Handle) Seq() uint32 { return uint32(h.key) }
+func (h Handle) Seq() uint32 { return seqOf(h.key) }

@@ -53,5 +53,5 @@ func reschedule(e *Engine, h Handle, at Time) (Handle, bool) {
 	if !e.Cancel(h) {
 		return Handle{}, false
 	}
-	return e.Schedule(at, kindOf(h.key), int(rowOf(h.key))-1), true
+	return e.Schedule(at, kindOf(h.key), int(deviceOf(h.key))), true
 }

@@ -3,30 +3,46 @@ package engine
 import "math/bits"
 
 // item is an event in a queue: 16 bytes. Read as one number of 128 bits, items are in
-// the order in which events fire. From the top bit down, key is kind, device + 1 and the
-// device's own counter.
+// the order in which events fire. From the top bit down, key is kind, row and counter. A device
+// has a row, device + serverRows. The first rows are the server's, one after the other as its counter
+// grows, so that it has two bits more than that of a device.
 type item struct{ at, key uint64 }
 
 const (
-	seqBits    = 32
-	deviceBits = 26
-	kindBits   = 64 - seqBits - deviceBits
+	seqBits    = 30
+	rowBits    = 30
+	kindBits   = 64 - seqBits - rowBits
+	serverRows = 4
 )
 
-// key returns the key of an event. Device + 1 and k must fit their bits.
+// key returns the key of an event, whose fields must fit their bits.
 func key(k Kind, device int32, seq uint32) uint64 {
-	return uint64(k)<<(seqBits+deviceBits) | uint64(device+1)<<seqBits | uint64(seq)
+	row := uint64(0)
+	if device != Server {
+		row = uint64(device) + serverRows
+	}
+	return uint64(k)<<(seqBits+rowBits) | (row<<seqBits + uint64(seq))
 }
 
 // event is the inverse of key.
 func (i item) event() Event {
-	return Event{At: Time(i.at), Kind: kindOf(i.key), Device: int32(rowOf(i.key)) - 1, Seq: uint32(i.key)}
+	return Event{At: Time(i.at), Kind: kindOf(i.key), Device: deviceOf(i.key), Seq: seqOf(i.key)}
 }
 
-func kindOf(key uint64) Kind { return Kind(key >> (seqBits + deviceBits)) }
+func kindOf(key uint64) Kind { return Kind(key >> (seqBits + rowBits)) }
 
 // rowOf returns the event's row in a table that starts with the server.
-func rowOf(key uint64) uint64 { return key >> seqBits & (1<<deviceBits - 1) }
+func rowOf(key uint64) uint64 { return key >> seqBits & (1<<rowBits - 1) }
+
+func deviceOf(key uint64) int32 { return max(Server, int32(rowOf(key))-serverRows) }
+
+// seqOf returns the counter of the device or the server.
+func seqOf(key uint64) uint32 {
+	if rowOf(key) < serverRows {
+		return uint32(key)
+	}
+	return uint32(key) & (1<<seqBits - 1)
+}
 
 // before compares without a branch, by the borrow of i - j.
 func (i item) before(j item) bool {

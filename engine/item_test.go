@@ -17,11 +17,15 @@ func TestItemsAreInTheOrderOfEvents(t *testing.T) {
 			return rapid.SampledFrom(ends).Draw(t, "value")
 		}
 		event := func() Event {
+			of, most := int32(draw(Server, 0, 1, MaxDevices-1)), int64(1<<seqBits-1)
+			if of == Server {
+				most = math.MaxUint32
+			}
 			return Event{
 				At:     Time(draw(0, 1, 1<<32, 1<<32+1, int64(Never)-1, int64(Never))),
 				Kind:   Kind(draw(0, 1, int64(MaxKind))),
-				Device: int32(draw(Server, 0, 1, MaxDevices-1)),
-				Seq:    uint32(draw(1, 2, math.MaxUint32)),
+				Device: of,
+				Seq:    uint32(draw(1, 2, most)),
 			}
 		}
 		a, b := event(), event()

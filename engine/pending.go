@@ -1,10 +1,16 @@
 package engine
 
+import (
+	"fmt"
+	"math/bits"
+)
+
 // pendingSet knows which events are pending, by device and counter. Each device has a
 // window with one bit for each of its latest events. Events that are still pending when
 // they leave the window move to a map.
 type pendingSet struct {
-	devices []window            // device t is at t+1
+	rows    []window            // see item
+	server  int                 // the row of the server
 	old     map[uint64]struct{} // by idOf
 	n       int
 	fetched uint32 // see prune
@@ -21,42 +27,60 @@ type window struct {
 
 const windowSize = 32
 
-// idOf returns the bits of a key that identify the event: its device and counter.
-func idOf(key uint64) uint64 { return key & (1<<(seqBits+deviceBits) - 1) }
+// idOf returns the bits of a key that identify the event: its row and counter.
+func idOf(key uint64) uint64 { return key & (1<<(seqBits+rowBits) - 1) }
 
-// skip returns the next counter of a device for an event that is tracked elsewhere. It
-// returns 0 if all counters are used.
-func (s *pendingSet) skip(row int) (seq uint32) {
-	if seq = s.add(row); seq != 0 {
-		s.devices[row].pending &^= 1
-		s.n--
-	}
-	return seq
+// newPendingSet returns the events of so many devices: none.
+func newPendingSet(devices int) pendingSet {
+	return pendingSet{rows: make([]window, devices+serverRows), old: map[uint64]struct{}{}}
 }
 
-// add makes the next event of a device pending and returns its counter. It returns 0 if
-// all counters are used.
-func (s *pendingSet) add(row int) (seq uint32) {
-	w := &s.devices[row]
-	seq = w.last + 1
-	if seq == 0 {
-		return 0
+// devices returns the number of devices.
+func (s *pendingSet) devices() int { return len(s.rows) - serverRows }
+
+// skip returns idOf the next event of a device that is tracked elsewhere.
+func (s *pendingSet) skip(device int) (id uint64) {
+	id = s.add(device)
+	s.rows[rowOf(id)].pending &^= 1
+	s.n--
+	return id
+}
+
+// add makes the next event of a device pending and returns idOf it. It panics if all counters
+// are used.
+func (s *pendingSet) add(device int) (id uint64) {
+	row := device + serverRows
+	if device == Server {
+		row = s.server
 	}
+	w := &s.rows[row]
+	switch {
+	case w.last < 1<<seqBits-1:
+	case device == Server && s.server < serverRows-1:
+		s.server++
+		return s.add(device)
+	default:
+		panic(fmt.Sprintf("engine: device %d has 2^%d events: its counter is used up", device, bits.Len32(seqOf(uint64(row)<<seqBits|uint64(w.last)))))
+	}
+	id = uint64(row)<<seqBits | uint64(w.last+1)
 	if w.pending>>(windowSize-1) != 0 {
-		s.old[uint64(row)<<seqBits|uint64(seq-windowSize)] = struct{}{}
+		s.old[id-windowSize] = struct{}{}
 	}
-	w.last, w.pending = seq, w.pending<<1|1
+	w.last, w.pending = w.last+1, w.pending<<1|1
 	s.n++
-	return seq
+	return id
 }
+
+// age returns how many events of its row there were after one.
+func (w *window) age(key uint64) uint32 { return (w.last - uint32(key)) & (1<<seqBits - 1) }
 
 func (s *pendingSet) has(key uint64) bool {
 	row := rowOf(key)
-	if row >= uint64(len(s.devices)) {
+	if row >= uint64(len(s.rows)) {
 		return false
 	}
-	w := s.devices[row]
-	if age := w.last - uint32(key); age < windowSize {
+	w := s.rows[row]
+	if age := w.age(key); age < windowSize {
 		return w.pending>>age&1 != 0
 	}
 	_, old := s.old[idOf(key)]
@@ -66,11 +90,11 @@ func (s *pendingSet) has(key uint64) bool {
 // remove returns false, and does nothing, if the event is not pending.
 func (s *pendingSet) remove(key uint64) bool {
 	row := rowOf(key)
-	if row >= uint64(len(s.devices)) {
+	if row >= uint64(len(s.rows)) {
 		return false
 	}
-	w := &s.devices[row]
-	if age := w.last - uint32(key); age < windowSize {
+	w := &s.rows[row]
+	if age := w.age(key); age < windowSize {
 		bit := uint32(1) << age
 		if w.pending&bit == 0 {
 			return false
@@ -95,7 +119,7 @@ func (s *pendingSet) prune(items []item) []item {
 		items = items[len(some):]
 		fetched := uint32(0)
 		for _, it := range some {
-			fetched += s.devices[rowOf(it.key)].pending
+			fetched += s.rows[rowOf(it.key)].pending
 		}
 		s.fetched = fetched // without a use, the compiler would remove the reads
 		from := len(pending)
@@ -115,8 +139,8 @@ func (s *pendingSet) prune(items []item) []item {
 func (s *pendingSet) announce(items []item) {
 	s.near = s.near[:0]
 	for _, it := range items {
-		if row := rowOf(it.key); row > 0 { // not the server
-			s.near = append(s.near, int32(row)-1)
+		if device := deviceOf(it.key); device != Server {
+			s.near = append(s.near, device)
 		}
 	}
 	s.ahead(s.near)

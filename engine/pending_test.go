@@ -11,20 +11,20 @@ import (
 func TestPendingAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const devices = 3
-		s := &pendingSet{devices: make([]window, devices), old: map[uint64]struct{}{}}
+		s := newPendingSet(devices - 1)
 		twin := map[uint64]bool{}
 		var given []uint64
 		for range rapid.IntRange(1, 50).Draw(t, "operations") {
-			row := rapid.IntRange(0, devices-1).Draw(t, "device")
+			device := rapid.IntRange(Server, devices-2).Draw(t, "device")
 			for range rapid.SampledFrom([]int{1, 5, 100}).Draw(t, "given") {
-				k := key(Kind(len(given)%int(MaxKind)), int32(row-1), s.add(row))
+				k := uint64(len(given)%int(MaxKind))<<(seqBits+rowBits) | s.add(device)
 				given = append(given, k)
 				twin[k] = true
 			}
 			for range rapid.IntRange(0, 60).Draw(t, "removed") {
 				k := rapid.SampledFrom(given).Draw(t, "which")
 				if got := s.remove(k); got != twin[k] {
-					t.Fatalf("removing event %d of device %d gives %v, want %v", uint32(k), rowOf(k), got, twin[k])
+					t.Fatalf("removing event %d of device %d gives %v, want %v", seqOf(k), deviceOf(k), got, twin[k])
 				}
 				delete(twin, k)
 			}
@@ -33,14 +33,14 @@ func TestPendingAgainstAMap(t *testing.T) {
 		for i, k := range given {
 			items[i] = item{key: k}
 			if s.has(k) != twin[k] {
-				t.Fatalf("event %d of device %d is pending: %v, want %v", uint32(k), rowOf(k), s.has(k), twin[k])
+				t.Fatalf("event %d of device %d is pending: %v, want %v", seqOf(k), deviceOf(k), s.has(k), twin[k])
 			}
 		}
 		kept := s.prune(items)
 		for _, k := range given {
 			if twin[k] {
 				if len(kept) == 0 || kept[0].key != k {
-					t.Fatalf("pruning loses or moves event %d of device %d", uint32(k), rowOf(k))
+					t.Fatalf("pruning loses or moves event %d of device %d", seqOf(k), deviceOf(k))
 				}
 				kept = kept[1:]
 			}

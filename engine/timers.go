@@ -14,7 +14,7 @@ import (
 // server, and in the cases in which Schedule does.
 func (e *Engine) SetTimer(at Time, k Kind, device int) {
 	a := &e.timers
-	switch devices := len(e.pending.devices) - 1; {
+	switch devices := e.pending.devices(); {
 	case device == Server:
 		panic("engine: a timer of the server: must be at a device")
 	case at < e.now || uint(device) >= uint(devices) || k > MaxKind:
@@ -32,7 +32,7 @@ func (e *Engine) SetTimer(at Time, k Kind, device int) {
 			e.hooks.Canceled(moved.event())
 		}
 	}
-	a.set(device, at, e.count(e.pending.skip(device+1), device))
+	a.set(device, at, seqOf(e.pending.skip(device)))
 	if e.hooks.Scheduled != nil {
 		e.hooks.Scheduled(a.item(device).event())
 	}

@@ -63,8 +63,8 @@ func (s *Setup) CheckEndless(c *config.Checker) {
 // CheckSizes reports settings that exceed the number of clients.
 func (s *Setup) CheckSizes() error {
 	n := s.Clients
-	if n > clients.MaxClients {
-		return config.Problem{Key: "data.synthetic.clients", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", clients.MaxClients)}
+	if n > clients.MaxClients-s.Network.Hubs(max(0, n)) {
+		return config.Problem{Key: "data.synthetic.clients", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 30 bits", clients.MaxClients)}
 	}
 	if s.Config.Clients > n {
 		return config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}

@@ -122,8 +122,13 @@ func (n *Config) Link() Profile {
 }
 
 // Hubs returns the number of hubs for a number of devices: one per HubSize devices. The
-// last hub may have fewer. HubSize must be positive.
-func (n *Config) Hubs(devices int) int { return (devices + n.HubSize - 1) / n.HubSize }
+// last hub may have fewer. It is 0 without hubs.
+func (n *Config) Hubs(devices int) int {
+	if n.HubSize == 0 {
+		return 0
+	}
+	return (devices + n.HubSize - 1) / n.HubSize
+}
 
 // DeviceLinks returns the configuration of the links of devices. With hubs that is the
 // short link between a device and its hub, without jitter, losses or sharing. Without
