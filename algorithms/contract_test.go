@@ -15,6 +15,9 @@ func smaller(o Options) {
 	if o, ok := o.(localOptions); ok {
 		o.local().Batch = 6
 	}
+	if o, ok := o.(interface{ gradient() *gradientOptions }); ok {
+		o.gradient().Batch = 6
+	}
 	switch o := o.(type) {
 	case *MbSDCAOptions:
 		*o = MbSDCAOptions{Batch: 6, Beta: 2}
@@ -28,6 +31,8 @@ func smaller(o Options) {
 		o.Momentum, o.Mu, o.TauEff = 0.5, 0.1, effectiveWeights
 	case *adaptiveOptions:
 		o.ScheduleOptions = ScheduleOptions{Schedule: cosine, ScheduleRounds: 20, ScheduleFactor: 0.1, WarmupRounds: 3}
+	case *rennalaOptions:
+		o.Gradients, o.Clip = 3, 1
 	case *fedAsyncOptions:
 		o.Mu, o.ScheduleOptions = 0.1, ScheduleOptions{Schedule: inverseSqrt, ScheduleRounds: 5}
 	}
@@ -70,7 +75,7 @@ func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float
 
 // vectors returns how many vectors the server of a method adds up.
 func vectors(name string) int {
-	return map[string]int{"scaffold": 2, "feddyn": 2}[name] + 1
+	return map[string]int{"scaffold": 2, "feddyn": 2, "ringleader": 2}[name] + 1
 }
 
 // downloads returns how many numbers the server sends.

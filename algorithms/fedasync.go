@@ -81,7 +81,7 @@ func init() {
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)
-			f := &fedAsync{newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu, opts.MaxStaleness), opts}
+			f := &fedAsync{newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu, above(opts.MaxStaleness)), opts}
 			f.receive = f.mix
 			return f, nil
 		},

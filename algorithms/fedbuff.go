@@ -54,14 +54,18 @@ func init() {
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
-			f := &fedBuff{
-				versionedModel: newVersionedModel(s, opts.AverageOptions, 0, opts.MaxStaleness), opts: opts,
-				buffer: newAverage(s.Problem.Values()),
-			}
-			f.receive = f.gather
-			return f, nil
+			return newFedBuff(s, opts, above(opts.MaxStaleness)), nil
 		},
 	})
+}
+
+// newFedBuff returns a server that refuses responses from a staleness on; 0: none.
+func newFedBuff(s Setup, o FedBuffOptions, refuse int) *fedBuff {
+	f := &fedBuff{
+		versionedModel: newVersionedModel(s, o.AverageOptions, 0, refuse), opts: o, buffer: newAverage(s.Problem.Values()),
+	}
+	f.receive = f.gather
+	return f
 }
 
 // gather puts the device's change into the buffer, and takes a step when the buffer is full.

@@ -28,6 +28,9 @@ func defaultLocalSGD() LocalSGDOptions {
 	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true, ScheduleOptions: ScheduleOptions{Schedule: constant}}
 }
 
+// oneStep in place of epochs is one mini-batch: the work of methods whose devices send a gradient.
+const oneStep = -1
+
 // Validate reports everything wrong with the options.
 func (o *LocalSGDOptions) Validate(c *config.Checker) { o.check(c, 0) }
 
@@ -47,6 +50,12 @@ func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
 
 // steps returns the rows of that many passes, at most those allowed.
 func (o *LocalSGDOptions) steps(rows, allowed int) int {
+	if o.Epochs == oneStep {
+		if o.Batch > 0 {
+			rows = min(rows, o.Batch)
+		}
+		return min(allowed, rows)
+	}
 	if o.Epochs > 0 {
 		return min(allowed, epochs(o.Epochs, rows))
 	}
@@ -133,7 +142,7 @@ func registerLocal(f Factory) {
 		if d.Work.Steps == nil {
 			d.Work = local.workload(shape, false)
 		}
-		d.Work.Epochs, d.Needs.Budget = local.Epochs, local.Epochs == 0
+		d.Work.Epochs, d.Needs.Budget = max(0, local.Epochs), local.Epochs == 0
 		d.State, d.Inspected = Yes, true
 		return d
 	}

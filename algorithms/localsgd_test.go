@@ -143,6 +143,12 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 				if o, ok := o.(*fedAsyncOptions); ok {
 					o.Staleness, o.A = constant, 0
 				}
+				if o, ok := o.(*rennalaOptions); ok {
+					o.Gradients = p.Clients()
+				}
+				if o, ok := o.(interface{ gradient() *gradientOptions }); ok {
+					*o.gradient() = gradientOptions{Step: step, ScheduleOptions: schedule}
+				}
 				local := o.(localOptions).local()
 				local.Step, local.Clip, local.ScheduleOptions = step, 0, schedule
 			}
@@ -155,7 +161,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 		asked := func(a Algorithm, h int) {
 			a.Begin()
 			for k := range p.Clients() {
-				if name == "fedasync" && k > 0 {
+				if k > 0 && slices.Contains([]string{"fedasync", "asgd", "ringmaster", "rescaled"}, name) {
 					break
 				}
 				r := request(k, h, NoLimit, 0)

@@ -122,8 +122,8 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
 var primal = []string{
-	"apfl", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
-	"mb-sgd", "per-fedavg", "scaffold",
+	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox",
+	"fedyogi", "mb-sgd", "per-fedavg", "rennala", "rescaled", "ringleader", "ringmaster", "scaffold",
 }
 
 // startSeeded is start with a seed and a number of workers.

@@ -86,6 +86,8 @@ func impatient(o Options) {
 		o.MaxStaleness = 2
 	case *fedAsyncOptions:
 		o.MaxStaleness = 4
+	case *ringmasterOptions:
+		o.Delay = 4
 	}
 }
 

@@ -11,13 +11,22 @@ type versionedModel struct {
 	steps  int     // server steps: the version of w
 	rounds bool    // a round is open, or was: devices hold what Begin sent
 	served float64 // FLOPs of the server in the open round
-	oldest int     // server steps between sending a device the model and its response; 0: no limit
+	refuse int     // the staleness from which on the server refuses responses; 0: it takes all
 	// receive takes the change of a device, which is so many steps old, and returns the FLOPs.
 	receive func(device, staleness int) (flops float64)
 }
 
-func newVersionedModel(s Setup, o AverageOptions, mu float64, oldest int) versionedModel {
-	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Clients()), oldest: oldest}
+func newVersionedModel(s Setup, o AverageOptions, mu float64, refuse int) versionedModel {
+	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Clients()), refuse: refuse}
+}
+
+// above returns the staleness from which on a server refuses responses that accepts at most so
+// many steps; 0: all.
+func above(most int) int {
+	if most == 0 {
+		return 0
+	}
+	return most + 1
 }
 
 // Send fixes the present w as the device's start.
@@ -50,7 +59,7 @@ func (m *versionedModel) staleness(device int) int {
 func (m *versionedModel) Receive(device int) (taken bool, flops float64, err error) {
 	staleness := m.staleness(device)
 	defer m.Discard(device)
-	if m.oldest > 0 && staleness > m.oldest {
+	if m.refuse > 0 && staleness >= m.refuse {
 		return false, m.link.take(), nil
 	}
 	m.link.commit(device)

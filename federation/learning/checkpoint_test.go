@@ -47,7 +47,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "fedau", "gossip"}
 		switch protocol {
 		case federation.Asynchronous:
-			methods = []string{"async-mocha", "fedbuff", "fedasync"}
+			methods = []string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader"}
 		case federation.WaitForAll:
 			methods = append(methods, "cocoa", "async-mocha", "fedbuff", "fedasync")
 		}

@@ -88,7 +88,7 @@ func TestAsynchronousChurn(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
-		method := rapid.SampledFrom([]string{"async-mocha", "fedbuff", "fedasync"}).Draw(rt, "method")
+		method := rapid.SampledFrom([]string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader"}).Draw(rt, "method")
 		onReturn := rapid.SampledFrom([]string{devices.Discard, devices.Resume}).Draw(rt, "on_return")
 		strike := rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
 		share := rapid.Float64Range(0.4, 1).Draw(rt, "presence")

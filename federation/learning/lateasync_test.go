@@ -39,7 +39,7 @@ func (a *asked) Discard(device int) {
 // Under late = "keep", a device that works for an earlier round is not sent the model again: its
 // response is as stale as the model that it has.
 func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
-	for _, method := range []string{"fedbuff", "fedasync", "async-mocha"} {
+	for _, method := range []string{"fedbuff", "fedasync", "async-mocha", "ringmaster", "ringleader"} {
 		s := world(t, method, federation.First, func(s *Setup) {
 			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
 			s.Network.Jitter = 0.9

@@ -73,6 +73,9 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 					}
 					want, got = unevaluated(want), unevaluated(got)
 					want.Metrics = nil // the consensus distance
+					if protocol == federation.Asynchronous && (method == "ringmaster" || method == "rennala") { // a timed run refuses no gradient
+						want.Participants, want.Late = want.Participants+want.Late, 0
+					}
 					if fmt.Sprint(want) != fmt.Sprint(got) {
 						t.Errorf("%s, %s, round %d: %v, learning %v", method, protocol, h, got, want)
 					}

@@ -1,0 +1,32 @@
+package algorithms
+
+import "fedsim/config"
+
+// rennalaOptions are the settings of Rennala SGD.
+type rennalaOptions struct {
+	gradientOptions
+	Gradients int `toml:"gradients" doc:"B: gradients at the present model that the server gathers for a step along their mean; a client may give several"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *rennalaOptions) Validate(c *config.Checker) {
+	o.gradientOptions.Validate(c)
+	c.Require(o.Gradients >= 1, "gradients", o.Gradients, "must be at least 1")
+}
+
+// Rennala SGD gathers B gradients at the present w, refuses those at earlier ones, and takes a step
+// along their mean. So it is FedBuff with a buffer of B, in which nothing is stale.
+func init() {
+	registerLocal(Factory{
+		Name:      "rennala",
+		Summary:   "Rennala SGD: the server gathers B gradients at its present model for a step, and refuses those at earlier models",
+		Reference: "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model, NeurIPS 2023",
+		Options:   func() Options { return &rennalaOptions{defaultGradient(), 10} },
+		Describe:  sendsGradients,
+		New: func(s Setup, o Options) (Algorithm, error) {
+			opts := o.(*rennalaOptions)
+			buffer := FedBuffOptions{AverageOptions: opts.weighted(equally), Buffer: opts.Gradients, ServerStep: 1}
+			return newFedBuff(s, buffer, 1), nil
+		},
+	})
+}
