@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/kernel"
 	"fedsim/internal/state"
 )
 
@@ -56,7 +55,7 @@ func (r *rescaled) step(device, _ int) (flops float64) {
 	r.taken[device]++
 	r.steps++
 	w := r.weights()
-	kernel.Axpy(r.scale(device), r.changes.of[device], w)
+	r.changes.addTo(device, r.scale(device), w)
 	return 2 * float64(len(w))
 }
 

@@ -43,7 +43,7 @@ func init() {
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, n := o.(*weightedGradientOptions), s.Problem.Clients()
 			table := func() gradientTable {
-				return gradientTable{sums: newSlots(n, s.Problem.Values()), counts: make([]int, n)}
+				return gradientTable{sums: newSlots(s.Problem, s.Problem.Values()), counts: make([]int, n)}
 			}
 			r := &ringleader{
 				versionedModel: newVersionedModel(s, opts.weighted(opts.Weights), 0, 0), now: table(), next: table(),
@@ -57,7 +57,7 @@ func init() {
 
 // add adds a gradient of a device.
 func (t *gradientTable) add(device int, gradient []float64) {
-	kernel.Axpy(1, gradient, t.sums.hold(device, nil))
+	t.sums.add(device, 1, gradient)
 	if t.counts[device]++; t.counts[device] == 1 {
 		t.devices++
 	}
@@ -65,7 +65,7 @@ func (t *gradientTable) add(device int, gradient []float64) {
 
 // gather puts the device's gradient into a table, and takes a step if it is the device's turn.
 func (r *ringleader) gather(device, _ int) (flops float64) {
-	gradient, d := r.changes.of[device], float64(len(r.mean))
+	gradient, d := r.changes.at(device, r.space), float64(len(r.mean))
 	switch {
 	case r.left == 0:
 		r.now.add(device, gradient)
@@ -100,7 +100,7 @@ func (r *ringleader) gather(device, _ int) (flops float64) {
 
 // count adds so many times p_k G_k/b_k of a device to their sum.
 func (r *ringleader) count(device int, times float64) {
-	kernel.Axpy(times*r.weight(device)/float64(r.now.counts[device]), r.now.sums.of[device], r.mean)
+	r.now.sums.addTo(device, times*r.weight(device)/float64(r.now.counts[device]), r.mean)
 }
 
 // clear empties the table.

@@ -1,9 +1,6 @@
 package algorithms
 
-import (
-	"fedsim/config"
-	"fedsim/internal/kernel"
-)
+import "fedsim/config"
 
 // ringmasterOptions are the settings of Ringmaster ASGD.
 type ringmasterOptions struct {
@@ -57,7 +54,7 @@ func newDescent(s Setup, o *gradientOptions, refuse int) *descent {
 // step takes a step along the device's gradient.
 func (d *descent) step(device, _ int) (flops float64) {
 	w := d.weights()
-	kernel.Axpy(1, d.changes.of[device], w)
+	d.changes.addTo(device, 1, w)
 	d.steps++
 	return 2 * float64(len(w))
 }

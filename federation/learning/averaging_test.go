@@ -28,6 +28,9 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 			continue
 		}
 		for _, share := range []float64{0, 0.6} {
+			if share > 0 && !setOption(factory.Options(), "Epochs", 3.) {
+				continue // one gradient has no part
+			}
 			s := world(t, name, federation.WaitForAll, func(s *Setup) {
 				for field, value := range map[string]any{"Schedule": "inverse-sqrt", "ScheduleRounds": 2, "Batch": 4, "Epochs": 3., "Momentum": 0.3} {
 					setOption(s.Options, field, value)

@@ -72,7 +72,7 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 						t.Errorf("%s, round %d: a timed run has the objective %g", method, h, got.Primal)
 					}
 					want, got = unevaluated(want), unevaluated(got)
-					want.Metrics = nil // the consensus distance
+					want.Metrics = nil                                                                          // the consensus distance
 					if protocol == federation.Asynchronous && (method == "ringmaster" || method == "rennala") { // a timed run refuses no gradient
 						want.Participants, want.Late = want.Participants+want.Late, 0
 					}
