@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels rename clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -71,7 +71,7 @@ examples:
 
 # Updates the other modules after a change of go.mod.
 tidy:
-	@for m in bench bench/interop/browser bench/interop/kubernetes internal/tools internal/kernel/gen examples; do (cd $$m && $(GO) mod tidy) || exit 1; done
+	@for m in bench bench/interop/browser bench/interop/kubernetes internal/tools internal/kernel/gen internal/release examples; do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # Kills 200 runs and 100 runs with tables at random moments and resumes them, with 1, 2
 # and 8 workers.
@@ -208,6 +208,10 @@ wheels:
 		for p in $(WHEELS); do FEDSIM_GOOS=$${p%/*} FEDSIM_GOARCH=$${p#*/} \
 			"$$made/bin/python" -m build --wheel --outdir python/dist python || exit 1; done && \
 		"$$made/bin/python" -m build --sdist --outdir python/dist python
+
+# Makes the files of a release in dist/: make release VERSION=1.0.0
+release:
+	@cd internal/release && GOFLAGS= $(GO) run . $(VERSION)
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:
