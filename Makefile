@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release rename clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -212,6 +212,11 @@ wheels:
 # Makes the files of a release in dist/: make release VERSION=1.0.0
 release:
 	@cd internal/release && GOFLAGS= $(GO) run . $(VERSION)
+
+# Makes two releases and tests that they have the same bytes, that their files can be installed and
+# run, and what is refused. FULL=1: for all platforms, emulated, in about ten minutes.
+test-release:
+	cd internal/release && $(GO) vet . && $(GO) test -count=1 -timeout 30m -v . $(if $(FULL),-full)
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:

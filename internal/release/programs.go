@@ -90,6 +90,9 @@ func (r *release) documents(docs string) error {
 	return nil
 }
 
+// errTools is the error without a network.
+var errTools = errors.New("the tools that build wheels cannot be installed from PyPI")
+
 // wheels builds the wheels of the platforms and the sdist of pyfedsim.
 func (r *release) wheels() error {
 	fmt.Fprintln(r.log, "building the wheels and the sdist of pyfedsim")
@@ -100,7 +103,7 @@ func (r *release) wheels() error {
 	python := filepath.Join(venv, "bin", "python")
 	// Pinned: the version of hatchling is part of wheels.
 	if err := r.run(r.work, nil, python, "-m", "pip", "install", "-q", "build==1.3.0", "hatchling==1.28.0"); err != nil {
-		return fmt.Errorf("the tools that build wheels cannot be installed: %w", err)
+		return fmt.Errorf("%w: %w", errTools, err)
 	}
 	for _, platform := range r.platforms {
 		goos, goarch, _ := strings.Cut(platform, "/")
