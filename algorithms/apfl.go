@@ -74,7 +74,7 @@ func init() {
 				if own := f.held.at(device, f.space[worker].next); own != nil {
 					mix(into, own[values], own[:values], f.weights())
 				}
-			})
+			}, false)
 			return f, nil
 		},
 	}, func(o Options, shape mtl.Shape) Workload {

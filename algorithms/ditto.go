@@ -81,7 +81,7 @@ func init() {
 				if !f.held.load(device, into) {
 					copy(into, f.weights())
 				}
-			})
+			}, false)
 			return f, nil
 		},
 	}, func(o Options, shape mtl.Shape) Workload {

@@ -89,7 +89,7 @@ func init() {
 				f.space = append(f.space, perFedAvgSpace{x: make([]float64, values), h: make([]float64, values)})
 			}
 			f.step = f.metaGradient
-			f.evaluates(f.adapt)
+			f.evaluates(f.adapt, true)
 			return f, nil
 		},
 	}, func(o Options, shape mtl.Shape) Workload {

@@ -63,10 +63,11 @@ type personalized struct {
 	held, next *slots // the devices' vectors; nil: they hold none
 
 	pool   *parallel.Pool
-	models data.Matrix              // of the devices; no rows until they are asked for
-	stale  bool                     // models are of an earlier state
-	global bool                     // w is evaluated
-	fill   func(device, worker int) // makes the model of a device
+	models data.Matrix                              // of the devices; no rows until they are asked for
+	stale  bool                                     // models are of an earlier state
+	global bool                                     // w is evaluated
+	own    func(device, worker int, into []float64) // makes the model of a device
+	made   *slots                                   // the models that own made, of an external model for which this takes gradients; nil otherwise
 }
 
 // newPersonalized starts a method whose devices hold vectors of a size; 0: none. The error is a
@@ -96,22 +97,39 @@ func (m *personalized) Model() Model {
 	return model
 }
 
-// personal returns the models of all devices.
+// personal returns the models of all devices. Those of an external model, which may be large, are
+// made one by one.
 func (m *personalized) personal() *data.Matrix {
-	if m.stale {
+	if !m.stale {
+		return &m.models
+	}
+	m.stale = false
+	p := m.problem
+	switch {
+	case m.made != nil:
+		m.pool.For(p.Tasks(), func(device, worker int) {
+			space := m.scratch[worker].u
+			m.own(device, worker, space)
+			m.made.store(device, space)
+		})
+		m.models = data.Matrix{Rows: p.Tasks(), Cols: p.Values(), Make: func(device, _ int, into []float64) { m.made.load(device, into) }}
+	case p.Given.Values > 0:
+		m.models = data.Matrix{Rows: p.Tasks(), Cols: p.Values(), Make: m.own}
+	default:
 		if m.models.Rows == 0 {
-			m.models = m.problem.NewWeights()
+			m.models = p.NewWeights()
 		}
-		m.pool.For(m.models.Rows, m.fill)
-		m.stale = false
+		m.pool.For(m.models.Rows, func(device, worker int) { m.own(device, worker, m.models.Row(device)) })
 	}
 	return &m.models
 }
 
-// evaluates sets how the model of a device is made. It may be called for several devices
-// at once.
-func (m *personalized) evaluates(own func(device, worker int, into []float64)) {
-	m.fill = func(device, worker int) { own(device, worker, m.models.Row(device)) }
+// evaluates sets how the model of a device is made, and whether this takes gradients. It may be called
+// for several devices at once.
+func (m *personalized) evaluates(own func(device, worker int, into []float64), takesGradients bool) {
+	if m.own = own; takesGradients && m.problem.Given.Values > 0 {
+		m.made = newSlots(m.problem, m.problem.Values())
+	}
 }
 
 // Commit takes the device's change, multiplied by a weight, into the mean, and its vector.

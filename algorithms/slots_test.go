@@ -43,12 +43,14 @@ func TestVectorsInSinglePrecision(t *testing.T) {
 			}
 		}
 		var models [2][]float64
+		var begun [2]Algorithm
 		for i, single := range []bool{false, true} {
 			p := countingProblem(t, countingModel{single: single})
 			begin := func() Algorithm {
 				return startWith(t, name, Setup{Problem: p, HubSize: 2}, func(o Options) { o.(localOptions).local().Batch = 2 })
 			}
 			whole, resumed := begin(), begin()
+			begun[i] = whole
 			play(whole, p, 0, 2)
 			var saved bytes.Buffer
 			whole.(Stateful).State(state.Writing(&saved))
@@ -58,10 +60,13 @@ func TestVectorsInSinglePrecision(t *testing.T) {
 			}
 			play(whole, p, 2, 4)
 			play(resumed, p, 2, 4)
-			models[i] = slices.Clone(evaluated(whole).Data)
-			if !slices.Equal(models[i], evaluated(resumed).Data) {
+			models[i] = slices.Clone(p.TaskModels(evaluated(whole)).Data)
+			if !slices.Equal(models[i], p.TaskModels(evaluated(resumed)).Data) {
 				t.Errorf("%s, single precision %t: another model when it is resumed", name, single)
 			}
+		}
+		if w := evaluated(begun[1]); (name == "ditto" || name == "apfl" || name == "per-fedavg") != (w.Make != nil) {
+			t.Errorf("%s: the evaluated models are in memory: %t", name, w.Make == nil)
 		}
 		if slices.Equal(models[0], models[1]) {
 			t.Errorf("%s: no vector is in single precision", name)

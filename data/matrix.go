@@ -23,7 +23,9 @@ const Lane = 8
 // sparse row in the order of columns, so that sums are rounded otherwise than those of the
 // equal dense row.
 //
-// A matrix with none of these has no values: its set is not resident.
+// A matrix with none of these has no values: its set is not resident. That of a model may have Make
+// instead, which writes a row to into whenever it is read: then models of many tasks need not be in
+// memory at once. Workers are numbered, and each makes one row at a time.
 type Matrix struct {
 	Rows, Cols, Stride int
 	Data               []float64
@@ -32,6 +34,8 @@ type Matrix struct {
 	Starts   []int
 	Indices  []int32
 	Nonzeros []float64
+
+	Make func(row, worker int, into []float64)
 }
 
 // NewMatrix returns a zero matrix with a padded stride.

@@ -88,7 +88,8 @@ func (rec *record) end(run *scenario.RunSpec, out *learning.Outcome, result resu
 		return rec.err
 	}
 	if m := out.Model; run.Settings.Run.Model && out.Status != results.Interrupted {
-		if err := rec.rows.Model(out.ModelRows, m.Cols, func(task int) []float64 { return mtl.ModelRow(m, task) }); err != nil {
+		var space []float64
+		if err := rec.rows.Model(out.ModelRows, m.Cols, func(task int) []float64 { return mtl.ReadRow(m, task, 0, &space) }); err != nil {
 			return err
 		}
 	}

@@ -75,10 +75,40 @@ func dot(z, w *data.Matrix) float64 {
 
 // valueOf returns R(W). A w of one row is the model of every task.
 func valueOf(c Coupling, w, v *data.Matrix) float64 {
+	if w.Make != nil {
+		return madeValue(c, w)
+	}
 	if w.Rows == c.Tasks() {
 		return c.Value(w, v)
 	}
 	return equalValue(c, w.Row(0))
+}
+
+// madeValue returns R(W) of a W whose rows are made. Only that of independent tasks needs one row at a
+// time.
+func madeValue(c Coupling, w *data.Matrix) float64 {
+	switch c := c.(type) {
+	case Shifted:
+		return madeValue(c.Coupling, w) + c.Constant
+	case Identity:
+		sum, space := 0.0, make([]float64, w.Cols)
+		for t := range w.Rows {
+			w.Make(t, 0, space)
+			sum += kernel.Dot(space, space)
+		}
+		return sum / (2 * c.Scale)
+	default:
+		return c.Value(inMemory(w), nil)
+	}
+}
+
+// inMemory returns W with all its rows in memory.
+func inMemory(w *data.Matrix) *data.Matrix {
+	all := data.NewMatrix(w.Rows, w.Cols)
+	for t := range all.Rows {
+		w.Make(t, 0, all.Row(t))
+	}
+	return &all
 }
 
 // equalValue returns R(w 1^T). R is a sum over the features, and that of a feature with the
@@ -118,8 +148,24 @@ func ModelRow(w *data.Matrix, task int) []float64 {
 	return w.Row(task)
 }
 
-// TaskModels returns a model with a row for each task: w, or copies of its one row.
+// ReadRow is ModelRow for any W. A row that is made is written to space, which is made itself if it is
+// too short.
+func ReadRow(w *data.Matrix, task, worker int, space *[]float64) []float64 {
+	if w.Make == nil {
+		return ModelRow(w, task)
+	}
+	if len(*space) < w.Cols {
+		*space = make([]float64, w.Cols)
+	}
+	w.Make(task, worker, (*space)[:w.Cols])
+	return (*space)[:w.Cols]
+}
+
+// TaskModels returns a model with a row for each task: w, copies of its one row, or its rows in memory.
 func (p *Problem) TaskModels(w *data.Matrix) *data.Matrix {
+	if w.Make != nil {
+		return inMemory(w)
+	}
 	if w.Rows == p.tasks {
 		return w
 	}

@@ -48,6 +48,19 @@ func couplings(t *testing.T) map[string]Coupling {
 	}
 }
 
+// The value of a W whose rows are made has the bits of that in memory.
+func TestValueOfMadeRows(t *testing.T) {
+	w := randomMatrix(1, 6, 13)
+	made := data.Matrix{Rows: 6, Cols: 13, Make: func(i, _ int, into []float64) { copy(into, w.Row(i)) }}
+	for name, c := range couplings(t) {
+		for _, c := range []Coupling{c, Shifted{c, 0.25}} {
+			if got, want := valueOf(c, &made, nil), valueOf(c, &w, nil); got != want {
+				t.Errorf("%s: R(W) = %g, in memory %g", name, got, want)
+			}
+		}
+	}
+}
+
 func TestCouplingProductsAgree(t *testing.T) {
 	v := randomMatrix(1, 6, 13)
 	for name, c := range couplings(t) {

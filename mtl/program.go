@@ -144,7 +144,7 @@ const measuredAtOnce = 64
 type question struct {
 	part, from int // index of the first one in the sample
 	elements   []int32
-	w          []float64
+	task       int // whose model it is
 }
 
 // measureAll writes the fits of the elements of a sample, by part. Those without rows are zero.
@@ -160,21 +160,23 @@ func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, int
 			if set.Clients[k].X.Rows == 0 {
 				continue
 			}
-			row := ModelRow(w, set.TaskOf(int(k)))
+			task := min(set.TaskOf(int(k)), w.Rows-1)
 			if n := len(asked); n > 0 {
 				q := &asked[n-1]
-				if q.part == part && q.from+len(q.elements) == i && &q.w[0] == &row[0] && len(q.elements) < measuredAtOnce {
+				if q.part == part && q.from+len(q.elements) == i && q.task == task && len(q.elements) < measuredAtOnce {
 					q.elements = append(q.elements, k)
 					continue
 				}
 			}
-			asked = append(asked, question{part, i, []int32{k}, row})
+			asked = append(asked, question{part, i, []int32{k}, task})
 		}
 	}
-	pool.For(len(asked), func(i, _ int) {
+	spaces := make([][]float64, pool.Size())
+	pool.For(len(asked), func(i, worker int) {
 		q := &asked[i]
 		measures := make([]Measure, len(q.elements))
-		p.try(func() error { return p.Evaluate(q.part, q.elements, q.w, measures) })
+		row := ReadRow(w, q.task, worker, &spaces[worker])
+		p.try(func() error { return p.Evaluate(q.part, q.elements, row, measures) })
 		for i, m := range measures {
 			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows}
 		}
