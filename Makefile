@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release rename clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -217,6 +217,14 @@ release:
 # run, and what is refused. FULL=1: for all platforms, emulated, in about ten minutes.
 test-release:
 	cd internal/release && $(GO) vet . && $(GO) test -count=1 -timeout 30m -v . $(if $(FULL),-full)
+
+# Builds the site of docs/ and of the APIs to bin/site, and fails on a page without a place and on
+# a dead link. Installs MkDocs from PyPI to ~/.cache/fedsim-site.
+SITE = $(HOME)/.cache/fedsim-site
+site:
+	@[ -x "$(SITE)/bin/pip" ] || $(PYTHON) -m venv "$(SITE)" || exit 1; \
+	"$(SITE)/bin/pip" install -q -r internal/site/requirements.txt || { echo "skipped: MkDocs cannot be installed from PyPI"; exit 0; }; \
+	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; echo "the site is in bin/site"
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:

@@ -69,7 +69,8 @@ func TestRename(t *testing.T) {
 	if got := do(1, "git", "grep", "-nE", `(^|[^[:alnum:]_./~-])`+modulePath+`/(internal|results|engine|data|mtl)\b`); got != "" {
 		t.Errorf("the old path is left:\n%s", got)
 	}
-	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n", "python/pyproject.toml": "Source = \"https://" + module + "\"\n"} {
+	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n", "internal/site/mkdocs.yml": "repo_url: https://" + module + "\n",
+		"python/pyproject.toml": "Source = \"https://" + module + "\"\n"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%s has not the line %s(%v)", file, want, err)
 		}
