@@ -3,6 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/carbon"
 	"fedsim/network"
 )
 
@@ -15,7 +16,8 @@ type energy struct {
 	population *population
 	hardware   *hardware
 	clock      *engine.Engine
-	refusing   bool // clients with a low battery take no new work
+	carbon     *carbon.Meter // nil: nobody counts grams
+	refusing   bool          // clients with a low battery take no new work
 	// foretold is true when powerChange knows the power of clients after the latency of their
 	// transfers: without radio states and flows the instant is known.
 	foretold bool
@@ -25,6 +27,9 @@ func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardwar
 	d := &s.Devices
 	e := energy{batteries: batteries, radios: newRadios(s, h), population: p, hardware: h, clock: clock,
 		refusing: d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse}
+	if e.carbon = carbon.NewMeter(s.Grid, s.Clients); e.carbon != nil {
+		batteries.SetDrawn(e.carbon.Draw)
+	}
 	if e.foretold = !e.radios.stateful() && !h.shared; e.foretold {
 		batteries.SetNextPower(e.powerChange)
 	}
@@ -33,6 +38,9 @@ func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardwar
 
 // Batteries returns the batteries, to read.
 func (e *energy) Batteries() *devices.Batteries { return e.batteries }
+
+// Carbon returns the meter of grams of CO2; nil: nobody counts them.
+func (e *energy) Carbon() *carbon.Meter { return e.carbon }
 
 // Power returns the power of a client in watts during an activity. While it moves bytes,
 // the radio adds to the idle power.
@@ -83,6 +91,11 @@ func (e *energy) draw(t int, watts float64) {
 	} else {
 		e.batteries.SetPower(t, now, watts)
 	}
+	if e.population.at(t).phase == compute {
+		e.carbon.Does(t, carbon.DeviceCompute)
+	} else {
+		e.carbon.Does(t, carbon.DeviceWait)
+	}
 	e.scheduleCheck(t)
 }
 
@@ -98,6 +111,7 @@ func (e *energy) transfer(m message, latency engine.Time) {
 	default:
 		e.batteries.SetPower(t, now, e.radios.connected(t))
 	}
+	e.carbon.Does(t, carbon.DeviceSend)
 	e.scheduleCheck(t)
 }
 
@@ -114,7 +128,13 @@ func (e *energy) exchange(t int, bytesDown, bytesUp float64) {
 	h := e.hardware
 	joules := float64(h.links.Power(network.Down, t)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
 		float64(h.links.Power(network.Up, t)*h.ExpectedUplink(t, bytesUp).Seconds())
+	if e.carbon != nil {
+		e.batteries.Account(t, e.clock.Now()) // what the client did until now
+		e.carbon.Move(t, e.clock.Now(), e.clock.Now(), h.links.OnWire(t, bytesDown+bytesUp))
+	}
+	before := e.carbon.Does(t, carbon.DeviceSend)
 	e.batteries.Spend(t, e.clock.Now(), joules)
+	e.carbon.Does(t, before)
 	e.scheduleCheck(t)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/carbon"
 	"fedsim/network"
 )
 
@@ -32,6 +33,7 @@ type hubs struct {
 	listener *Listener
 	record   *recorder
 	traffic  *Traffic
+	meter    *carbon.Meter // the bytes of a hub are moved at the place of its first client
 	downlink *messageSizes
 	model    func(t int) int // see Setup.Model
 	header   float64         // the size of a message without numbers
@@ -86,7 +88,7 @@ func newHubs(s *Setup, c *Clients) *hubs {
 		return nil
 	}
 	h := &hubs{
-		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic,
+		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic, meter: c.carbon,
 		downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
 		each: make([]hub, s.Network.Hubs(s.Clients)), place: make([]place, s.Clients),
 	}
@@ -221,7 +223,10 @@ func (h *hubs) happen(kind engine.Kind, g int) {
 func (h *hubs) endTransfer(g int, share float64) {
 	hub := &h.each[g]
 	hub.moving = false
-	arrived := moved(hub.bytes, share, h.between.links.LatencyShare(hub.phase.way(), g, hub.bytes))
+	links := h.between.links
+	arrived := moved(hub.bytes, share, links.LatencyShare(hub.phase.way(), g, hub.bytes))
+	first, _ := h.members(g)
+	h.meter.Move(first, hub.began, h.clock.Now(), links.OnWire(g, arrived))
 	if hub.phase == downlink {
 		h.traffic.BytesDown += arrived
 	} else {

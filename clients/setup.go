@@ -8,6 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
+	"fedsim/internal/carbon"
 	"fedsim/network"
 )
 
@@ -30,6 +31,7 @@ type System struct {
 	Speed        devices.Speed            // the speed of processors over time; nil: always the usual one
 	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
+	Grid         *carbon.Grid             // the carbon intensity of the grids of devices and server; nil: nobody counts grams of CO2
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
 
 	Seed  uint64
@@ -108,6 +110,7 @@ func (s *Setup) Validate(c *config.Checker) {
 	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
 	hubs(!s.flows(), "0 where transfers "+changing)
 	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
+	cost(s.Grid == nil, "with energy.grid: under others there is no energy")
 	runtime := s.Network.InForce()
 	cost(!runtime.Adds(), "with waiting and launches (network.runtime and its keys): under others lengths are given")
 	cost(max(1, s.Network.WireFactor) == 1 && s.Network.BurstBytes == 0,

@@ -27,7 +27,7 @@ func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
 			b.charged.add(c.charged)
 		}
 	case p == nil:
-		m.drained += float64(m.watts * (now - m.since).Seconds())
+		b.drain(t, m, now, float64(m.watts*(now-m.since).Seconds()))
 		m.since = now
 	default:
 		b.advance(t, m, nil, p, now)
@@ -65,7 +65,7 @@ func (b *Batteries) advance(t int, m *meter, c *cell, p *powerChanges, now engin
 			until = min(until, p.at[0])
 		}
 		if c == nil {
-			m.drained += float64(m.watts * (until - m.since).Seconds())
+			b.drain(t, m, until, float64(m.watts*(until-m.since).Seconds()))
 		} else {
 			until = min(until, c.change)
 			b.balance(t, m, c, until)
@@ -100,7 +100,7 @@ func (b *Batteries) balance(t int, m *meter, c *cell, until engine.Time) {
 		gain := min(capacity-c.left, more)
 		c.left = min(capacity, c.left+gain)
 		c.charged += drawn + gain
-		m.drained += drawn
+		b.drain(t, m, until, drawn)
 	} else {
 		loss := min(c.left, drawn-given)
 		if !c.depleted && c.certain && until == c.due {
@@ -108,7 +108,7 @@ func (b *Batteries) balance(t int, m *meter, c *cell, until engine.Time) {
 		}
 		c.left -= loss
 		c.charged += given
-		m.drained += given + loss
+		b.drain(t, m, until, given+loss)
 	}
 	if invariants.Enabled && !(c.left >= 0 && c.left <= capacity && c.charged >= 0) {
 		panic(fmt.Sprintf("devices: device %d at %v: energy out of bounds: %+v of %g J", t, until, *c, capacity))

@@ -28,8 +28,9 @@ type Batteries struct {
 	changes   []powerChanges                              // nil until a device has a sequence of powers
 	nextPower func(t int) (at engine.Time, watts float64) // nil: changes has the power changes ahead
 	cells     cells
-	initial   float64 // J at the start, in all batteries
-	charged   sum     // J from all chargers so far
+	drawn     func(t int, from, to engine.Time, joules float64) // nil: nobody asks
+	initial   float64                                           // J at the start, in all batteries
+	charged   sum                                               // J from all chargers so far
 }
 
 // size describes the batteries of a class, in joules.
@@ -123,6 +124,20 @@ func (b *Batteries) SetNextPower(next func(t int) (at engine.Time, watts float64
 	b.nextPower = next
 }
 
+// SetDrawn makes b report the energy that a device draws: joules evenly from one instant to another.
+func (b *Batteries) SetDrawn(drawn func(t int, from, to engine.Time, joules float64)) {
+	b.drawn = drawn
+}
+
+// drain adds energy to the consumption of device t, from the last update of its meter until an
+// instant. A copy of the meter reports nothing.
+func (b *Batteries) drain(t int, m *meter, until engine.Time, joules float64) {
+	m.drained += joules
+	if b.drawn != nil && m == &b.meters[t] {
+		b.drawn(t, m.since, until, joules)
+	}
+}
+
 // SetPower sets the power of device t, in watts, from now on. It panics if the device is
 // depleted, if its battery was empty before now, if now is before the last update, or if
 // the power is negative or not a number.
@@ -195,13 +210,13 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	b.Account(t, now)
 	m := &b.meters[t]
 	if b.OnMains(t) {
-		m.drained += joules
+		b.drain(t, m, now, joules)
 		return
 	}
 	c := b.cells.at(t)
 	joules = min(joules, c.left)
 	c.left -= joules
-	m.drained += joules
+	b.drain(t, m, now, joules)
 	b.setDue(t, &c, m, b.changesOf(t, &powerChanges{}))
 	b.cells.put(t, &c)
 }

@@ -228,6 +228,9 @@ func (p *preparer) system(run *scenario.RunSpec, rows []int32) (clients.System, 
 	if err != nil {
 		return system, err
 	}
+	if system.Grid, err = p.gridOf(&s.Energy); err != nil {
+		return system, err
+	}
 	follow(&system, s.Traces.Source(sets, run.System, len(rows)))
 	return system, model(&system, s)
 }

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/carbon"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/external"
 	"fedsim/internal/parallel"
@@ -39,6 +40,7 @@ type Preparation struct {
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]
 	traces   memo[string, []*traces.Set]
+	grids    memo[string, *carbon.Grid]
 }
 
 // preparer computes what its Preparation lacks. It fails with the error of its context when
@@ -80,6 +82,14 @@ func aboutData(set *data.Set) *results.DataSet {
 // tracesOf reads the traces of a run.
 func (p *preparer) tracesOf(c *traces.Config) ([]*traces.Set, error) {
 	return p.traces.get(fmt.Sprintf("%q %s", c.Files, c.Format), c.Load)
+}
+
+// gridOf reads the grids of a run; nil: nobody counts grams.
+func (p *preparer) gridOf(c *carbon.Config) (*carbon.Grid, error) {
+	if !c.On() {
+		return nil, nil
+	}
+	return p.grids.get(fmt.Sprintf("%#v", *c), c.Load)
 }
 
 type problemKey struct {

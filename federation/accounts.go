@@ -7,6 +7,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
+	"fedsim/internal/carbon"
 	"fedsim/results"
 )
 
@@ -153,6 +154,24 @@ func (a *Accounts) spend(r *results.Round) {
 	spent := a.server.clients.Batteries().Total().DrainedJ
 	r.TimeS, r.EnergyJ = a.server.clients.Now().Seconds(), spent-a.spent
 	a.spent = spent
+	a.emit(r)
+}
+
+// First returns round 0, the state at the start, without metrics.
+func (a *Accounts) First() results.Round {
+	r := results.NewRound()
+	a.emit(&r)
+	return r
+}
+
+// emit adds the grams since the last call to a round, if they are counted.
+func (a *Accounts) emit(r *results.Round) {
+	if m := a.server.clients.Carbon(); m != nil {
+		g := m.Take(a.server.clients.Now())
+		r.CO2G, r.CO2NetworkG = g.Total(), g[carbon.Network]
+		r.CO2ComputeG, r.CO2SendG, r.CO2WaitG = g[carbon.DeviceCompute], g[carbon.DeviceSend], g[carbon.DeviceWait]
+		r.CO2ServerComputeG, r.CO2ServerWaitG = g[carbon.ServerCompute], g[carbon.ServerWait]
+	}
 }
 
 // Facts returns the facts of client t besides its metrics, by the usual sizes of its

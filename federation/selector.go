@@ -45,6 +45,9 @@ type SelectorFactory struct {
 	// when the last report has arrived.
 	Batteries   bool
 	ReportBytes float64
+	// Grid is true when the selector calls Selection.Intensity. It is then refused without
+	// energy.grid.
+	Grid bool
 	// Fewer is true when Select may return fewer than s.Size clients.
 	Fewer bool
 	// Unlisted is true when the selector needs no list of the clients that are available: it draws

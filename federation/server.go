@@ -6,6 +6,7 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/carbon"
 )
 
 // Server is the server of a simulated federated system: it asks clients for work, in rounds or
@@ -186,7 +187,9 @@ func (f *Server) Compute(flops float64) {
 		f.supervisor.stalled = beyond(serverWork)
 		return
 	}
+	f.clients.Carbon().Serve(f.clients.Now(), carbon.ServerWait)
 	f.clock.RunUntil(until)
+	f.clients.Carbon().Serve(f.clients.Now(), carbon.ServerCompute)
 }
 
 // serverWork names what Compute takes the time of, in errors.

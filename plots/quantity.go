@@ -76,6 +76,7 @@ var units = map[string][]unit{
 	"s":    {{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}},
 	"FLOP": {{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}},
 	"B":    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}},
+	"g":    {{"mg", 1e-3}, {"g", 1}, {"kg", 1e3}, {"t", 1e6}},
 	"J":    {{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}},
 }
 
@@ -176,13 +177,16 @@ func (q Quantity) on(runs []results.Run) Quantity {
 }
 
 // Values returns the values of a run by round: sums over the rounds of an amount, and NaN where
-// nothing is known. It is for quantities whose Devices is false.
+// nothing is known, or up to then. It is for quantities whose Devices is false.
 func (q *Quantity) Values(r *results.Run) []float64 {
-	values, sum := make([]float64, len(r.Rounds)), 0.0
+	values, sum := make([]float64, len(r.Rounds)), math.NaN()
 	for i := range values {
 		values[i] = q.of(&r.Rounds[i])
 		if q.total {
-			if !math.IsNaN(values[i]) {
+			switch {
+			case math.IsNaN(sum):
+				sum = values[i]
+			case !math.IsNaN(values[i]):
 				sum += values[i]
 			}
 			values[i] = sum

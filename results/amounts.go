@@ -23,6 +23,7 @@ var (
 	}
 	byteUnits   = prefixed("B")
 	energyUnits = prefixed("J")
+	gramUnits   = amountUnits{{0.9995, 1e-3, "mg"}, {999.5, 1, "g"}, {999.5e3, 1e3, "kg"}, {math.Inf(1), 1e6, "t"}}
 )
 
 // prefixed returns a unit with its SI prefixes.
@@ -95,6 +96,9 @@ func EnergyText(joules float64, relative bool) string {
 	}
 	return Scaled(joules, "J")
 }
+
+// GramText formats grams with three digits.
+func GramText(grams float64) string { return gramUnits.of(grams).text(grams) }
 
 // RelativeNote explains relative units in a caption; empty for seconds.
 func RelativeNote(relative bool) string {

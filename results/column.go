@@ -14,10 +14,10 @@ import (
 type Column[R any] struct {
 	Kind     Kind
 	Name     string   // in tables: "time_s"
-	Unit     string   // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
+	Unit     string   // "s", "J", "B", "FLOP" or "g"; empty: a count, a share, a text
 	Label    string   // on axes of figures, without the unit; empty: no figure has it
 	Doc      string   // its meaning, for pages and exports
-	Optional bool     // a count that may be unknown; texts and real numbers always may
+	Optional bool     // a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
 	Values   []string // the texts that are allowed; nil: any
 	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome.
 	Field func(*R) any

@@ -72,7 +72,7 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 			t.Errorf("%T: two columns have the name %s", *record, c.Name)
 		case field[c.Field(record)] != "":
 			t.Errorf("%T: columns %s and %s have the same field", *record, field[c.Field(record)], c.Name)
-		case !slices.Contains([]string{"", "s", "J", "B", "FLOP"}, c.Unit):
+		case !slices.Contains([]string{"", "s", "J", "B", "FLOP", "g"}, c.Unit):
 			t.Errorf("%T: column %s has the unit %q", *record, c.Name, c.Unit)
 		}
 		names[c.Name], field[c.Field(record)] = true, c.Name

@@ -69,6 +69,7 @@ type Totals struct {
 	TimeS           float64 `json:"time_s"`   // virtual seconds
 	Relative        bool    `json:"relative"` // times are relative units, not seconds
 	EnergyJ         float64 `json:"energy_j"`
+	CO2G            float64 `json:"co2_g"`        // NaN: not counted
 	Bytes           float64 `json:"bytes"`        // downlink and uplink
 	Answers         float64 `json:"participants"` // updates per round that the server used
 	Real            bool    `json:"-"`            // errors are root mean square errors, not shares
@@ -313,6 +314,7 @@ func (t *Totals) add(r *Run, n float64) {
 		t.Answers += float64(rounds[i].Participants) / float64(len(rounds)) / n
 		t.Bytes += (rounds[i].BytesDown + rounds[i].BytesUp) / n
 		t.EnergyJ += rounds[i].EnergyJ / n
+		t.CO2G += rounds[i].CO2G / n
 	}
 }
 

@@ -161,7 +161,7 @@ func TestSummaryRatios(t *testing.T) {
 	}
 	lte := s.Experiments[0].Blocks[0].Rows
 	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
-	if got, want := lte[0].Cells[1], (Cell{Target{Suboptimality, 1e-2}, Cost{true, 41, 2460, 4500, 6200}, 20.5}); got != want {
+	if got, want := lte[0].Cells[1], (Cell{Target{Suboptimality, 1e-2}, Cost{true, 41, 2460, 4500, 6200, 0}, 20.5}); got != want {
 		t.Errorf("CoCoA %+v, want %+v", got, want)
 	}
 	if got := lte[1].Cells[1].Ratio; got != 1 {

@@ -148,6 +148,7 @@ func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 		{"answers a round", !learns, func(_ *Block, r *Row) string { return CountText(r.Totals.Answers) }, nil},
 		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Totals.Bytes }), nil},
 		{"energy", e.joules(), energyCell(func(r *Row) float64 { return r.Totals.EnergyJ }), nil},
+		{"CO2e", e.grams(), amountCell(gramUnits, func(r *Row) float64 { return r.Totals.CO2G }), nil},
 	}
 	absent := func(c endColumn) bool { return !c.there }
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
@@ -166,17 +167,21 @@ func (e *ExperimentSummary) clientColumns() []endColumn {
 // targetColumns returns the columns about the cost of a target.
 func (e *ExperimentSummary) targetColumns(k int) []endColumn {
 	time, bytes, energy := func(r *Row) float64 { return r.Cells[k].TimeS }, func(r *Row) float64 { return r.Cells[k].Bytes }, func(r *Row) float64 { return r.Cells[k].EnergyJ }
+	grams := func(r *Row) float64 { return r.Cells[k].CO2G }
 	list := []endColumn{
 		{"rounds", true, func(_ *Block, r *Row) string { return CountText(r.Cells[k].Rounds) }, nil},
 		{"time", true, timeCell(time), time},
 		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
 		{"sent", true, amountCell(byteUnits, bytes), bytes},
-		{"energy", true, energyCell(energy), energy},
+		{"energy", e.joules(), energyCell(energy), energy},
+		{"CO2e", e.grams(), amountCell(gramUnits, grams), grams},
 	}
-	if !e.joules() {
-		list = list[:4]
-	}
-	return list
+	return slices.DeleteFunc(list, func(c endColumn) bool { return !c.there })
+}
+
+// grams reports whether grams of CO2e are counted.
+func (e *ExperimentSummary) grams() bool {
+	return e.some(func(r *Row) bool { return r.Totals.CO2G > 0 })
 }
 
 // some reports whether any row has a property.

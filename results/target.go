@@ -256,10 +256,11 @@ type Cost struct {
 	TimeS   float64 `json:"time_s"`   // virtual seconds
 	Bytes   float64 `json:"bytes"`    // downlink and uplink
 	EnergyJ float64 `json:"energy_j"` // of all devices
+	CO2G    float64 `json:"co2_g"`    // of devices, network and server; NaN: not counted
 }
 
 // unreached is the cost of a target that was not reached.
-var unreached = Cost{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN()}
+var unreached = Cost{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN(), CO2G: math.NaN()}
 
 // Reached returns the first round after which the model was as good as a target, or
 // ok = false without one.
@@ -287,6 +288,7 @@ func (r *Run) CostTo(t Target) Cost {
 		}
 		c.Bytes += x.BytesDown + x.BytesUp
 		c.EnergyJ += x.EnergyJ
+		c.CO2G += x.CO2G
 	}
 	return c
 }
@@ -304,6 +306,7 @@ func MeanCost(runs []Run, t Target) (mean Cost, reached int) {
 		mean.TimeS += c.TimeS / n
 		mean.Bytes += c.Bytes / n
 		mean.EnergyJ += c.EnergyJ / n
+		mean.CO2G += c.CO2G / n
 	}
 	if mean.Reached = reached == len(runs); !mean.Reached {
 		mean = unreached

@@ -12,6 +12,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/federation"
+	"fedsim/internal/carbon"
 	"fedsim/internal/traces"
 	"fedsim/mtl"
 	"fedsim/network"
@@ -36,6 +37,7 @@ type Settings struct {
 	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
 	Faults      devices.Faults    `toml:"faults" doc:"which devices drop out, and when"`
 	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Energy      carbon.Config     `toml:"energy" doc:"grams of CO2 equivalent of devices, network and server (docs/energy.md)"`
 	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
 	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and clients, for methods that compress. The receiver uses the decoded values"`
 	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
@@ -53,6 +55,7 @@ func defaultSettings() Settings {
 		Fleet:       fleets.Defaults(),
 		Faults:      devices.DefaultFaults(),
 		Traces:      traces.Default(),
+		Energy:      carbon.Default(),
 		Federation:  federation.Defaults(),
 		Compression: compress.Defaults(),
 		Privacy:     privacy.Defaults(),
@@ -107,6 +110,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Fleet.CheckOthers(c, &s.Devices, &s.Network)
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
+	s.Energy.Validate(c.In("energy"))
+	s.checkGrams(c)
 	s.Federation.Validate(c.In("federation"))
 	s.Compression.Validate(c.In("compression"))
 	s.Privacy.Validate(c.In("privacy"))
@@ -170,6 +175,13 @@ func (s *Settings) checkTarget(c *config.Checker) {
 	}
 	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
 		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
+}
+
+// checkGrams reports grids, and what needs them, without an effect.
+func (s *Settings) checkGrams(c *config.Checker) {
+	c.Require(!s.Energy.On() || !s.Federation.Relative(), "energy.grid", s.Energy.Grid, "must be empty with federation.cost = \"relative\" or \"authors\", under which there is no energy")
+	selector, _ := federation.LookupSelector(s.Federation.Selection)
+	c.Require(!selector.Grid || s.Energy.On(), "federation.selection", s.Federation.Selection, federation.WantGrid)
 }
 
 // checkScales reports scales of FLOPs and bytes where times depend on neither.

@@ -75,7 +75,7 @@ loop:
 
 // start evaluates the state before the first round.
 func (c *course) start() error {
-	e, r := &c.evaluation, results.NewRound()
+	e, r := &c.evaluation, c.server.Accounts().First()
 	err := c.answer(&r, func() (err error) {
 		if r, err = e.evaluate(r); err == nil && e.clientsDue() {
 			err = e.evaluateClients(&r)

@@ -144,7 +144,7 @@ func (s *Session) closePlay() {
 func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.Round, error) {
 	if round == 0 && s.server.Rounds() == 0 && !s.began && !s.started {
 		s.started = true
-		return results.NewRound(), nil
+		return s.server.Accounts().First(), nil
 	}
 	if err := s.checkClose(round, taken, serverFLOPs); err != nil {
 		return results.Round{}, err

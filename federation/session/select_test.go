@@ -8,6 +8,8 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/internal/carbon"
+	"fedsim/internal/filetest"
 	"fedsim/results"
 )
 
@@ -29,6 +31,11 @@ func TestSessionsSelect(t *testing.T) {
 			set(s.Options, "Batch", 1) // a driver knows the FLOPs of a step alone
 			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
 				s.Config.Candidates = 5
+			}
+			if factory.Grid {
+				cfg := carbon.Default()
+				cfg.Grid = []string{filetest.New(t, "grid.csv", "device,time_s,kind,value\na,0,grid_g_per_kwh,9\na,60,end,\nb,0,grid_g_per_kwh,20\nb,1,grid_g_per_kwh,5\nb,3,end,\n")}
+				s.Grid, _ = cfg.Load()
 			}
 			if factory.Options != nil {
 				o := factory.Options()

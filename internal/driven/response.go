@@ -173,10 +173,11 @@ func (r *response) row(x *results.Round) {
 	r.b = append(r.b, '{')
 	for i := range results.RoundColumns {
 		c := &results.RoundColumns[i]
-		if !c.Kind.Measured() {
+		v := c.Get(x)
+		if !c.Kind.Measured() || c.Kind == results.CostColumn && v.IsUnknown() { // costs that nobody counts
 			continue
 		}
-		if v := c.Get(x); v.Type() == results.WholeType && !v.IsUnknown() {
+		if v.Type() == results.WholeType && !v.IsUnknown() {
 			r.integer(c.Name, v.Whole())
 		} else {
 			r.float(c.Name, v.Real())

@@ -31,7 +31,7 @@ func (c *Config) Validate(check *config.Checker) {
 	for _, file := range c.Files {
 		check.Require(file != "", "files", c.Files, "must name files")
 	}
-	check.OneOf("format", c.Format, append([]string{FormatAuto}, Formats()...)...)
+	check.OneOf("format", c.Format, FormatAuto, FormatCSV, FormatFedScale, FormatFLASH)
 	check.OneOf("assignment", c.Assignment, InOrder, Drawn)
 	c.Availability.Validate(check.In("availability"))
 	c.Fading.Validate(check.In("fading"))
@@ -46,6 +46,9 @@ func (c *Config) Load() ([]*Set, error) {
 		s, err := loadFile(file, c.Format)
 		if err != nil {
 			return nil, err
+		}
+		if s.kinds.Has(GridGPerKWh) {
+			return nil, fmt.Errorf("%s: has %v, of places and not of devices: name the file in energy.grid", file, GridGPerKWh)
 		}
 		for _, k := range AllKinds() {
 			again := have.Has(k) || k == Available && c.Availability.generated()

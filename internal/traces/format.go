@@ -13,13 +13,16 @@ import (
 
 // The names of the formats on the command line.
 const (
-	FormatCSV      = "csv"
-	FormatFedScale = "fedscale"
-	FormatFLASH    = "flash"
+	FormatCSV             = "csv"
+	FormatFedScale        = "fedscale"
+	FormatFLASH           = "flash"
+	FormatElectricityMaps = "electricity-maps"
 )
 
 // Formats returns the names of the formats.
-func Formats() []string { return []string{FormatCSV, FormatFedScale, FormatFLASH} }
+func Formats() []string {
+	return []string{FormatCSV, FormatFedScale, FormatFLASH, FormatElectricityMaps}
+}
 
 // maxFile is the size limit of a trace file in bytes; all formats stream.
 const maxFile = 1 << 36
@@ -81,9 +84,11 @@ func read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 		return FedScale(in, name)
 	case FormatFLASH:
 		return FLASH(in, name, o)
+	case FormatElectricityMaps:
+		return ElectricityMaps(in, name)
 	default:
 		return func(yield func(*Trace, error) bool) {
-			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is not a trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale or a JSON file of FLASH"})
+			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is not a trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale, a JSON file of FLASH or a csv of Electricity Maps"})
 		}
 	}
 }
@@ -96,6 +101,8 @@ func detect(in *bufio.Reader) string {
 	switch {
 	case len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")):
 		return FormatCSV
+	case bytes.HasPrefix(trimmed, []byte(mapsTime)):
+		return FormatElectricityMaps
 	case head[0] == opProto || head[0] == opMark || head[0] == opEmptyDict:
 		return FormatFedScale
 	case len(trimmed) > 0 && trimmed[0] == '{':

@@ -15,10 +15,11 @@ const (
 	DownMbps                 // down_mbps: rate from the server to the device, 10^6 bit/s
 	UpMbps                   // up_mbps: rate from the device to the server, 10^6 bit/s
 	Speed                    // speed: factor of the rate of the processor
+	GridGPerKWh              // grid_g_per_kwh: carbon intensity of the grid of a place, g CO2e per kWh
 	kinds
 )
 
-var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed"}
+var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed", "grid_g_per_kwh"}
 
 // AllKinds returns every kind, in order.
 func AllKinds() []Kind {

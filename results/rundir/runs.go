@@ -18,6 +18,7 @@ const (
 	roundsToPrefix = "rounds_to_"
 	timeToPrefix   = "time_s_to_"
 	energyToPrefix = "energy_j_to_"
+	gramsToPrefix  = "co2_g_to_"
 	bytesToPrefix  = "bytes_to_"
 	tunedPrefix    = "tuned:"
 )
@@ -45,12 +46,14 @@ type runTable struct {
 	targets     results.Targets
 	measured    bool
 	limited     bool
+	grams       bool // of CO2e are counted
 }
 
 func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	return runTable{
 		keys: results.SweptKeys(runs), tuned: results.TunedKeys(runs), targets: targets,
 		measured: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Stragglers != nil }),
+		grams:    slices.ContainsFunc(runs, func(r results.Run) bool { return r.Total().CO2G >= 0 }),
 		limited:  slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
 	}
 }
@@ -79,6 +82,9 @@ func (t runTable) columns() []column {
 			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
 			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
 			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to})
+		if t.grams {
+			list = append(list, column{name: gramsToPrefix + x.Name(), kind: realCell, unit: "g", doc: "grams of CO2e of devices, network and server" + to})
+		}
 	}
 	if t.measured {
 		list = append(list, stragglerColumns...)
@@ -117,6 +123,9 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 			row = append(row, strconv.Itoa(int(c.Rounds)), formatDecimal(c.TimeS), columns.Exact(c.EnergyJ), columns.Exact(c.Bytes))
 		} else {
 			row = append(row, "", "", "", "")
+		}
+		if t.grams {
+			row = append(row, columns.Exact(r.CostTo(x).CO2G))
 		}
 	}
 	if t.measured {

@@ -30,9 +30,10 @@ func syntheticRuns() []results.Run {
 			r.Limit, r.Capped = "max_epochs", int64(r.Seed-1)
 		}
 		if r.Algorithm == "mocha" {
-			nan := math.NaN()
 			r.Trials, r.ReportLast = 9, 3
-			r.AtOptimum = &results.Round{Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: 0.01, TestError: 0.03 * float64(r.Seed), Available: results.UnknownCount}
+			limit := results.NewRound()
+			limit.TrainError, limit.TestError = 0.01, 0.03*float64(r.Seed)
+			r.AtOptimum = &limit
 		}
 		r.EventHash, r.ModelHash = 0x9e3779b97f4a7c15*uint64(len(runs)+1), 0xd6e8feb86659fd93*uint64(len(runs)+1)
 		if r.Status == "" {

@@ -102,6 +102,9 @@ var flagCases = map[string]map[string]string{
 		"": "trace convert states.json", "battery": "--battery", "days": "--days=-1", "from": "--from no", "hold-s": "--hold-s=-1",
 		"need": "--need no", "origin": "--origin no", "out": "--out c.csv", "seed": "in trace.txtar", "skip": "in trace.txtar",
 	},
+	"trace grid": {
+		"": "trace grid", "days": "--days 2", "g-per-kwh": "--g-per-kwh 7", "out": "--out g.csv", "peak-hour": "--peak-hour 3", "swing": "--swing 0",
+	},
 	"trace stats": {
 		"": "trace stats states.json", "battery": "--battery", "days": "--days=-1", "from": "--from no", "hold-s": "--hold-s=-1",
 		"need": "--need no", "origin": "--origin no", "seed": "in trace.txtar", "skip": "in trace.txtar",

@@ -26,13 +26,14 @@ docs/traces.md describes the file format.`,
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv
   fedsim trace convert client_behave_trace -o fedscale.csv`,
-	}, newTraceStats(), newTraceConvert(), newTraceSynthesize())
+	}, newTraceStats(), newTraceConvert(), newTraceSynthesize(), newTraceGrid())
 }
 
 // traceFormats describes the input of the commands that read traces.
 const traceFormats = `The file is a csv file of fedsim, a pickle of FedScale (client_behave_trace,
 client_device_capacity) or a JSON file of FLASH (state_traces.json,
-speed_distri.json). It is read as a stream and may be larger than memory.`
+speed_distri.json), or a csv file of Electricity Maps. It is read as a stream and may
+be larger than memory.`
 
 // traceFlags are the flags of the commands that read traces.
 type traceFlags struct {
@@ -185,7 +186,7 @@ func newTraceConvert() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "convert IN",
-		Short: "Convert a trace of FedScale or FLASH to csv",
+		Short: "Convert a trace of another program to csv",
 		Long: `Convert a trace to the csv format of fedsim.
 
 ` + traceFormats + `
@@ -238,6 +239,34 @@ func writeTraces(cmd *cobra.Command, out string, devices traces.Sequence) error 
 		return fault
 	}
 	return err
+}
+
+func newTraceGrid() *cobra.Command {
+	s := traces.GridSynthesisDefaults()
+	var out string
+	cmd := &cobra.Command{
+		Use:   "grid",
+		Short: "Generate an example of carbon intensities by place and hour",
+		Long: `Generate an example of the carbon intensity of grids by place and hour, in the csv
+format of fedsim. No grid has these values: the names of the places say "generated".
+They follow a cosine over the hours of a day. docs/energy.md says where real ones are.`,
+		Example: `  fedsim trace grid -o grid.csv
+  fedsim trace grid --g-per-kwh 20,1200 --swing 0 -o two.csv`,
+		Args: takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checked(s.Validate); err != nil {
+				return err
+			}
+			return writeTraces(cmd, out, traces.SynthesizeGrid(s))
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64SliceVar(&s.GPerKWh, "g-per-kwh", s.GPerKWh, "mean intensity of each place in g CO2e per kWh")
+	flags.Float64Var(&s.Swing, "swing", s.Swing, "amplitude over the day as a share of the mean, from 0 to 1")
+	flags.Float64Var(&s.PeakHour, "peak-hour", s.PeakHour, "hour of the largest intensity")
+	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
+	addOut(cmd, &out)
+	return cmd
 }
 
 func newTraceSynthesize() *cobra.Command {

@@ -86,7 +86,7 @@ func TestCells(t *testing.T) {
 		directory("one not reached", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
 		directory("only an unpaired seed not reached", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
 	)
-	to, not := results.ToSuboptimality(0.1), results.Cost{Rounds: nan, TimeS: nan, Bytes: nan, EnergyJ: nan}
+	to, not := results.ToSuboptimality(0.1), results.Cost{Rounds: nan, TimeS: nan, Bytes: nan, EnergyJ: nan, CO2G: nan}
 	want := []Cell{
 		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 32, Bytes: 200, EnergyJ: 2}, 3, Ratio{1, 1, 1, 3, true}},
 		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 9, Bytes: 200, EnergyJ: 2}, 2, Ratio{3, 3, 3, 2, true}},

@@ -27,6 +27,7 @@ type Report struct {
 	Path     Path            `json:"path"`     // sum over the rounds
 	All      Total           `json:"all"`      // of all devices
 	Targets  []Target        `json:"targets"`  // set by AddTargets
+	Grams    []Grams         `json:"co2"`      // likewise; empty where nothing counts them
 	Rounds   []RoundAnalysis `json:"rounds"`   // in order
 	Devices  []Device        `json:"devices"`  // by number
 	Classes  []Class         `json:"classes"`  // of the fleet, in its order; empty without a fleet
@@ -46,9 +47,28 @@ type Target struct {
 	text string // metric and value for people
 }
 
-// AddTargets adds the cost of each target, from the rounds of the run. It skips
+// Grams are the grams of CO2e of a column of rounds.csv over the run.
+type Grams struct {
+	Column string  `json:"column"`
+	Grams  float64 `json:"grams"`
+	label  string
+}
+
+// addGrams adds the grams of a run by column.
+func (r *Report) addGrams(run *results.Run) {
+	total := run.Total()
+	r.Grams = []Grams{}
+	for i := range results.RoundColumns {
+		if c := &results.RoundColumns[i]; c.Unit == "g" && !c.Get(&total).IsUnknown() {
+			r.Grams = append(r.Grams, Grams{c.Name, c.Get(&total).Real(), c.Label})
+		}
+	}
+}
+
+// AddTargets adds the grams of the run, and the cost of each target, from the rounds of the run. It skips
 // targets whose metric the run does not record.
 func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
+	r.addGrams(run)
 	for _, t := range targets {
 		metric, _ := run.Metric(t.Metric)
 		if !metric.Known(run) {

@@ -30,6 +30,7 @@ func (r *Report) Text(width int) string {
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
 	r.textTargets(&b)
+	r.textGrams(&b)
 	r.textPath(&b)
 	r.textDevices(&b)
 	r.textClasses(&b)
@@ -52,6 +53,13 @@ func (r *Report) textTargets(b *text) {
 	}
 	b.paragraph("\ncost of each target\n\n")
 	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "largest part"}}
+	grams := func(line []string, cell string) []string {
+		if len(r.Grams) > 0 {
+			line = slices.Insert(line, len(line)-1, cell)
+		}
+		return line
+	}
+	lines[0] = grams(lines[0], "CO2e")
 	for i := range r.Targets {
 		x := &r.Targets[i]
 		line := []string{x.text, "-", "-", "-", "-", "-"}
@@ -59,7 +67,20 @@ func (r *Report) textTargets(b *text) {
 			line = append(line[:1], results.CountText(x.Rounds), r.time(x.TimeS), results.Scaled(x.Bytes, "B"),
 				results.EnergyText(x.EnergyJ, r.Relative), x.Path.largest(x.TimeS))
 		}
-		lines = append(lines, line)
+		lines = append(lines, grams(line, results.GramText(x.CO2G)))
+	}
+	b.table(lines)
+}
+
+// textGrams writes the grams by column, the total first.
+func (r *Report) textGrams(b *text) {
+	if len(r.Grams) == 0 {
+		return
+	}
+	b.paragraph("\ngrams of CO2e (docs/energy.md)\n\n")
+	lines := [][]string{{"part", "grams", "share"}}
+	for _, g := range r.Grams {
+		lines = append(lines, []string{strings.TrimPrefix(g.label, "CO2e of "), results.GramText(g.Grams), percent(share(g.Grams, r.Grams[0].Grams))})
 	}
 	b.table(lines)
 }

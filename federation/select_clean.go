@@ -1,0 +1,66 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/config"
+	"fedsim/internal/elementary"
+)
+
+// CleanOptions are the options of the selector "clean".
+type CleanOptions struct {
+	Power      float64 `toml:"power" doc:"clients are drawn in proportion to intensity^-power"`
+	GPerKWhMax float64 `toml:"g_per_kwh_max" doc:"clients whose grid has a larger intensity are not asked, except one of the cleanest where all have; 0: no limit"`
+}
+
+// Validate reports all problems of the options.
+func (o *CleanOptions) Validate(c *config.Checker) {
+	c.Require(o.Power > 0 && o.Power <= 20, "power", o.Power, "must be in (0, 20]: 0 would be the selection uniform")
+	c.Require(o.GPerKWhMax >= 0 && !math.IsInf(o.GPerKWhMax, 0), "g_per_kwh_max", o.GPerKWhMax, "must be a number that is not negative")
+}
+
+// clean selects clients whose grids have a low carbon intensity when the round opens, and fewer in
+// hours in which grids have a high one.
+type clean struct {
+	CleanOptions
+	below []int32
+}
+
+func init() {
+	RegisterSelector(SelectorFactory{
+		Name:    "clean",
+		Summary: "clients whose grids have a low carbon intensity now; fewer in dirty hours",
+		Options: func() config.Options { return &CleanOptions{Power: 1} },
+		Grid:    true, Fewer: true,
+		New: func(_ SelectorSetup, o config.Options) (Selector, error) {
+			return &clean{CleanOptions: *o.(*CleanOptions)}, nil
+		},
+	})
+}
+
+// leastIntensity stands for lower intensities, in g CO2e per kWh: 0 has no power.
+const leastIntensity = 1e-3
+
+func (x *clean) Select(s *Selection) []int32 {
+	lowest := math.Inf(1)
+	for i := range s.Len() {
+		lowest = min(lowest, s.Intensity(s.At(i)))
+	}
+	limit, size := math.Inf(1), s.Size
+	if x.GPerKWhMax > 0 {
+		limit = x.GPerKWhMax
+	}
+	if lowest > limit {
+		limit, size = lowest, 1
+	}
+	x.below = x.below[:0]
+	for i := range s.Len() {
+		if t := s.At(i); s.Intensity(t) <= limit {
+			x.below = append(x.below, t)
+		}
+	}
+	lowest = max(lowest, leastIntensity)
+	return s.Weighted(min(size, len(x.below)), x.below, func(t int32) float64 {
+		return elementary.Exp(-x.Power * elementary.Log(max(s.Intensity(t), leastIntensity)/lowest))
+	})
+}

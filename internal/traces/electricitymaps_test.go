@@ -1,0 +1,76 @@
+package traces
+
+import (
+	"strings"
+	"testing"
+
+	"fedsim/engine"
+)
+
+// mapsHeader is that of a file of Electricity Maps of 2024, and mapsOld that of 2022, as programs that
+// read them quote them. The first row of each is the one that they quote for Sweden; the others are
+// made up.
+const (
+	mapsHeader = "Datetime (UTC),Country,Zone name,Zone id,Carbon intensity gCO₂eq/kWh (direct),Carbon intensity gCO₂eq/kWh (Life cycle),Carbon-free energy percentage (CFE%),Renewable energy percentage (RE%),Data source,Data estimated,Data estimation method\n"
+	mapsOld    = "Datetime (UTC),Country,Zone Name,Zone Id,Carbon Intensity gCO₂eq/kWh (direct),Carbon Intensity gCO₂eq/kWh (LCA),Low Carbon Percentage,Renewable Percentage,Data Source,Data Estimated,Data Estimation Method\n"
+	mapsRow    = "2021-01-01 00:00:00,Sweden,Sweden,SE,2.54,30.02,99.42,60.13,svk.se,true,ESTIMATED_FORECASTS_HIERARCHY\n"
+)
+
+func TestElectricityMaps(t *testing.T) {
+	row := func(when, zone, value string) string {
+		return when + ",C,\"N, of C\"," + zone + ",1," + value + ",2,3,s,true,\n"
+	}
+	file := mapsRow + row("2021-01-01 01:00:00", "SE", "40") + row("2021-01-01 03:00:00", "SE", "50") +
+		row("2021-01-01 00:00:00", "PL", "700") + row("2021-01-01 00:05:00", "PL", "800")
+	for _, header := range []string{mapsHeader, mapsOld} {
+		set, err := Collect(read(strings.NewReader(header+file), "x.csv", FormatAuto, FLASHOptions{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := NewView(set, InOrder, 0, true)
+		for _, c := range []struct {
+			place   int
+			s, want float64
+		}{{0, 0, 30.02}, {0, 3600, 40}, {0, 10799, 40}, {0, 10800, 50}, {0, 5 * 3600, 30.02}, {1, 299, 700}, {1, 300, 800}, {1, 600, 700}} {
+			if got, _ := view.Lookup(GridGPerKWh, c.place, engine.FromSeconds(c.s)); got != c.want {
+				t.Errorf("%s at %v s: %v, want %v", set.Name(c.place), c.s, got, c.want)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		mapsHeader:           "no traces: must have at least one device",
+		mapsHeader + mapsRow: `x.csv:2:1: zone "SE" has one row: must have at least two, since a row lasts until the next`,
+		"Datetime (UTC),a\n": "x.csv:1:1: the header must have the columns Datetime (UTC), Zone id and Carbon intensity gCO₂eq/kWh (Life cycle)",
+		mapsHeader + mapsRow + row("2021-01-01 00:00:00", "SE", "1"):                                         `x.csv:3:1: 2021-01-01 00:00:00 of zone "SE" comes after another row of that or a later time: times must increase`,
+		mapsHeader + mapsRow + row("2021-01-01 01:00:00", "SE", ""):                                          `x.csv:3:1: carbon intensity "": must be a number`,
+		mapsHeader + mapsRow + row("1 January", "SE", "1"):                                                   `x.csv:3:1: Datetime (UTC) = "1 January": must be a time as 2021-01-01 00:00:00`,
+		mapsHeader + mapsRow + row("2021-01-01 01:00:00", "SE", "1") + row("2021-01-01 02:00:00", "FR", "1"): `x.csv:4:1: zone "FR" begins at 2021-01-01 02:00:00: must begin with the first row of the file, at 2021-01-01 00:00:00`,
+		mapsHeader + mapsRow + row("2021-01-01 01:00:00", "SE", "-1"):                                        `x.csv:3:1: device "SE": grid_g_per_kwh = -1 at 1h0m0s: must be in [0, 1e12]`,
+	} {
+		_, err := Collect(read(strings.NewReader(text), "x.csv", FormatAuto, FLASHOptions{}))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// Generated places have the formula of GridSynthesis: by hand at the peak, 6 hours before it and
+// opposite to it.
+func TestSynthesizeGrid(t *testing.T) {
+	s := GridSynthesis{GPerKWh: []float64{100, 6000}, Swing: 0.5, PeakHour: 18.5, Days: 2}
+	set, err := Collect(SynthesizeGrid(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := NewView(set, InOrder, 0, true)
+	for h, want := range map[float64]float64{18: 150, 12: 100, 6.9: 50, 18 + 24: 150} {
+		for place, factor := range []float64{1, 60} {
+			if got, _ := view.Lookup(GridGPerKWh, place, engine.FromSeconds(h*3600)); !(got > want*factor*(1-1e-12) && got < want*factor*(1+1e-12)) {
+				t.Errorf("%s at %v h: %v, want %v", set.Name(place), h, got, want*factor)
+			}
+		}
+	}
+	if set.Name(0) != "generated-100" || set.Span(0) != 48*hour {
+		t.Errorf("%s, %v", set.Name(0), set.Span(0))
+	}
+}
