@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
+.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -112,6 +112,13 @@ bench:
 bench-peers:
 	@bench/install-peers
 	@cd bench && $(GO) run .
+
+# Trains on MNIST (FEDSIM_DATA/mnist) with fedsim and with its peers, in about a quarter of an hour
+# on two idle cores. ONLY='LeNet-5.*fedsim' has only works and programs that match; QUICK=1 is
+# three rounds of each. It installs the peers (install-peers).
+bench-training:
+	@bench/install-peers training
+	@cd bench && $(GO) run . -training -repetitions $(if $(QUICK),1,3) $(if $(QUICK),-quick) $(if $(ONLY),-only '$(ONLY)')
 
 # Checks that the installed peers do the same work.
 test-peers:

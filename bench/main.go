@@ -4,7 +4,9 @@
 //   - coordinate steps of dual ascent, against LIBLINEAR and a loop in C;
 //   - a pass of mini-batch SGD over MNIST, softmax regression and a network, against NumPy and
 //     scikit-learn;
-//   - events of the hold model, against Akita and SimPy.
+//   - events of the hold model, against Akita and SimPy;
+//   - with -training: whole runs of federated averaging, against loops in NumPy and PyTorch, Flower,
+//     FLGo and pfl-research.
 //
 // docs/performance.md describes the method. The command is a separate module, so that
 // fedsim does not depend on its peers. It skips peers that are not installed and prints
@@ -30,7 +32,9 @@ func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
 	repetitions := flags.Int("repetitions", 21, "repetitions of each measurement")
-	only := flags.String("only", "", "run only work whose name contains this text")
+	only := flags.String("only", "", "run only work whose name contains this text; with -training, work and programs that match it")
+	training := flags.Bool("training", false, "compare whole runs of training instead")
+	quick := flags.Bool("quick", false, "with -training: three rounds of each run")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -38,7 +42,11 @@ func run(args []string, out, log io.Writer) int {
 		fmt.Fprintln(log, "bench: no arguments are allowed, and -repetitions must be at least 1")
 		return 2
 	}
-	if err := compare(out, *repetitions, *only); err != nil {
+	work := func() error { return compare(out, *repetitions, *only) }
+	if *training {
+		work = func() error { return compareTraining(out, log, *repetitions, *only, *quick) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(log, "bench:", err)
 		return 1
 	}
@@ -49,7 +57,7 @@ func run(args []string, out, log io.Writer) int {
 func compare(out io.Writer, repetitions int, only string) error {
 	fmt.Fprintf(out, "%s, %d processors, %s; medians of %d repetitions in turn\n\n",
 		processor(), runtime.GOMAXPROCS(0), runtime.Version(), repetitions)
-	t := newTable(out)
+	t := newTable(out, comparison)
 	missing, err := compareSolvers(t, repetitions, only)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func TestSpread(t *testing.T) {
 
 func TestTableSaysWhatIsMissed(t *testing.T) {
 	var out strings.Builder
-	tab := newTable(&out)
+	tab := newTable(&out, comparison)
 	out.Reset()
 	tab.add("work", nanoseconds, []float64{10, 10, 10}, "peer", []float64{40, 50, 2000}, 4.5)
 	tab.add("work", nanoseconds, []float64{10, 10, 10}, "peer", []float64{20, 20, 20}, 4.5)

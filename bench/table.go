@@ -3,17 +3,55 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
+// column is a column of a table; numbers are aligned to the right.
+type column struct {
+	title  string
+	width  int
+	number bool
+}
+
 // table prints rows of a Markdown table.
-type table struct{ out io.Writer }
+type table struct {
+	out     io.Writer
+	columns []column
+}
 
-const line = "| %-30s | %10s | %-14s | %10s | %5s | %-15s | %-11s |\n"
+// comparison are the columns of a table of peers.
+var comparison = []column{
+	{"work", 30, false}, {"fedsim", 10, true}, {"peer", 14, false}, {"peer's value", 10, true},
+	{"ratio", 5, true}, {"quartiles", 15, false}, {"at least", 11, false},
+}
 
-func newTable(out io.Writer) table {
-	fmt.Fprintf(out, line, "work", "fedsim", "peer", "peer's value", "ratio", "quartiles", "at least")
-	fmt.Fprintf(out, line, "---", "---:", "---", "---:", "---:", "---", "---")
-	return table{out}
+// newTable prints the head of a table.
+func newTable(out io.Writer, columns []column) table {
+	t := table{out, columns}
+	var titles, rules []string
+	for _, c := range columns {
+		rule := "---"
+		if c.number {
+			rule += ":"
+		}
+		titles, rules = append(titles, c.title), append(rules, rule)
+	}
+	t.row(titles...)
+	t.row(rules...)
+	return t
+}
+
+// row prints a row with a cell for each column.
+func (t table) row(cells ...string) {
+	var text strings.Builder
+	for k, c := range t.columns {
+		width := c.width
+		if !c.number {
+			width = -width
+		}
+		fmt.Fprintf(&text, "| %*s ", width, cells[k])
+	}
+	fmt.Fprintln(t.out, text.String()+"|")
 }
 
 // unit is a unit for the time of work.
@@ -36,7 +74,7 @@ func (t table) add(work string, u unit, ours []float64, peer string, theirs []fl
 			demand += ", missed"
 		}
 	}
-	fmt.Fprintf(t.out, line, work, u(spreadOf(ours).median), peer, u(spreadOf(theirs).median),
+	t.row(work, u(spreadOf(ours).median), peer, u(spreadOf(theirs).median),
 		digits(r.median), digits(r.low)+" to "+digits(r.high), demand)
 }
 

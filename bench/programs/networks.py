@@ -25,17 +25,17 @@ def softmax_slopes(z, targets):
     z -= targets
 
 
-def softmax(x, targets, order, batch, w):
+def softmax(x, targets, order, batch, w, step=STEP):
     for start in range(0, len(order), batch):
         rows = order[start : start + batch]
         xb = x[rows]
         z = xb @ w.T
         softmax_slopes(z, targets[rows])
-        z *= STEP / len(rows)
+        z *= step / len(rows)
         w -= z.T @ xb
 
 
-def mlp(x, targets, order, batch, w1, b1, w2, b2):
+def mlp(x, targets, order, batch, w1, b1, w2, b2, step=STEP):
     for start in range(0, len(order), batch):
         rows = order[start : start + batch]
         xb = x[rows]
@@ -45,7 +45,7 @@ def mlp(x, targets, order, batch, w1, b1, w2, b2):
         z = h @ w2.T
         z += b2
         softmax_slopes(z, targets[rows])
-        z *= STEP / len(rows)
+        z *= step / len(rows)
         dh = z @ w2
         dh *= h > 0
         w2 -= z.T @ h

@@ -20,7 +20,7 @@ import (
 const (
 	progressAuto  = "auto"  // one updated line on a terminal, plain elsewhere
 	progressPlain = "plain" // a line every five seconds
-	progressJSON  = "json"  // the same as JSON, four times a second
+	progressJSON  = "json"  // the same as JSON, twenty times a second
 	progressNone  = "none"
 )
 
@@ -46,7 +46,7 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 	case progressNone:
 		p.out = nil
 	case progressJSON:
-		p.json, p.every = true, 250*time.Millisecond
+		p.json, p.every = true, 50*time.Millisecond
 	}
 	if f, ok := out.(*os.File); ok && kind == progressAuto && term.IsTerminal(int(f.Fd())) {
 		p.every = 100 * time.Millisecond
