@@ -7,29 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/data"
 	"fedsim/internal/filetest"
 	"fedsim/mtl"
 )
-
-// quartet are the four quadratic clients of testdata/absent.csv as least squares: two rows sqrt(2) L' with A = L L',
-// so that their mean loss is 1/2 (w - b)' A (w - b).
-func quartet() *data.Set {
-	set := &data.Set{Name: "quartet", Features: 2, Real: true}
-	for _, q := range []struct{ a, b, c, x, y float64 }{ // A = (a b; b c), b = (x, y)
-		{2, 0.5, 1, 1, -1}, {1, -0.25, 0.5, -2, 0.5}, {0.75, 0.25, 1.5, 0.5, 2}, {1.25, 0, 0.8, 3, -0.5},
-	} {
-		l := math.Sqrt(q.a)
-		task := data.Client{X: data.NewMatrix(2, 2), Y: make([]float64, 2)}
-		copy(task.X.Row(0), []float64{math.Sqrt2 * l, math.Sqrt2 * q.b / l})
-		copy(task.X.Row(1), []float64{0, math.Sqrt2 * math.Sqrt(q.c-q.b*q.b/q.a)})
-		for i := range task.Y {
-			task.Y[i] = task.X.Row(i)[0]*q.x + task.X.Row(i)[1]*q.y
-		}
-		set.Clients = append(set.Clients, task)
-	}
-	return set
-}
 
 // present are the clients that respond in the rounds of a period.
 var present = [][]int{{0, 1}, {0}, {0, 2}, {1, 3}}
@@ -44,9 +24,9 @@ var absentMethods = []struct {
 	{"fedau-cutoff", "fedau", func(o Options) { o.(*fedAUOptions).Cutoff = 3 }},
 }
 
-// startAbsent starts a method on the quartet, with K = 3 steps of a size.
+// startAbsent starts a method on periodicQuadratics, with K = 3 steps of a size.
 func startAbsent(t *testing.T, name string, step float64, set func(Options)) (Algorithm, *mtl.Problem) {
-	p, c := problemOn(t, quartet(), squared)
+	p, c := periodicQuadratics(t)
 	return start(t, name, p, c, func(o Options) {
 		*o.(interface{ averaged() *AverageOptions }).averaged() = AverageOptions{LocalSGDOptions{
 			Epochs: 3, Step: step, ScheduleOptions: ScheduleOptions{Schedule: constant},

@@ -169,8 +169,8 @@ func Unknown() Metrics {
 
 // Asynchronous is an Algorithm whose server can take every response when it arrives,
 // without rounds. For a device the order is then Send, Solve, and Receive or
-// Discard. Calls for different devices interleave; Begin, Commit and End are not
-// called. Solve works on the state that Send has fixed for its device, so that it may
+// Discard. Calls for different devices interleave; Begin and Commit are not
+// called, and End only with Setup.Gathers. Solve works on the state that Send has fixed for its device, so that it may
 // be called at any time between the two. With rounds, Begin is a Send to every device and Commit
 // a Receive.
 type Asynchronous interface {
@@ -242,6 +242,7 @@ type Setup struct {
 	Seed     uint64          // of the run: the model that a network starts with is drawn from it
 	Privacy  *privacy.Config // what protects updates, of a method with Messages.Private; nil: nothing
 	Cohort   int             // responses that a round is for
+	Gathers  bool            // End says when the server of an Asynchronous takes its step; see Description.Gathers
 
 	Compression *compress.Config // of messages, for a method with Messages.Coded; nil: none
 	ValueBytes  int              // bytes of a number in a message: 4 or 8

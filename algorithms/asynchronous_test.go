@@ -33,6 +33,8 @@ func tight(o Options) {
 		o.MaxStaleness = 4
 	case *ringmasterOptions:
 		o.Delay = 4
+	case *FedCompassOptions:
+		o.MaxStaleness = 4
 	}
 }
 
@@ -193,7 +195,11 @@ func TestTimedAsynchronous(t *testing.T) {
 			continue
 		}
 		f, _ := Lookup(name)
-		timed, err := f.Timed().Start(Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape}, f.Options())
+		o := f.Options()
+		if o, ok := o.(*FedCompassOptions); ok {
+			o.Epochs = 1
+		}
+		timed, err := f.Timed().Start(Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,8 @@ func smaller(o Options) {
 	switch o := o.(type) {
 	case *MbSDCAOptions:
 		*o = MbSDCAOptions{Batch: 6, Beta: 2}
+	case *FedCompassOptions:
+		o.Epochs = 1
 	case *MbSGDOptions:
 		o.Batch = 6
 	case *FedBuffOptions:

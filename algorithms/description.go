@@ -24,8 +24,11 @@ type Description struct {
 	Own     bool
 	Metrics []NamedMetric // of a Reporter, beside those of the run; before a run nil with Own: not known
 
-	Messages  Messages
-	Work      Workload
+	Messages Messages
+	Work     Workload
+	// Gathers is true when the server of an Asynchronous can take one step on several responses: with Setup.Gathers
+	// it takes its step in End.
+	Gathers   bool
 	HubRounds int // the number of averages of a hub of a Tiered before it reports; 0: the method knows no hubs
 
 	Asynchronous Ability // the method works without rounds, too

@@ -125,6 +125,16 @@ func (o *LocalSGDOptions) updates(rows, steps int) int {
 	return steps/rows*batches(rows) + batches(steps%rows)
 }
 
+// rowsOf returns the rows of the first mini-batches of a device.
+func (o *LocalSGDOptions) rowsOf(rows, updates int) int {
+	batch := o.Batch
+	if batch == 0 {
+		batch = rows
+	}
+	pass := (rows + batch - 1) / batch
+	return updates/pass*rows + min(rows, updates%pass*batch)
+}
+
 // localOptions are the options of a method that embed LocalSGDOptions.
 type localOptions interface {
 	Options
@@ -154,7 +164,7 @@ func (o *LocalSGDOptions) workload(shape mtl.Shape, slope bool) Workload {
 	return Workload{
 		StepFLOPs: o.stepFLOPs(shape, slope), Steps: o.steps,
 		FLOPs:   func(rows, steps int) float64 { return o.flops(shape, slope, rows, steps) },
-		Batches: o.updates, StepValues: shape.RowTraffic(), BatchValues: o.batchTraffic(shape, slope),
+		Batches: o.updates, BatchSteps: o.rowsOf, StepValues: shape.RowTraffic(), BatchValues: o.batchTraffic(shape, slope),
 	}
 }
 

@@ -161,7 +161,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 		asked := func(a Algorithm, h int) {
 			a.Begin()
 			for k := range p.Clients() {
-				if k > 0 && slices.Contains([]string{"fedasync", "asgd", "ringmaster", "rescaled"}, name) {
+				if k > 0 && slices.Contains([]string{"fedasync", "fedcompass", "asgd", "ringmaster", "rescaled"}, name) {
 					break
 				}
 				r := request(k, h, NoLimit, 0)
@@ -225,6 +225,13 @@ func TestUpdatesOfLocalSteps(t *testing.T) {
 		o := LocalSGDOptions{Batch: c.batch}
 		if got := o.updates(c.rows, c.steps); got != c.want {
 			t.Errorf("%+v: %d updates", c, got)
+		}
+	}
+	for _, o := range []LocalSGDOptions{{}, {Batch: 4}, {Batch: 5}, {Batch: 30}} {
+		for n := range 20 {
+			if rows := o.rowsOf(14, n); o.updates(14, rows) != n || o.updates(14, rows+1) != n+1 {
+				t.Errorf("batches of %d: %d updates take %d rows", o.Batch, n, rows)
+			}
 		}
 	}
 }

@@ -122,7 +122,7 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
 var primal = []string{
-	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox",
+	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "fedcompass", "feddyn", "fednova", "fedprox",
 	"fedyogi", "mb-sgd", "per-fedavg", "rennala", "rescaled", "ringleader", "ringmaster", "scaffold",
 }
 

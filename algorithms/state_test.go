@@ -88,6 +88,8 @@ func impatient(o Options) {
 		o.MaxStaleness = 4
 	case *ringmasterOptions:
 		o.Delay = 4
+	case *FedCompassOptions:
+		o.MaxStaleness = 4
 	}
 }
 

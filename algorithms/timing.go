@@ -20,6 +20,9 @@ type Workload struct {
 	// Batches returns how many mini-batches so many steps on a device with so many rows make; nil:
 	// a step is one.
 	Batches func(rows, steps int) int
+	// BatchSteps returns the steps of so many mini-batches on a device with so many rows; nil: a
+	// step is one.
+	BatchSteps func(rows, batches int) int
 	// StepValues and BatchValues are how many values of memory a step reads and writes, and beside
 	// its steps a mini-batch (docs/models.md).
 	StepValues, BatchValues float64

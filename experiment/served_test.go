@@ -97,6 +97,7 @@ func TestAnExternalModelEqualsTheBuiltInNetwork(t *testing.T) {
 		"rennala":    {"batch = 4, gradients = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
 		"rescaled":   {"batch = 4", []string{"federation.protocol=asynchronous"}},
 		"ringleader": {"batch = 4", []string{"federation.protocol=asynchronous"}},
+		"fedcompass": {"batch = 4", []string{"federation.protocol=compass", "federation.protocol_options={min_steps = 2, max_steps = 6}"}},
 		"ditto":      {"batch = 4", nil},
 		"apfl":       {"batch = 4", nil},
 		"per-fedavg": {"batch = 4, variant = \"hessian-free\"", nil},

@@ -268,7 +268,9 @@ func (a *attempts) needsResponse(t int) bool {
 
 // timeout hears that a timer has run out: that of the round, or that of device t.
 func (a *attempts) timeout(t int) {
-	if t == engine.Server {
+	if c := a.server.continuous; t == engine.Server && c != nil {
+		c.gather(t, false)
+	} else if t == engine.Server {
 		a.server.open.End()
 	} else {
 		a.askAgain(t)
@@ -290,7 +292,7 @@ func (a *attempts) askAgain(t int) {
 	case f.continuous != nil && f.clients.Failed(t):
 		f.continuous.discardAttempt(t)
 	case f.continuous != nil: // the server has processed a response
-		f.continuous.askAnother(t)
+		f.continuous.served(t)
 	case !f.clients.Available(t):
 		f.clients.Release(t)
 		if !f.traits.WaitsForAll {

@@ -46,7 +46,7 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\" or \"first\" (at the first responses of an over-selected cohort). Under \"asynchronous\" the server takes each response on arrival, and a round in the results has as many responses as clients_per_round; or a protocol of your own (docs/plugins.md)"`
+	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\" or \"first\" (at the first responses of an over-selected cohort). Under \"asynchronous\" the server takes each response on arrival, and a round in the results has as many responses as clients_per_round; so has one of \"compass\", which groups responses (docs/methods.md). Or a protocol of your own (docs/plugins.md)"`
 	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\". Protocol \"first\": maximum length of a round, 0: no limit. A run fails at its start if no response can be that fast: download, the least work and upload of the fastest device"`
 	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of the response times of the last rounds, without clients that fail; if a late response is the quantile, the cycle grows by half. 0: the cycle is always deadline_s"`
 	Window       int     `toml:"deadline_window" doc:"number of rounds that deadline_quantile covers"`
@@ -74,7 +74,7 @@ type Config struct {
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 
 	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
-	ProtocolOptions any `toml:"protocol_options" doc:"the options of a protocol of your own"`
+	ProtocolOptions any `toml:"protocol_options" doc:"the options of the protocol, of \"compass\" or of one of your own"`
 	// SelectionOptions is a pointer to the options struct of the selector; nil without.
 	SelectionOptions any `toml:"selection_options" doc:"the options of the selector: docs/selection.md has those of fedsim's own"`
 }

@@ -13,12 +13,14 @@ import (
 type continuous struct {
 	server    *Server
 	driver    Continuous
+	grouper   Grouper // nil: the server takes each response when it arrives
 	started   bool
 	free      int     // clients that the server may ask besides those at work
 	unsolved  []int32 // clients that were sent a model and have not done their work
 	draws     int     // of clients
 	failures  int     // attempts that have failed since the last response
 	busyUntil engine.Time
+	replies   [][]int32 // clients that are asked together when the server has done its work
 }
 
 // open opens a round of a run without rounds: a part of it in the results.
@@ -40,10 +42,15 @@ func (c *continuous) open() {
 
 // askIfIdle asks device t if the server may ask one more and t is available and idle.
 func (c *continuous) askIfIdle(t int) {
-	if c.free > 0 && c.server.clients.Idle(t) {
+	if c.free > 0 && c.askable(t) {
 		c.free--
 		c.ask(t)
 	}
+}
+
+// askable reports whether device t has no work, and no response that waits for its group.
+func (c *continuous) askable(t int) bool {
+	return c.server.clients.Idle(t) && !c.server.attempts.devices[t].chosen
 }
 
 // ask sends device t the present model.
@@ -53,6 +60,7 @@ func (c *continuous) ask(t int) {
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
 	f.clients.SetBytesDown(c.driver.Send(t))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
+	f.limit(t)
 	c.unsolved = append(c.unsolved, int32(t))
 	if f.clients.DropsAnywhere(t) { // the phase depends on the work
 		c.solvePending()
@@ -81,8 +89,23 @@ func (c *continuous) solvePending() {
 
 // takeResponse takes the response of device t and asks another device afterwards.
 func (c *continuous) takeResponse(t int) {
-	f := c.server
 	c.failures = 0
+	if c.grouper != nil {
+		c.gather(t, false)
+		return
+	}
+	flops := c.receive(t)
+	if at := c.doneAt(flops); at > c.server.clients.Now() {
+		c.server.clients.SetTimer(t, at)
+	} else {
+		c.askAnother(t)
+	}
+	c.server.protocol.Responded(&c.server.open, t)
+}
+
+// receive hands the response of device t to the driver, and returns the FLOPs of the server's work.
+func (c *continuous) receive(t int) (flops float64) {
+	f := c.server
 	taken, flops := c.driver.Receive(t)
 	if taken {
 		f.accounts.Take(t)
@@ -91,13 +114,52 @@ func (c *continuous) takeResponse(t int) {
 		f.accounts.Late(t)
 	}
 	f.attempts.devices[t].chosen = false
-	if at := c.doneAt(flops); at > f.clients.Now() {
-		f.clients.SetTimer(t, at)
-	} else {
-		c.askAnother(t)
-	}
 	f.open.received++
-	f.protocol.Responded(&f.open, t)
+	return flops
+}
+
+// gather lets the protocol hear of device t, or of its instant, and takes the responses that it
+// says.
+func (c *continuous) gather(t int, failed bool) {
+	f, flops := c.server, 0.0
+	take, step := c.grouper.Gather(&f.open, t, failed)
+	take = slices.Clone(take) // asking clients may lead to another call
+	for _, t := range take {
+		flops += c.receive(int(t))
+	}
+	if step {
+		flops += c.driver.Step()
+	}
+	if len(take) == 0 {
+		return
+	}
+	if at := c.doneAt(flops); at > f.clients.Now() {
+		c.replies = append(c.replies, take)
+		f.clients.SetTimer(int(take[0]), at)
+	} else {
+		c.askAll(take)
+	}
+	f.protocol.Responded(&f.open, int(take[0]))
+}
+
+// askAll asks devices in place of those listed.
+func (c *continuous) askAll(listed []int32) {
+	for _, t := range listed {
+		c.askAnother(int(t))
+	}
+}
+
+// served hears that the server has done its work on the response of device t, and on those that
+// it took with it.
+func (c *continuous) served(t int) {
+	i := slices.IndexFunc(c.replies, func(listed []int32) bool { return int(listed[0]) == t })
+	if i < 0 {
+		c.askAnother(t)
+		return
+	}
+	listed := c.replies[i]
+	c.replies = slices.Delete(c.replies, i, i+1)
+	c.askAll(listed)
 }
 
 // doneAt returns when the server has done some work. It works in order of arrival.
@@ -128,6 +190,9 @@ func (c *continuous) discardAttempt(t int) {
 		f.Stall(fmt.Sprintf("no response has arrived in %d attempts", c.failures))
 		return
 	}
+	if c.grouper != nil {
+		c.gather(t, true)
+	}
 	c.askAnother(t)
 }
 
@@ -149,13 +214,13 @@ func (c *continuous) askAnother(t int) {
 	t = s.IntN(n)
 	// One of the first draws is usually idle; otherwise it is the next one after the last.
 	for range 32 {
-		if f.clients.Idle(t) {
+		if c.askable(t) {
 			break
 		}
 		t = s.IntN(n)
 	}
 	for range n {
-		if f.clients.Idle(t) {
+		if c.askable(t) {
 			c.askIfIdle(t)
 			return
 		}

@@ -32,6 +32,9 @@ type Continuous interface {
 	// Receive hands over the response of a client. It reports whether the server takes it,
 	// and the FLOPs of the server's work.
 	Receive(client int) (taken bool, flops float64)
+	// Step takes the step of the server on the responses since the last, under a protocol with
+	// Traits.Groups, and returns its FLOPs.
+	Step() (flops float64)
 }
 
 // Tiered is a Driver whose hubs have rounds of their own: Workload.HubRounds is positive.
@@ -93,6 +96,8 @@ type Workload struct {
 	// Overheads returns, for so many steps of a client, the steps and the traffic by which devices
 	// have overheads (devices.Work); nil: as many steps, and no traffic.
 	Overheads func(client, steps int) (batches int, traffic float64)
+	// BatchSteps returns how many steps so many mini-batches of a client are; nil: as many.
+	BatchSteps func(client, batches int) int
 	// Within returns how many steps a client can do with so many FLOPs; nil: as StepFLOPs says.
 	Within func(client int, flops float64) float64
 	// MessageFLOPs is the FLOPs of a client for its messages, which Within takes off and FLOPs

@@ -45,6 +45,18 @@ type Weigher interface {
 	Weight(r *OpenRound, client int) float64
 }
 
+// Grouper is a continuous Protocol under which the server takes the responses of several clients
+// in one step. It is a Limiter too: Steps is called for a client whenever it is asked, in order.
+type Grouper interface {
+	Limiter
+	// Gather hears that a client has responded, or that its attempt has failed, or of the instant
+	// of OpenRound.WakeAt (engine.Server). It returns the responses that the server takes now, of
+	// this client or of others that have responded before, and whether it then takes a step on all
+	// that it has taken since the last one. The server asks the clients whose responses it takes
+	// again, in this order.
+	Gather(r *OpenRound, client int, failed bool) (take []int32, step bool)
+}
+
 // End is what ends the rounds of a protocol.
 type End uint8
 
@@ -66,6 +78,9 @@ type Traits struct {
 	// Continuous: there are no rounds. The server takes every response when it arrives,
 	// and asks another client. The method must be an algorithms.Asynchronous.
 	Continuous bool
+	// Groups: the protocol is a Grouper. Continuous and LimitsWork must be set, too. Its steps are all
+	// local work of a client: a method must have no setting of its own.
+	Groups bool
 	// LimitsWork: the protocol is a Limiter.
 	LimitsWork bool
 	// Weighs: the protocol is a Weigher.

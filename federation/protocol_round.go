@@ -98,6 +98,23 @@ func (r *OpenRound) EndAt(at engine.Time) {
 	r.server.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
 }
 
+// StepsOf returns how many steps of the method so many mini-batches of a client are.
+func (r *OpenRound) StepsOf(client, batches int) float64 {
+	if of := r.server.work.BatchSteps; of != nil {
+		return float64(of(client, batches))
+	}
+	return float64(batches)
+}
+
+// WakeAt calls Grouper.Gather for engine.Server at an instant, behind what else happens then, in
+// place of the instant of the last call; engine.Never: not at all.
+func (r *OpenRound) WakeAt(at engine.Time) {
+	r.server.clients.StopServerTimer()
+	if at < engine.Never {
+		r.server.clients.SetServerTimer(at)
+	}
+}
+
 // End ends the round now.
 func (r *OpenRound) End() {
 	r.ended = true

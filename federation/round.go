@@ -138,6 +138,11 @@ func (f *Server) openAttempts() (up int, possible bool) {
 // steps.
 func (f *Server) prepare(t int) {
 	f.clients.PrepareDownlink(t, f.number(t), 0)
+	f.limit(t)
+}
+
+// limit sets how many steps the protocol allows device t.
+func (f *Server) limit(t int) {
 	if f.limiter != nil {
 		f.attempts.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
 	}

@@ -85,6 +85,9 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	}
 	if f.traits.Continuous {
 		f.continuous = &continuous{server: f, driver: d.(Continuous)}
+		if f.traits.Groups {
+			f.continuous.grouper = f.protocol.(Grouper)
+		}
 		for t := range n {
 			f.clients.SetNumber(t, -1)
 		}

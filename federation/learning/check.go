@@ -72,10 +72,15 @@ func (f *Federation) checkProblem(c *config.Checker) {
 // the data as well, [New] reports.
 func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.Description) {
 	needs, traits := &method.Needs, f.Traits()
+	others := fmt.Sprintf("or %q", federation.Charged) // that limit work
+	if method.Asynchronous != algorithms.No {
+		others = fmt.Sprintf("%q or %q", federation.Charged, federation.Compass)
+	}
 	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q: %s needs a response of every device", federation.WaitForAll, method.Name))
 	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q with fit_work, or %q: %s has no setting for the amount of local work", federation.Deadline, federation.Charged, method.Name))
+		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", federation.Deadline, others, method.Name))
+	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol, fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps", method.Name))
 	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
 	c.Require(f.Cost != federation.Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, method.Name))

@@ -43,11 +43,13 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	learning := withConfig(t, plain, cfg)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
-		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous}).Draw(rt, "protocol")
+		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous, federation.Compass}).Draw(rt, "protocol")
 		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "fedau", "gossip"}
 		switch protocol {
 		case federation.Asynchronous:
-			methods = []string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader"}
+			methods = []string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader", "fedcompass"}
+		case federation.Compass:
+			methods = []string{"fedcompass"}
 		case federation.WaitForAll:
 			methods = append(methods, "cocoa", "async-mocha", "fedbuff", "fedasync")
 		}
@@ -59,7 +61,8 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		slow := rapid.Bool().Draw(rt, "overheads")
 		partial := rapid.SampledFrom([]string{"", federation.Keep, federation.Drop}).Draw(rt, "partial")
 		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors()...)).Draw(rt, "selection")
-		if protocol == federation.Asynchronous || method == "cocoa" {
+		continuous := protocol == federation.Asynchronous || protocol == federation.Compass
+		if continuous || method == "cocoa" {
 			selection = ""
 		}
 		var codes *compress.Config
@@ -76,7 +79,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
 		measured := rapid.IntRange(0, 2).Draw(rt, "theta_every")
-		if protocol == federation.Asynchronous {
+		if continuous {
 			measured = 0 // theta is defined for rounds
 		}
 		make := func() Setup {
@@ -105,7 +108,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				if selection != "" {
 					selectBy(s, selection, 3, 5)
 				}
-				if partial != "" && protocol != federation.Asynchronous && setEpochs(s, 4) {
+				if partial != "" && !continuous && setEpochs(s, 4) {
 					s.Config.PartialShare, s.Config.Partial = 0.5, partial
 				}
 				switch protocol {

@@ -88,7 +88,11 @@ func TestAsynchronousChurn(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
-		method := rapid.SampledFrom([]string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader"}).Draw(rt, "method")
+		method := rapid.SampledFrom([]string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader", "fedcompass"}).Draw(rt, "method")
+		protocol := federation.Asynchronous
+		if method == "fedcompass" {
+			protocol = rapid.SampledFrom([]string{protocol, federation.Compass}).Draw(rt, "protocol")
+		}
 		onReturn := rapid.SampledFrom([]string{devices.Discard, devices.Resume}).Draw(rt, "on_return")
 		strike := rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
 		share := rapid.Float64Range(0.4, 1).Draw(rt, "presence")
@@ -98,7 +102,7 @@ func TestAsynchronousChurn(t *testing.T) {
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
 		var first *Outcome
 		for i, queue := range append(engine.Queues(), engine.Queues()[0]) {
-			out := run(t, world(t, method, federation.Asynchronous, func(s *Setup) {
+			out := run(t, world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed, s.Queue, s.Pool = problem, seed, queue, parallel.NewPool(1+i%2)
 				s.Faults.OnReturn, s.Faults.DropPhase = onReturn, strike

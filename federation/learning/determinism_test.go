@@ -33,7 +33,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 		{"mb-sdca", federation.Deadline}, {"mb-sdca", federation.Charged}, {"mb-sgd", federation.WaitForAll}, {"mb-sgd", federation.Deadline},
 		{"fedavg", federation.Deadline}, {"async-mocha", federation.Deadline}, {"async-mocha", federation.Asynchronous}, {"fedbuff", federation.Asynchronous},
 		{"fednova", federation.Deadline}, {"fedyogi", federation.Deadline}, {"fedasync", federation.Asynchronous},
-		{"ringleader", federation.Asynchronous},
+		{"ringleader", federation.Asynchronous}, {"fedcompass", federation.Compass},
 	} {
 		t.Run(c.method+"/"+c.protocol, func(t *testing.T) {
 			scene := func(workers int, queue string, hooks *engine.Hooks) *Outcome {

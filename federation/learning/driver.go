@@ -106,6 +106,16 @@ func (f driver) Receive(client int) (taken bool, flops float64) {
 	return taken, flops
 }
 
+// Step takes the step of the server on the responses since the last.
+func (f driver) Step() (flops float64) {
+	if !f.method.About.Gathers {
+		return 0
+	}
+	flops, err := f.method.End()
+	f.fail(err)
+	return flops
+}
+
 // Gather closes a round of a hub.
 func (f driver) Gather(hub int) { f.method.Tiered.Gather(hub) }
 

@@ -128,6 +128,11 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	if change != nil {
 		change(&s)
 	}
+	if o, ok := s.Options.(*algorithms.FedCompassOptions); ok && protocol != federation.Compass && o.Epochs == 0 {
+		o.Epochs = 1
+	} else if ok && s.Config.ProtocolOptions == nil { // little work, as others have
+		s.Config.ProtocolOptions, o.Batch = compassOptions(t, 1, 4, 1.2), 4
+	}
 	if s.Problem == nil {
 		s.Problem = randomProblem(t, features, sizes...)
 	}

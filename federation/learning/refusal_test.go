@@ -48,6 +48,12 @@ func TestRefusals(t *testing.T) {
 			setEpochs(s, 3)
 		},
 			`federation.partial_share = 0.5: must be 0 with cost "authors", which gives every device the same time`},
+		{"work of the method under compass", "fedcompass", federation.Compass, func(s *Setup) { setEpochs(s, 1) },
+			`federation.protocol = "compass": must be another, or fedcompass have options.epochs = 0: the protocol assigns the local steps`},
+		{"no work but that of the protocol", "fedbuff", federation.Asynchronous, func(s *Setup) { setEpochs(s, 0) },
+			`federation.protocol = "asynchronous": must be "deadline" with fit_work, "charged" or "compass": fedbuff has no setting for the amount of local work`},
+		{"rounds under compass", "fedavg", federation.Compass, func(s *Setup) { setEpochs(s, 0) },
+			`federation.protocol = "compass": must be another: fedavg works in rounds`},
 		{"two at once", "cocoa", federation.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
 			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device` + "\n" +
 				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},

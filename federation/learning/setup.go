@@ -66,6 +66,6 @@ func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
 		Rows: s.Rows, Shape: s.Shape, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Solution: s.Schedule.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
 		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
-		Privacy: s.Privacy, Cohort: cohort,
+		Privacy: s.Privacy, Cohort: cohort, Gathers: s.Config.Traits().Groups,
 	}, s.Options)
 }

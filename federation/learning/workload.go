@@ -32,6 +32,9 @@ func (w *workload) plan() federation.Workload {
 	if w.FLOPs != nil {
 		p.FLOPs = w.flops
 	}
+	if w.BatchSteps != nil {
+		p.BatchSteps = func(t, batches int) int { return w.BatchSteps(int(s.Rows[t]), batches) }
+	}
 	if s.Privacy.Secure() {
 		p.RoundTrips = privacy.RoundTrips
 	}

@@ -13,6 +13,7 @@ import (
 func TestSessionsRefuseWhatTheyDoNotDo(t *testing.T) {
 	for key, change := range map[string]func(*learning.Setup){
 		"federation.late_weights": func(s *learning.Setup) { s.Config.LateWeights = federation.LateREFL },
+		"federation.protocol":     func(s *learning.Setup) { s.Config.Protocol, s.Config.Late = federation.Compass, federation.Drop },
 	} {
 		s := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) { s.Config.DeadlineS, s.Config.Late = 5, federation.Keep })
 		change(&s)

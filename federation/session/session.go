@@ -155,8 +155,9 @@ func refuse(code Code, id int64, format string, args ...any) error {
 
 // New prepares a session. Its errors are those of federation.New.
 func New(s Setup) (*Session, error) {
-	policy := !s.Config.Traits().Continuous
-	if !policy { // the driver asks and takes as it likes
+	traits := s.Config.Traits()
+	policy := !traits.Continuous
+	if !policy && !traits.Groups { // the driver asks and takes as it likes
 		s.Config.Protocol = federation.First
 	}
 	if err := s.check(); err != nil {

@@ -33,6 +33,7 @@ func (s *Setup) check() error {
 	c.Require(f.Cost != federation.Authors, "federation.cost", f.Cost, fmt.Sprintf(
 		"must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, driverName))
 	f.ValidatePartial(c.In("federation"))
+	c.Require(!f.Traits().Groups, "federation.protocol", f.Protocol, fmt.Sprintf("must be another, such as %q: %s takes responses as it likes", federation.Asynchronous, driverName))
 	c.Require(!f.Traits().Weighs, "federation.protocol", f.Protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", driverName))
 	c.Require(f.LateWeights == federation.LateEqual, "federation.late_weights", f.LateWeights, "must be left out: the program that drives fedsim averages updates itself")
 	work := s.workload(nil)

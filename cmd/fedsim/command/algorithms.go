@@ -106,7 +106,7 @@ func listPolicies(w io.Writer, width int) error {
 // and options; empty: there is none.
 func describePolicy(name string, width int) string {
 	if f, ok := federation.LookupProtocol(name); ok {
-		return columns.Wrap(name+", a protocol (federation.protocol): "+f.Summary, width, 0) + "\n"
+		return describeChoice(name+", a protocol (federation.protocol): "+f.Summary, f.Reference, "federation.protocol_options", f.Options, width)
 	}
 	if slices.Contains(compress.Names(), name) && name != compress.None {
 		codec := compress.Defaults()
@@ -123,12 +123,17 @@ func describePolicy(name string, width int) string {
 	if !ok {
 		return ""
 	}
-	text := columns.Wrap(name+", a selector (federation.selection): "+f.Summary, width, 0) + "\n"
-	if f.Reference != "" {
-		text += columns.Wrap(f.Reference, width, 2) + "\n"
+	return describeChoice(name+", a selector (federation.selection): "+f.Summary, f.Reference, "federation.selection_options", f.Options, width)
+}
+
+// describeChoice has a summary, the source if there is one, and the options of a table; nil: there are none.
+func describeChoice(summary, source, table string, options func() config.Options, width int) string {
+	text := columns.Wrap(summary, width, 0) + "\n"
+	if source != "" {
+		text += columns.Wrap(source, width, 2) + "\n"
 	}
-	if f.Options != nil {
-		text += describeOptions("federation.selection_options", f.Options(), width)
+	if options != nil {
+		text += describeOptions(table, options(), width)
 	}
 	return text
 }
