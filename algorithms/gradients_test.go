@@ -12,9 +12,6 @@ import (
 	"fedsim/mtl"
 )
 
-// gradient returns the options of the gradient, which tests change.
-func (o *gradientOptions) gradient() *gradientOptions { return o }
-
 // periodicQuadratics is problem P1 of testdata/gradients.csv: the loss of two rows of a device, x = sqrt(2) U_i with
 // U'U = A_k and y = x . b_k, is (w - b_k)' A_k (w - b_k)/2.
 func periodicQuadratics(t testing.TB) (*mtl.Problem, mtl.Coupling) {
@@ -195,4 +192,37 @@ func TestLimitsUnderCyclicResponses(t *testing.T) {
 	}
 	// Ringleader ends at the minimum itself, whatever gamma is.
 	nearVector(t, "ringleader", limit("ringleader", 0.1, 300, false), want["w*-equal"], 1e-10)
+}
+
+// On P1 at w = 0, |grad f| and the distances of the gradients A_k b_k from it are those of the matrices; the noise
+// of a mini-batch of one of two rows is half the difference of their gradients.
+func TestMeasuredGradients(t *testing.T) {
+	p, c := periodicQuadratics(t)
+	a := start(t, "ringleader", p, c, func(o Options) {
+		wholeGradients(0.1)(o)
+		o.(*weightedGradientOptions).Batch, o.(*weightedGradientOptions).Measure = 1, true
+	})
+	found, err := a.(Reporter).Evaluate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// grad F_k(0) = -A_k b_k: (-1.5, 0.5), (2.125, -0.75), (-0.875, -3.125), (-3.75, 0.4); mean (-1, -0.74375).
+	noise, bias := 0.0, math.Hypot(2.125+1, -0.75+0.74375)
+	for k := range p.Train.Clients {
+		x, y := &p.Train.Clients[k].X, p.Train.Clients[k].Y
+		half := 0.0
+		for j := range 2 {
+			d := x.Row(0)[j]*y[0] - x.Row(1)[j]*y[1]
+			half += d * d / 4
+		}
+		noise = max(noise, math.Sqrt(half))
+	}
+	for i, want := range []NamedValue{{Name: GradientNorm, Value: math.Hypot(1, 0.74375)}, {Name: GradientNoise, Value: noise}, {Name: GradientBias, Value: bias}} {
+		if got := found.Values[i]; got.Name != want.Name || !near(got.Value, want.Value, 1e-12) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	if d := a.Describe(); len(d.Metrics) != 3 {
+		t.Errorf("metrics %v", d.Metrics)
+	}
 }

@@ -26,7 +26,8 @@ func init() {
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*rennalaOptions)
 			buffer := FedBuffOptions{AverageOptions: opts.weighted(equally), Buffer: opts.Gradients, ServerStep: 1}
-			return newFedBuff(s, buffer, 1), nil
+			f := newFedBuff(s, buffer, 1)
+			return measured(f, &f.versionedModel, &opts.gradientOptions), nil
 		},
 	})
 }

@@ -45,7 +45,7 @@ func init() {
 			opts := o.(*weightedGradientOptions)
 			r := &rescaled{newVersionedModel(s, opts.weighted(opts.Weights), 0, 0), make([]int, s.Problem.Clients())}
 			r.receive = r.step
-			return r, nil
+			return measured(r, &r.versionedModel, &opts.gradientOptions), nil
 		},
 	})
 }

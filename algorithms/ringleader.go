@@ -50,7 +50,7 @@ func init() {
 				mean: make([]float64, s.Problem.Values()), stepped: make([]bool, n),
 			}
 			r.receive = r.gather
-			return r, nil
+			return measured(r, &r.versionedModel, &opts.gradientOptions), nil
 		},
 	})
 }

@@ -45,10 +45,10 @@ func init() {
 	})
 }
 
-func newDescent(s Setup, o *gradientOptions, refuse int) *descent {
+func newDescent(s Setup, o *gradientOptions, refuse int) Algorithm {
 	d := &descent{newVersionedModel(s, o.weighted(equally), 0, refuse)}
 	d.receive = d.step
-	return d
+	return measured(d, &d.versionedModel, o)
 }
 
 // step takes a step along the device's gradient.

@@ -43,6 +43,13 @@ func Theory(ctx context.Context, experiments []scenario.Experiment, target float
 	if err := checkTheory(experiments); err != nil {
 		return nil, err
 	}
+	return compareJobs(ctx, experiments, o, func(r *runner, j *job, runs []results.Run) (*Comparison, error) {
+		return r.compare(j, runs, target)
+	})
+}
+
+// compareJobs runs expanded experiments, and compares each of their jobs with a theorem by its runs under all seeds.
+func compareJobs[C any](ctx context.Context, experiments []scenario.Experiment, o Options, compare func(*runner, *job, []results.Run) (*C, error)) ([]C, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, 0)
@@ -53,10 +60,10 @@ func Theory(ctx context.Context, experiments []scenario.Experiment, target float
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	comparisons := make([]Comparison, len(jobs))
+	comparisons := make([]C, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
-		c, err := r.compare(j, runs[j.first:j.first+len(j.Seeds)], target)
+		c, err := compare(r, j, runs[j.first:j.first+len(j.Seeds)])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", runs[j.first].ID, err)
 		}

@@ -139,7 +139,11 @@ func declares(methods *config.Node, labels []string) bool {
 		if !ok {
 			return false
 		}
-		about := factory.Describe(factory.Options(), mtl.Shape{})
+		o := factory.Options()
+		if given := methods.Child(label).Child("options"); given != nil && len(config.Decode(given, "", o)) > 0 {
+			return false // the method says what is wrong
+		}
+		about := factory.Describe(o, mtl.Shape{})
 		return about.Own || len(about.Metrics) > 0
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/privacy"
 	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/federation"
 )
 
@@ -140,6 +141,12 @@ func (w *workload) messageBytes(amount int) float64 {
 		return w.f.clients.MessageBytes(0) + float64(amount)
 	}
 	return w.f.clients.MessageBytes(amount)
+}
+
+// UsualResponse returns how long client t usually takes from the server's message to its response.
+func (f *Federation) UsualResponse(t int) engine.Time {
+	down, up := f.work.usualBytes(t)
+	return f.clients.ExpectedResponse(t, down, f.work.usualWork(t), up)
 }
 
 // usualBytes returns the usual sizes of the server's message to device t and of its

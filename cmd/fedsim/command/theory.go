@@ -56,6 +56,11 @@ The run directory has the files that "fedsim run" writes. In addition,
 figures/theory-bound.png and .svg show the measured D(alpha) - D* and the bound,
 and devices.parquet has theta for each device and round.
 
+Of methods whose clients send a gradient ("asgd", "ringmaster", "rennala", "rescaled",
+"ringleader"; docs/methods.md), with options.measure = true, it prints the bounds of their
+theorems on the seconds until E|grad f(w)|^2 is at most the target, beside the measured time. A
+row says so where a theorem is not known.
+
 The command fails if a measurement exceeds its bound. It exits with status 3 if a
 run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 		Example: `  fedsim theory theory
@@ -67,7 +72,7 @@ run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 	}
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\")")
+	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\"); or that for |grad f(w)|^2; 0: a tenth of the first")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with seeds 1 to N; 0: the seeds of the scenario")
 	f.directoryFlags.add(cmd, "runs/<scenario name>-theory")
 	f.computeFlags.add(cmd)
@@ -96,19 +101,31 @@ func (f *theoryFlags) sets() []string {
 		}
 		sets = append(sets, "run.seeds=["+strings.Join(seeds, ",")+"]")
 	}
-	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_every=1", "run.eval_clients=0", "run.theta_every=1", "run.stop_at=0")
+	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_clients=0", "run.stop_at=0")
+}
+
+// load loads the scenario. inSeconds says whether the theorems of its methods bound seconds.
+func (f *theoryFlags) load(name string) (s *scenario.Scenario, inSeconds bool, err error) {
+	if s, err = scenario.Load(name, f.sets()); err != nil {
+		return nil, false, err
+	}
+	if len(s.Experiments) == 0 {
+		return nil, false, usagef("scenario %s makes only tables: there is no run to compare with the theorems", s.Name)
+	}
+	if experiment.InSeconds(s.Experiments) {
+		return s, true, nil
+	}
+	s, err = scenario.Load(name, append(f.sets(), "run.eval_every=1", "run.theta_every=1"))
+	return s, false, err
 }
 
 func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	scenario, err := scenario.Load(name, f.sets())
+	scenario, inSeconds, err := f.load(name)
 	if err != nil {
 		return err
-	}
-	if len(scenario.Experiments) == 0 {
-		return usagef("scenario %s makes only tables: there is no run to compare with the theorems", scenario.Name)
 	}
 	for _, e := range scenario.Experiments {
 		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
@@ -127,7 +144,13 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer func() { err = d.Close(err) }()
-	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, d.Options())
+	var found []experiment.Comparison
+	var timed []experiment.Timed
+	if inSeconds {
+		timed, err = experiment.Seconds(cmd.Context(), scenario.Experiments, f.target, d.Options())
+	} else {
+		found, err = experiment.Theory(cmd.Context(), scenario.Experiments, f.target, d.Options())
+	}
 	p.end()
 	if err != nil {
 		if !experiment.Interrupted(err) {
@@ -137,6 +160,15 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 			return err
 		}
 		return f.interrupted(cmd, d, err)
+	}
+	if inSeconds {
+		if err := d.Complete(); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(f.text(cmd), boundsText(timed)+pathsText(d, d.Figures)); err != nil {
+			return err
+		}
+		return errors.Join(d.Undrawn, late(timed), stalls(d.Writer.Runs()))
 	}
 	chart, failed := drawTheory(d.Writer, found)
 	// Save the results even if drawing failed.
@@ -176,12 +208,13 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 }
 
 // where names a comparison by its method and its sweep point.
-func where(c *experiment.Comparison) string {
-	text := c.Method
-	if len(c.Point) > 0 {
-		text += ", " + plots.PointText(c.Point)
+func where(c *experiment.Comparison) string { return placeOf(c.Method, c.Point) }
+
+func placeOf(method string, point []results.Setting) string {
+	if len(point) > 0 {
+		method += ", " + plots.PointText(point)
 	}
-	return text
+	return method
 }
 
 // broken returns an error for each comparison whose measurement exceeds its bound.
@@ -234,9 +267,9 @@ var theoryRows = []struct {
 
 // theoryText returns a table with a column for each comparison.
 func theoryText(found []experiment.Comparison) string {
-	var t columns.Table
+	heads := make([]string, len(found))
 	for i := range found {
-		t.Groups = append(t.Groups, columns.Group{Heads: []string{where(&found[i])}})
+		heads[i] = where(&found[i])
 	}
 	var rows [][]string
 	for _, row := range theoryRows {
@@ -245,6 +278,15 @@ func theoryText(found []experiment.Comparison) string {
 			cells = append(cells, row.value(&found[i]))
 		}
 		rows = append(rows, cells)
+	}
+	return tableText(heads, rows)
+}
+
+// tableText returns a table of rows with a name and a cell below each head.
+func tableText(heads []string, rows [][]string) string {
+	var t columns.Table
+	for _, head := range heads {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{head}})
 	}
 	t.Blocks = []columns.Block{{Rows: rows}}
 	var b strings.Builder

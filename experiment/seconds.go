@@ -1,0 +1,187 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/experiment/scenario"
+	"fedsim/federation"
+	"fedsim/federation/learning"
+	"fedsim/internal/theory"
+	"fedsim/results"
+)
+
+// InSeconds reports whether the experiments are about methods whose theorems bound seconds: the
+// devices of all of them send a gradient.
+func InSeconds(experiments []scenario.Experiment) bool {
+	for _, e := range experiments {
+		for _, j := range e.Jobs {
+			if _, ok := algorithms.GradientMethodOf(j.Candidates[0].Options); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Timed is a method at a point of an experiment, over its seeds, against the bound of its theorem on
+// the seconds until E|grad f(w)|^2 is at most a target.
+type Timed struct {
+	Experiment, Method string
+	Point              []results.Setting
+	theory.Descent
+	theory.Seconds
+	Gamma     float64 // the step size of the scenario
+	Gradients int     // B of rennala, R of ringmaster; 0: of other methods
+	Measured  float64 // seconds after which the mean over the seeds of |grad f(w)|^2 is at most the target; NaN: never
+}
+
+// Ratio returns measured / bound; NaN without one of them.
+func (t *Timed) Ratio() float64 {
+	if math.IsInf(t.Seconds.Seconds, 1) {
+		return math.NaN()
+	}
+	return t.Measured / t.Seconds.Seconds
+}
+
+// Broken reports whether the measurement exceeds a bound whose conditions hold: with the same data on all
+// devices, to a relative bias of the gradient of 1e-6.
+func (t *Timed) Broken() bool {
+	return t.Measured > t.Seconds.Seconds && t.Bias2 <= 1e-12*t.Eps
+}
+
+// Seconds runs expanded experiments and compares each of their jobs with the bound of its theorem for a
+// target of |grad f(w)|^2; target 0 is a tenth of that at the start.
+func Seconds(ctx context.Context, experiments []scenario.Experiment, target float64, o Options) ([]Timed, error) {
+	if err := checkSeconds(experiments); err != nil {
+		return nil, err
+	}
+	return compareJobs(ctx, experiments, o, func(r *runner, j *job, runs []results.Run) (*Timed, error) {
+		return r.timed(j, runs, target)
+	})
+}
+
+// checkSeconds reports settings that the bounds do not cover.
+func checkSeconds(experiments []scenario.Experiment) error {
+	c := config.NewChecker()
+	for _, e := range experiments {
+		for i := range e.Jobs {
+			run := &e.Jobs[i].Candidates[0]
+			key := "methods." + run.Method + ".options."
+			m, _ := algorithms.GradientMethodOf(run.Options)
+			f := &run.Settings.Federation
+			c.Require(m.Measures, key+"measure", m.Measures, "must be true: the bounds are about the gradient")
+			c.Require(m.Constant, key+"step", m.Step, "must be that of every step: without a schedule, warm-up rounds and clipping")
+			c.Require(f.Protocol == federation.Asynchronous, "federation.protocol", f.Protocol, "must be \"asynchronous\": the bounds are about servers without rounds")
+			c.Require(f.Clients == 0 && f.Fraction == 1, "federation.clients_per_round", f.Clients, "must be 0, with federation.fraction = 1: in the bounds all devices work all the time")
+			c.Require(!f.Relative(), "federation.cost", f.Cost, "must be \"physical\": the bounds are in seconds")
+			c.Require(run.Settings.Run.Vary == results.VarySystem, "run.vary", run.Settings.Run.Vary, "must be \"system\": the bounds are about one problem")
+		}
+	}
+	var problems []error
+	for _, p := range c.Problems() {
+		problems = append(problems, p)
+	}
+	return errors.Join(problems...)
+}
+
+// timed compares the runs of a job under its seeds with the bound.
+func (r *runner) timed(j *job, runs []results.Run, target float64) (*Timed, error) {
+	run := &j.winner
+	p, err := r.prepare.prepare(&run.Settings)
+	if err != nil {
+		return nil, err
+	}
+	m, _ := algorithms.GradientMethodOf(run.Options)
+	weight := func(device int) float64 {
+		if m.ByRows {
+			return float64(p.rows[device])
+		}
+		return 1
+	}
+	d, err := theory.DescentOf(p.problem, weight, m.L2)
+	if err != nil {
+		return nil, err
+	}
+	if d.Tau, err = r.responseTimes(run, p); err != nil {
+		return nil, err
+	}
+	slices.Sort(d.Tau)
+	t := &Timed{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Gamma: m.Step, Gradients: m.Gather + m.Refuse, Measured: math.NaN()}
+	if err := t.measure(runs, target, d); err != nil {
+		return nil, err
+	}
+	switch run.Algorithm {
+	case "rennala":
+		t.Seconds = d.Rennala(m.Step, m.Gather)
+	case "ringmaster":
+		t.Seconds = d.Ringmaster(m.Step, m.Refuse)
+	case "ringleader":
+		t.Seconds = d.Ringleader()
+	case "asgd":
+		t.Seconds = d.Asynchronous(m.Step)
+	default:
+		t.Seconds = d.Rescaled()
+	}
+	t.Descent = *d
+	return t, nil
+}
+
+// measure reads the target, the noise and the bias of gradients, and the time until the target from runs.
+func (t *Timed) measure(runs []results.Run, target float64, d *theory.Descent) error {
+	rounds := len(runs[0].Rounds)
+	for i := range runs {
+		rounds = min(rounds, len(runs[i].Rounds))
+	}
+	if d.Eps = target; rounds == 0 {
+		return fmt.Errorf("it %s before its first round (%s)", runs[0].Status, runs[0].Reason)
+	}
+	for h := range rounds {
+		norm2, latest := 0.0, 0.0
+		for i := range runs {
+			x := &runs[i].Rounds[h]
+			value := func(name string) float64 {
+				m, _ := runs[i].Metric(name)
+				v := m.Of(x)
+				return v * v
+			}
+			norm2 += value(algorithms.GradientNorm) / float64(len(runs))
+			d.Noise2 = max(d.Noise2, value(algorithms.GradientNoise))
+			d.Bias2 = max(d.Bias2, value(algorithms.GradientBias))
+			latest = max(latest, x.TimeS)
+		}
+		if h == 0 && target == 0 {
+			d.Eps = norm2 / 10
+		}
+		if norm2 <= d.Eps {
+			t.Measured = latest
+			return nil
+		}
+	}
+	return nil
+}
+
+// responseTimes returns the usual response times of devices in seconds.
+func (r *runner) responseTimes(run *scenario.RunSpec, p *prepared) ([]float64, error) {
+	setup, err := r.prepare.server(run, p)
+	if err != nil {
+		return nil, err
+	}
+	factory, _ := algorithms.Lookup(run.Algorithm)
+	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, r.pool
+	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
+	f, err := learning.New(*setup)
+	if err != nil {
+		return nil, err
+	}
+	seconds := make([]float64, len(p.rows))
+	for k := range seconds {
+		seconds[k] = f.UsualResponse(k).Seconds()
+	}
+	return seconds, nil
+}
