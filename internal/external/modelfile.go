@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"unsafe"
 
@@ -15,9 +16,9 @@ import (
 )
 
 // slots is the file of one process of an external model, which has w, g and the numbers of the rows
-// of a mini-batch. The process maps it; this side reads and writes it by calls, so that a file which
-// the process cuts off is an error here, and no signal. It has nothing else, so that a process which
-// writes where it must not spoils its own answers only.
+// of a mini-batch. Both sides map it, but for systems where this side reads and writes it by calls. A
+// file which the process cuts off is an error here, and no signal. It has nothing else, so that a
+// process which writes where it must not spoils its own answers only.
 type slots struct {
 	values, most int  // of the model; rows of a mini-batch
 	single       bool // values are float32
@@ -25,6 +26,7 @@ type slots struct {
 	size         int64
 	file         *os.File
 	path         string // for the process
+	mapped       []byte // nil: there are no mappings here
 	narrow       []float32
 }
 
@@ -65,21 +67,61 @@ func (s *slots) reserve() (err error) {
 		}
 		return nil
 	})
-	if s.single {
+	if err == nil {
+		s.mapped = mapFile(s.file, int(s.size))
+	}
+	if s.single && s.mapped == nil {
 		s.narrow = make([]float32, s.values)
 	}
 	return err
 }
 
+// inMapping calls a function that reads or writes the mapped file. Where the process has cut off the file
+// the processor faults, which is an error here.
+func (s *slots) inMapping(do func()) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // the address of a fault
+			err = s.complete()
+		default:
+			panic(cause)
+		}
+	}()
+	do()
+	return s.complete()
+}
+
+// complete reports a file that does not have all its bytes. (The end of a page can be read without them.)
+func (s *slots) complete() error {
+	about, err := s.file.Stat()
+	if err == nil && about.Size() < s.size {
+		err = s.cutOff(about.Size())
+	}
+	return err
+}
+
+// cutOff returns the error of a file of so many bytes.
+func (s *slots) cutOff(bytes int64) error {
+	return fmt.Errorf("has cut off the file of w and g: it has %d bytes, must have %d", bytes, s.size)
+}
+
 // write writes values to a slot, rounded where they are single.
 func (s *slots) write(at int64, x []float64) error {
+	if s.mapped != nil {
+		return s.inMapping(func() {
+			if !s.single {
+				copy(numbersOf[float64](s.mapped[at:], len(x)), x)
+				return
+			}
+			narrow(numbersOf[float32](s.mapped[at:], len(x)), x)
+		})
+	}
 	b := bytesOf(x)
 	if s.single {
-		narrow := s.narrow[:len(x)]
-		for i, v := range x {
-			narrow[i] = float32(v)
-		}
-		b = bytesOf(narrow)
+		narrow(s.narrow[:len(x)], x)
+		b = bytesOf(s.narrow[:len(x)])
 	}
 	_, err := s.file.WriteAt(b, at)
 	return err
@@ -87,12 +129,24 @@ func (s *slots) write(at int64, x []float64) error {
 
 // writeRows writes the numbers of rows.
 func (s *slots) writeRows(rows []int32) error {
+	if s.mapped != nil {
+		return s.inMapping(func() { copy(numbersOf[int32](s.mapped[s.rows:], len(rows)), rows) })
+	}
 	_, err := s.file.WriteAt(bytesOf(rows), s.rows)
 	return err
 }
 
 // read reads the values of a slot.
 func (s *slots) read(at int64, x []float64) error {
+	if s.mapped != nil {
+		return s.inMapping(func() {
+			if !s.single {
+				copy(x, numbersOf[float64](s.mapped[at:], s.values))
+				return
+			}
+			widen(x, numbersOf[float32](s.mapped[at:], s.values))
+		})
+	}
 	b := bytesOf(x)
 	if s.single {
 		b = bytesOf(s.narrow)
@@ -100,22 +154,37 @@ func (s *slots) read(at int64, x []float64) error {
 	n, err := s.file.ReadAt(b, at)
 	switch {
 	case err == io.EOF || n < len(b):
-		return fmt.Errorf("has cut off the file of w and g: it has %d bytes, must have %d", at+int64(n), s.size)
+		return s.cutOff(at + int64(n))
 	case err != nil:
 		return err
 	}
 	if s.single {
-		x = x[:len(s.narrow)]
-		for i, v := range s.narrow {
-			x[i] = float64(v)
-		}
+		widen(x, s.narrow)
 	}
 	return nil
+}
+
+// narrow rounds values of x to single precision.
+func narrow(into []float32, x []float64) {
+	into = into[:len(x)]
+	for i, v := range x {
+		into[i] = float32(v)
+	}
+}
+
+// widen writes values of single precision.
+func widen(into []float64, x []float32) {
+	into = into[:len(x)]
+	for i, v := range x {
+		into[i] = float64(v)
+	}
 }
 
 // remove removes the file, if there is one.
 func (s *slots) remove() {
 	if s != nil {
+		unmapFile(s.mapped)
+		s.mapped = nil
 		removeFile(s.file)
 	}
 }
@@ -123,6 +192,12 @@ func (s *slots) remove() {
 // bytesOf returns the memory of numbers, in the byte order of the machine.
 func bytesOf[T float64 | float32 | int32](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// numbersOf returns the first n numbers of memory that begins at a multiple of their size.
+func numbersOf[T float64 | float32 | int32](of []byte, n int) []T {
+	_ = of[:n*int(unsafe.Sizeof(*new(T)))] // panics beyond the end
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(of))), n)
 }
 
 // sharedFile makes a file that processes map, in memory if there is space, otherwise in the folder of

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -29,6 +30,27 @@ func TestSlots(t *testing.T) {
 			}
 			if got[i] != v {
 				t.Errorf("value %d is %v, want %v", i, got[i], v)
+			}
+		}
+	}
+}
+
+// A file that the process cuts off is an error of each access, also where a page still has the bytes.
+func TestSlotsCutOff(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		s := newSlotsOf(100_000, 5, single)
+		if err := s.reserve(); err != nil {
+			t.Fatal(err)
+		}
+		defer s.remove()
+		x := make([]float64, 100_000)
+		for _, size := range []int64{s.size - 1, s.g + 1, s.w, 0} {
+			if err := s.file.Truncate(size); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("has cut off the file of w and g: it has %d bytes, must have %d", size, s.size)
+			if err := s.read(s.g, x); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
 			}
 		}
 	}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import pytest
 
 import pyfedsim
 from pyfedsim.learner import Adam
-from pyfedsim.model import Batch
+from pyfedsim.model import Batch, Server
 from test_learner import CLASSES, FEATURES, ROWS, TRACES, Driver, client_data
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -591,3 +592,24 @@ def test_running_means_of_batch_normalization_are_averaged(
 def test_normalization_that_counts_is_refused() -> None:
     with pytest.raises(TypeError, match="set a momentum"):
         Model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None)))
+
+
+def test_threads_are_those_of_openblas_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's OpenBLAS has threads of its own, which torch.set_num_threads does not reach."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or "libopenblas" not in maps.read_text("utf-8"):
+        pytest.skip("this process has no OpenBLAS of the system")
+    blas = ctypes.CDLL("libopenblas.so.0")
+    blas.openblas_set_num_threads(2)
+    for threads in (1, 2):
+        model = Model(nn.Linear(2, 2), threads=threads)
+        Server(model).on_hello({"v": [1], "features": 2, "outputs": 2})
+        assert blas.openblas_get_num_threads() == threads
+
+
+def test_random_numbers_are_those_of_the_seed() -> None:
+    rng = Model(nn.Linear(2, 2)).random(7)
+    other = np.random.default_rng(7)
+    for _ in range(2):
+        assert rng.random() == other.random()

@@ -40,6 +40,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from pyfedsim._threads import limit_blas
 from pyfedsim.learner._learner import Learner
 from pyfedsim.learner._serve import last_line, take_pipes, write
 from pyfedsim.learner._serve import serve as serve_learner
@@ -86,6 +87,9 @@ class Model:
     buffers
         how many values at the end have no gradient, such as running means. ``gradient`` returns
         their new values in the place of a gradient; methods that average models learn them
+    threads
+        of OpenBLAS in this process, unless OPENBLAS_NUM_THREADS is set: more processes, not threads,
+        use more cores
     squared
         whether evaluate returns the mean of the squared losses as well
     features, outputs, real, clients
@@ -98,6 +102,7 @@ class Model:
     row_flops: float = 0.0
     row_traffic_bytes: float = 0.0
     buffers = 0
+    threads = 1
     squared = False
     features = 0
     outputs = 1
@@ -122,6 +127,10 @@ class Model:
         None in the place of the gradient: it is in the array that :meth:`mapped` was given.
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
+
+    def random(self, seed: int) -> np.random.Generator:
+        """Return the random numbers of a gradient."""
+        return np.random.default_rng(seed)
 
     def mapped(self, w: Array, g: Array) -> None:
         """Take the arrays in shared memory that have the values and take the gradient.
@@ -230,6 +239,7 @@ class Server:
         model.clients = request.get("clients", 0)
         if model.dtype not in ("float32", "float64"):
             raise ValueError(f'dtype = {model.dtype!r}: must be "float32" or "float64"')
+        limit_blas(model.threads)
         values = len(self._initial(0))
         about: Message = {
             "v": VERSION,
@@ -283,7 +293,7 @@ class Server:
     def on_gradient(self, request: Message) -> Message:
         """Write the gradient of a mini-batch."""
         client, rows = request["client"], self.numbers[: request["rows"]].copy()
-        rng = np.random.default_rng(request["seed"])
+        rng = self.model.random(request["seed"])
         loss, g = self.model.gradient(self.given, self._batch("train", client, rows), rng)
         if g is not None:
             if np.shape(g) != self.g.shape:
