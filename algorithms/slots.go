@@ -19,6 +19,7 @@ type slots struct {
 	size int        // of a vector
 	shelf[float64]
 	single shelf[float32] // in the place of the shelf above, where the model is in single precision
+	places []state.Place  // by device: where a checkpoint has the vector
 }
 
 // shelf has vectors by device, and those that are free.
@@ -29,10 +30,14 @@ type shelf[T float32 | float64] struct {
 
 // newSlots returns slots for vectors of a size, of the clients of a problem.
 func newSlots(p *mtl.Problem, size int) *slots {
+	n := p.Clients()
+	s := &slots{size: size, places: make([]state.Place, n)}
 	if p.Given.Single {
-		return &slots{size: size, single: shelf[float32]{of: make([][]float32, p.Clients())}}
+		s.single.of = make([][]float32, n)
+	} else {
+		s.of = make([][]float64, n)
 	}
-	return &slots{size: size, shelf: shelf[float64]{of: make([][]float64, p.Clients())}}
+	return s
 }
 
 // take returns the vector of a device. That of a device which had none has any content.
@@ -67,9 +72,15 @@ func (s *slots) has(device int) bool {
 	return s.of[device] != nil
 }
 
-// place returns the vector of a device, in one of the two precisions. That of a device which had
+// change is space of a vector that is about to change.
+func (s *slots) change(device int) (v []float64, single []float32, had bool) {
+	s.places[device] = state.Place{}
+	return s.space(device)
+}
+
+// space returns the vector of a device, in one of the two precisions. That of a device which had
 // none has any content.
-func (s *slots) place(device int) (v []float64, single []float32, had bool) {
+func (s *slots) space(device int) (v []float64, single []float32, had bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.single.of != nil {
@@ -82,7 +93,7 @@ func (s *slots) place(device int) (v []float64, single []float32, had bool) {
 
 // store makes a copy of v the vector of a device.
 func (s *slots) store(device int, v []float64) {
-	into, single, _ := s.place(device)
+	into, single, _ := s.change(device)
 	if single == nil {
 		copy(into, v)
 		return
@@ -94,7 +105,7 @@ func (s *slots) store(device int, v []float64) {
 
 // add adds a x to the vector of a device, which is 0 if it had none.
 func (s *slots) add(device int, a float64, x []float64) {
-	into, single, had := s.place(device)
+	into, single, had := s.change(device)
 	if !had {
 		clear(into)
 		clear(single)
@@ -179,8 +190,13 @@ func (s *slots) replaceBy(other *slots, device int) {
 	} else {
 		s.of[device], other.of[device] = other.of[device], s.of[device]
 	}
+	s.places[device] = state.Place{}
 	other.release(device)
 }
+
+// leastOutside is the size of vectors which a checkpoint has outside of its state, so that the next one
+// writes those that have changed.
+const leastOutside = 4096
 
 // state codes the vectors of the devices that have one.
 func (s *slots) state(c *state.Coder) {
@@ -189,6 +205,8 @@ func (s *slots) state(c *state.Coder) {
 		used[k] = s.has(k)
 	}
 	c.Bools(used)
+	outside := s.size >= leastOutside && c.HasOutside()
+	c.Bool(&outside)
 	for k, is := range used {
 		if c.Reads() && !is {
 			s.release(k)
@@ -196,9 +214,15 @@ func (s *slots) state(c *state.Coder) {
 		if !is || c.Err() != nil {
 			continue
 		}
-		if v, single, _ := s.place(k); single == nil {
+		v, single, _ := s.space(k)
+		switch {
+		case outside && single == nil:
+			state.Vector(c, v, &s.places[k])
+		case outside:
+			state.Vector(c, single, &s.places[k])
+		case single == nil:
 			c.Float64s(v)
-		} else {
+		default:
 			c.Float32s(single)
 		}
 	}

@@ -151,6 +151,29 @@ func TestExternalModelsResume(t *testing.T) {
 	}
 }
 
+// Methods with large vectors by client resume with the bits of runs that were not interrupted, from
+// vectors beside the state, of which the last save wrote few.
+func TestLargeVectorsByClientResume(t *testing.T) {
+	t.Parallel()
+	for method, c := range map[string][2]string{"scaffold": {"float32", "run.report_last=1"}, "ditto": {"float32", "run.report_last=1"}, "feddyn": {"float64", "compression.up=top-k"}} {
+		source := strings.Replace(servedBy("", "-hidden=450", "-dtype="+c[0]), "fedavg", method, 1)
+		set := append(slices.Clone(withClasses), "run.rounds=4", "run.eval_every=2", "federation.clients_per_round=2", "data.synthetic.rows_max=10", c[1])
+		want := mustGather(t, parse(t, source, set...), Options{Workers: 1})
+		store := &checkpointtest.Store{Dir: t.TempDir()}
+		o := Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := gather(ctx, parse(t, source, set...), upTo(2, o, cancel)); !Interrupted(err) {
+			t.Fatalf("%s: not interrupted: %v", method, err)
+		}
+		equalRuns(t, method+" resumed", want[0], mustGather(t, parse(t, source, set...), o)[0])
+		for name := range store.All() {
+			if vectors, err := os.Stat(store.Path(name, 0)); strings.HasPrefix(name, "program") != (err != nil) || err == nil && vectors.Size() < 2*4*4503 {
+				t.Errorf("%s: %s has vectors %v", method, name, vectors)
+			}
+		}
+	}
+}
+
 // A run is resumed with the program that began it, or with another one if that is asked for; then
 // the results say so.
 func TestExternalModelsOfAnotherProgram(t *testing.T) {

@@ -7,6 +7,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -20,7 +21,7 @@ type Store interface {
 	Save(name string, fill func(io.Writer) error) error
 	// Load returns the state of a name, nil when there is none.
 	Load(name string) ([]byte, error)
-	// Path returns the path of a program's file beside the state of a name.
+	// Path returns the path of a file beside the state of a name, of vectors or of a program.
 	// The files are numbered from 0 to 1, and removed with the state.
 	Path(name string, number int) string
 	// Reject returns the error of a stored state that cannot be resumed, and why.
@@ -38,10 +39,11 @@ type Policy struct {
 // Saver saves and restores the state of one computation. A nil Saver does neither. It is
 // not safe for concurrent use.
 type Saver struct {
-	ctx    context.Context
-	policy Policy
-	name   string
-	last   time.Time // of the last save, or of the start
+	ctx     context.Context
+	policy  Policy
+	name    string
+	last    time.Time // of the last save, or of the start
+	vectors vectors
 }
 
 // Saver returns the saver of a computation that starts now, nil without a Store. The
@@ -50,7 +52,10 @@ func (p Policy) Saver(ctx context.Context, name string) *Saver {
 	if p.Store == nil {
 		return nil
 	}
-	return &Saver{ctx: ctx, policy: p, name: name, last: p.Clock()}
+	return &Saver{
+		ctx: ctx, policy: p, name: name, last: p.Clock(),
+		vectors: vectors{path: func(file int) string { return p.Store.Path(name, file-1) }, file: 1, size: unknownSize},
+	}
 }
 
 // Due reports whether to save now: Every has passed since the last save, or the
@@ -62,13 +67,19 @@ func (s *Saver) Due() bool {
 // Stopping reports whether the computation is interrupted.
 func (s *Saver) Stopping() bool { return s != nil && s.ctx.Err() != nil }
 
-// Save stores the values that code passes to its coder.
+// Save stores the values that code passes to its coder. Of vectors outside of the state it writes those
+// that have changed since the last call.
 func (s *Saver) Save(code func(*state.Coder)) error {
+	s.vectors.begin()
 	err := s.policy.Store.Save(s.name, func(w io.Writer) error {
 		c := state.Writing(w)
+		c.SetOutside(&s.vectors)
 		code(c)
-		return c.Err()
+		return errors.Join(c.Err(), s.vectors.close())
 	})
+	if err == nil {
+		err = s.vectors.removeOld()
+	}
 	s.last = s.policy.Clock()
 	return err
 }
@@ -82,7 +93,9 @@ func (s *Saver) Restore() (*state.Coder, error) {
 	if content == nil || err != nil {
 		return nil, err
 	}
-	return state.Reading(bytes.NewReader(content)), nil
+	c := state.Reading(bytes.NewReader(content))
+	c.SetOutside(&s.vectors)
+	return c, nil
 }
 
 // Reject returns the error of a stored state that cannot be resumed, and why.

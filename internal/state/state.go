@@ -20,6 +20,9 @@ type Coder struct {
 	r     io.Reader
 	err   error
 	space [4096]byte
+
+	outside Outside // of Vector; nil: there is none
+	long    []byte  // a vector
 }
 
 // Writing returns a coder that writes values.
@@ -91,21 +94,24 @@ func (c *Coder) Ints(x []int) {
 }
 
 // Float64s codes a list of numbers whose length the reader knows.
-func (c *Coder) Float64s(x []float64) { numbers(c, x, 8, putFloat64, getFloat64) }
+func (c *Coder) Float64s(x []float64) { numbers(c, x) }
 
 // Float32s is Float64s for numbers in single precision.
-func (c *Coder) Float32s(x []float32) { numbers(c, x, 4, putFloat32, getFloat32) }
+func (c *Coder) Float32s(x []float32) { numbers(c, x) }
 
-func putFloat64(b []byte, x float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(x)) }
+// codeOf returns how many bytes a number has, and how it is written and read.
+func codeOf[T float32 | float64]() (size int, put func([]byte, T), get func([]byte) T) {
+	if _, single := any(T(0)).(float32); single {
+		return 4, func(b []byte, x T) { binary.LittleEndian.PutUint32(b, math.Float32bits(float32(x))) },
+			func(b []byte) T { return T(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
+	}
+	return 8, func(b []byte, x T) { binary.LittleEndian.PutUint64(b, math.Float64bits(float64(x))) },
+		func(b []byte) T { return T(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
+}
 
-func getFloat64(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
-
-func putFloat32(b []byte, x float32) { binary.LittleEndian.PutUint32(b, math.Float32bits(x)) }
-
-func getFloat32(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
-
-// numbers codes a list of numbers of so many bytes.
-func numbers[T any](c *Coder, x []T, size int, put func([]byte, T), get func([]byte) T) {
+// numbers codes a list of numbers.
+func numbers[T float32 | float64](c *Coder, x []T) {
+	size, put, get := codeOf[T]()
 	c.length(len(x))
 	for len(x) > 0 && c.err == nil {
 		n := min(len(x), len(c.space)/size)

@@ -242,8 +242,7 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 // Load returns the state saved under a name, nil when there is none.
 func (w *Writer) Load(name string) ([]byte, error) { return w.files.Load(name) }
 
-// Path returns the path of a file, 0 or 1, that a program may write beside the state of a
-// name. It is removed with the state.
+// Path returns the path of a file, 0 or 1, beside the state of a name. It is removed with the state.
 func (w *Writer) Path(name string, number int) string { return w.files.Path(name, number) }
 
 // Reject returns the error of a state that cannot be resumed, and why.

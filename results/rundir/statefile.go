@@ -26,7 +26,7 @@ const stateMagic = "fedsim\x00k" // no text file begins so
 const (
 	checkpointDir = "checkpoint" // in the stage: a file for each computation under way
 	stateExt      = ".state"
-	programExt    = ".learner" // of files that programs write
+	programExt    = ".learner" // of files of vectors and of programs
 )
 
 // States are the files of a folder that hold the state of computations of a scenario, by
@@ -72,8 +72,7 @@ func (s *States) path(name string) string { return filepath.Join(s.dir, StateFil
 // Has reports whether there is a state of a name, good or bad.
 func (s *States) Has(name string) bool { return exists(s.path(name)) }
 
-// Path returns the path of a file, 0 or 1, that a program may write beside the state of a
-// name. It is removed with the state.
+// Path returns the path of a file, 0 or 1, beside the state of a name. It is removed with the state.
 func (s *States) Path(name string, number int) string {
 	return filepath.Join(s.dir, programFile(StateFile(name), number))
 }
