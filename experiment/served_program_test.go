@@ -23,6 +23,7 @@ type twin struct {
 	dtype, mark, fault, log   string
 	rows                      string // of the program, as JSON; empty: fedsim has the rows
 	idle                      bool   // gradients are not computed
+	means                     bool   // it reports no squared losses
 
 	file *os.File
 	w, g int64
@@ -66,6 +67,7 @@ func serveModel(arguments []string) {
 	flags.StringVar(&t.rows, "rows", "", "")
 	flags.StringVar(&t.log, "log", "", "")
 	flags.BoolVar(&t.idle, "idle", false, "")
+	flags.BoolVar(&t.means, "means", false, "")
 	_ = flags.Parse(arguments)
 	if file, ok := strings.CutPrefix(t.mark, "@"); ok {
 		text, _ := os.ReadFile(file)
@@ -103,7 +105,7 @@ func (t *twin) answer(q *twinRequest) object {
 		about := object{
 			"v": 1, "name": "twin", "fingerprint": t.mark, "values": t.values(), "dtype": t.dtype,
 			"row_flops":         4*t.features*t.hidden + 2*t.hidden + 6*t.hidden*t.outputs + 2*t.outputs, // as docs/models.md counts
-			"row_traffic_bytes": 8 * (2*(t.features+t.hidden) + 2*(t.hidden+t.outputs) + t.hidden), "squared_losses": true,
+			"row_traffic_bytes": 8 * (2*(t.features+t.hidden) + 2*(t.hidden+t.outputs) + t.hidden), "squared_losses": !t.means,
 		}
 		if t.rows != "" {
 			t.features, t.outputs = 2, 2
@@ -142,6 +144,9 @@ func (t *twin) answer(q *twinRequest) object {
 		for _, k := range q.Clients.([]any) {
 			n, loss, square, wrong := t.measure(q.Part, int(k.(float64)), w)
 			rows, losses, errors, squares = append(rows, n), append(losses, number(loss)), append(errors, wrong), append(squares, number(square))
+		}
+		if t.means {
+			return object{"rows": rows, "losses": losses, "errors": errors}
 		}
 		return object{"rows": rows, "losses": losses, "errors": errors, "squared_losses": squares}
 	default:

@@ -166,6 +166,24 @@ func TestASinglePrecisionExternalModel(t *testing.T) {
 	}
 }
 
+// A program that reports mean losses alone serves all selectors but those that read their squares.
+func TestSelectorsWithoutSquaredLosses(t *testing.T) {
+	t.Parallel()
+	for selection, want := range map[string]string{
+		"power-of-choice": "", "cpow-d": "", "rpow-d": "",
+		"oort": "must be another, or have options that need mean losses alone: the program of the model reports no squared_losses",
+	} {
+		set := append(slices.Clone(withClasses), "run.rounds=2", "federation.clients_per_round=2", "federation.selection="+selection)
+		if selection != "oort" {
+			set = append(set, "federation.candidates=4")
+		}
+		_, err := gather(t.Context(), parse(t, servedBy("", "-means"), set...), Options{})
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", selection, err, want)
+		}
+	}
+}
+
 // Methods that need dual variables, the central solver or scores refuse an external model when the
 // scenario is read.
 func TestWhatAnExternalModelCannotDo(t *testing.T) {

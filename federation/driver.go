@@ -115,6 +115,8 @@ type Workload struct {
 	Weights     bool   // Driver.Commit takes weights that are not 1
 	NoLosses    string // the reason why clients report no losses, in errors; empty: they report losses
 	NoRowLosses string // the same for losses of single rows
+	// NoSquaredLosses is the same for root mean squares of the losses of rows alone.
+	NoSquaredLosses string
 
 	Epochs      int     // the passes over its rows that a client makes in a round; 0: not defined
 	AuthorUnits float64 // the cost of a step in the units of the authors' drivers; 0: not known

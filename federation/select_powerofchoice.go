@@ -33,9 +33,8 @@ func init() {
 		Name:       "cpow-d",
 		Summary:    "those that the model fits worst among candidates, by the loss on a mini-batch of each",
 		Reference:  powerOfChoicePaper,
-		Candidates: true,
-		RowLosses:  true,
-		Options:    func() config.Options { return &cpowOptions{Batch: 32} },
+		Candidates: true, SampledLosses: true,
+		Options: func() config.Options { return &cpowOptions{Batch: 32} },
 		New: func(s SelectorSetup, o config.Options) (Selector, error) {
 			batch := o.(*cpowOptions).Batch
 			return &powerOfChoice{candidates: s.Candidates, losses: func(s *Selection, candidates []int32) []float64 {

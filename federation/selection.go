@@ -162,10 +162,10 @@ func (s *Selection) Losses(clients []int32) []float64 {
 
 // SampledLosses is Losses over a mini-batch of so many rows of each client, drawn at random
 // without replacement; all rows of a client that has fewer. The factory must declare
-// RowLosses.
+// SampledLosses.
 func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
-	if !s.declared.RowLosses {
-		s.undeclared("SampledLosses", "RowLosses")
+	if !s.declared.SampledLosses {
+		s.undeclared("SampledLosses", "SampledLosses")
 	}
 	s.server.losses.SampledLosses(clients, rows, s.drawn, s.fresh(len(clients)))
 	return s.losses

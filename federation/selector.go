@@ -33,10 +33,10 @@ type SelectorFactory struct {
 	// Losses is true when the selector calls Selection.Losses or reads History.Loss. It
 	// is then refused in a run without learning.
 	Losses bool
-	// RowLosses is true when the selector reads History.RMS or calls
-	// Selection.SampledLosses, which need the losses of single rows. It is then refused in a
-	// run without learning, and with a learner, which reports mean losses alone.
-	RowLosses bool
+	// SampledLosses is true when the selector calls Selection.SampledLosses, and RowLosses when it
+	// reads History.RMS. It is then refused in a run without learning, and with a learner, which
+	// reports mean losses alone. An external model has the second if its program says so.
+	SampledLosses, RowLosses bool
 	// Estimates is true when the selector calls Selection.Estimates.
 	Estimates bool
 	// Batteries is true when the selector calls Selection.Battery or Selection.Charging. When a

@@ -51,7 +51,11 @@ func (s *Setup) CheckLosses(c *config.Checker, work *Workload) {
 	reported := !factory.Losses || work.NoLosses == ""
 	c.Require(reported, "federation.selection", selection, work.NoLosses)
 	if reported {
-		c.Require(!factory.RowLosses || work.NoRowLosses == "", "federation.selection", selection, work.NoRowLosses)
+		why := work.NoRowLosses
+		if why == "" && factory.RowLosses {
+			why = work.NoSquaredLosses
+		}
+		c.Require(why == "" || !factory.RowLosses && !factory.SampledLosses, "federation.selection", selection, why)
 	}
 }
 

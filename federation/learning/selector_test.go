@@ -36,7 +36,7 @@ func (r *rotating) Select(s *federation.Selection) []int32 {
 func init() {
 	federation.RegisterSelector(federation.SelectorFactory{Name: "scripted", History: true, Losses: true,
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})
-	federation.RegisterSelector(federation.SelectorFactory{Name: "curious", History: true, Losses: true, RowLosses: true,
+	federation.RegisterSelector(federation.SelectorFactory{Name: "curious", History: true, Losses: true, RowLosses: true, SampledLosses: true,
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})
 	federation.RegisterSelector(federation.SelectorFactory{Name: "blind",
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})

@@ -47,7 +47,7 @@ func (w *workload) plan() federation.Workload {
 		}
 	}
 	if rows && s.Shape.Given.Values > 0 && !s.Shape.Given.Squares {
-		p.NoRowLosses = "must be another, or have options that need mean losses alone: the program of the model reports no squared_losses"
+		p.NoSquaredLosses = "must be another, or have options that need mean losses alone: the program of the model reports no squared_losses"
 	}
 	if !rows {
 		p.NoRowLosses = fmt.Sprintf("must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", about.Name)

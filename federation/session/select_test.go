@@ -49,7 +49,7 @@ func TestSessionsSelect(t *testing.T) {
 				}
 			}
 		})
-		if factory.Losses || factory.RowLosses {
+		if factory.Losses || factory.RowLosses || factory.SampledLosses {
 			if _, err := New(driven(s)); err == nil {
 				t.Errorf("%s needs losses, and a session accepts it", name)
 			}
