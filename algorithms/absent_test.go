@@ -20,6 +20,9 @@ var absentMethods = []struct {
 	set      func(Options)
 }{
 	{"fedavg", "fedavg", nil},
+	{"mifa-zero", "mifa", nil},
+	{"mifa-wait", "mifa", func(o Options) { o.(*mifaOptions).Unseen = unseenWait }},
+	{"fedvarp", "fedvarp", nil},
 	{"fedau", "fedau", nil},
 	{"fedau-cutoff", "fedau", func(o Options) { o.(*fedAUOptions).Cutoff = 3 }},
 }
@@ -65,7 +68,13 @@ func TestTracesWithAbsentClients(t *testing.T) {
 		for h := range 2 * len(present) {
 			absentRound(a, p, h)
 			step := fmt.Sprintf("rounds-%s %d ", m.of, h+1)
-			nearVector(t, step+"w", a.Model().W.Row(0), reference[step+"w"], 1e-12)
+			if w := a.Model().W.Row(0); m.of == "mifa-wait" && h < 3 { // client 4 has not responded
+				if !slices.Equal(w, reference[step+"w"]) || w[0] != 0 {
+					t.Errorf("%sw: %v", step, w)
+				}
+			} else {
+				nearVector(t, step+"w", w, reference[step+"w"], 1e-12)
+			}
 			if f, ok := a.(*fedAU); ok {
 				var omega []float64
 				for k := range f.gaps {
@@ -95,6 +104,8 @@ func TestLimitsWithAbsentClients(t *testing.T) {
 		tolerance   float64
 	}{
 		{"fedavg", "fedavg-end-of-period", 1e-10},
+		{"mifa", "mifa=fedvarp=full-participation", 1e-10},
+		{"fedvarp", "mifa=fedvarp=full-participation", 1e-10},
 		{"fedau", "fedau-cutoff=inf-end-of-period", 2e-3},
 	} {
 		nearVector(t, c.name, end(c.name, 0.1, 1000), reference["fixed-rounds limit "+c.limit], c.tolerance)
@@ -122,5 +133,34 @@ func TestNobodyAbsent(t *testing.T) {
 			round(fedAvg, p, h, NoLimit, nil)
 			nearVector(t, m.of, a.Model().W.Row(0), fedAvg.Model().W.Row(0), 1e-13)
 		}
+	}
+}
+
+// A change that MIFA remembers has the step size of its own round: the step of a round takes it in the size of
+// the present one.
+func TestMIFARemembersGradients(t *testing.T) {
+	a, p := startAbsent(t, "mifa", 0.1, func(o Options) {
+		o.(localOptions).local().ScheduleOptions = ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0.5}
+	})
+	f := a.(*mifa)
+	var changes [4][]float64
+	want := []float64{0, 0}
+	for h, scale := range []float64{1, 0.5} { // of the changes of round 0
+		a.Begin()
+		for k := range p.Clients() >> (2 * h) { // client 1 alone in round 1
+			a.Solve(request(k, h, NoLimit, 0))
+			changes[k] = slices.Clone(f.pending(k))
+			for j := range changes[k] {
+				changes[k][j] /= scale
+			}
+			a.Commit(k, 1)
+		}
+		a.End()
+		for _, d := range changes {
+			for j := range want {
+				want[j] += scale * d[j] / 4
+			}
+		}
+		nearVector(t, fmt.Sprintf("w after round %d", h), a.Model().W.Row(0), want, 1e-14)
 	}
 }

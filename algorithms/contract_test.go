@@ -23,6 +23,8 @@ func smaller(o Options) {
 		*o = MbSDCAOptions{Batch: 6, Beta: 2}
 	case *FedCompassOptions:
 		o.Epochs = 1
+	case *mifaOptions:
+		o.ScheduleOptions = ScheduleOptions{Schedule: inverseSqrt, ScheduleRounds: 5}
 	case *MbSGDOptions:
 		o.Batch = 6
 	case *FedBuffOptions:

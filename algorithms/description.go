@@ -113,6 +113,8 @@ type Messages struct {
 	Usual func(device int) (down, up int)
 	FLOPs float64 // work of a device on the codes of its messages, beside Workload
 	Coded bool    // Setup.Compression applies to them
+	// Single is true when the server of one model needs each response by itself, which hubs would add up.
+	Single bool
 	// Private is true when updates may be protected as Setup.Privacy says: the server needs only
 	// their sum. Unequal is true when updates have different weights in it, which privacy
 	// refuses.

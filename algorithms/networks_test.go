@@ -122,8 +122,9 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
 var primal = []string{
-	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff", "fedcompass", "feddyn", "fednova", "fedprox",
-	"fedyogi", "mb-sgd", "per-fedavg", "rennala", "rescaled", "ringleader", "ringmaster", "scaffold",
+	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff",
+	"fedcompass", "feddyn", "fednova", "fedprox", "fedvarp", "fedyogi", "mb-sgd", "mifa", "per-fedavg", "rennala",
+	"rescaled", "ringleader", "ringmaster", "scaffold",
 }
 
 // startSeeded is start with a seed and a number of workers.

@@ -43,6 +43,8 @@ func TestOverheadsByHand(t *testing.T) {
 		{"fedprox", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"fednova", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"fedau", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
+		{"mifa", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
+		{"fedvarp", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"feddyn", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"scaffold", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"scaffold", map[string]any{"Option": "I"}, linear, 24, 4, 24*row + 4*(batch+5*d)},

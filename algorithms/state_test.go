@@ -90,6 +90,8 @@ func impatient(o Options) {
 		o.Delay = 4
 	case *FedCompassOptions:
 		o.MaxStaleness = 4
+	case *mifaOptions:
+		o.Unseen = unseenWait
 	}
 }
 

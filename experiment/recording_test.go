@@ -108,7 +108,7 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 		"schedules":            "",
 	} {
 		scenario := "[problem]\noptimum_sweeps = 0\n[run]\nrounds = 5\n[data.synthetic]\nclients = 5\nfeatures = 6\n" + tables + "\n"
-		for _, method := range []string{"fedavg", "fedprox", "fedadam", "ditto", "apfl", "per-fedavg", "fednova", "scaffold", "feddyn", "fedau", "gossip", "fedbuff"} {
+		for _, method := range []string{"fedavg", "fedprox", "fedadam", "ditto", "apfl", "per-fedavg", "fednova", "scaffold", "feddyn", "fedau", "mifa", "fedvarp", "gossip", "fedbuff"} {
 			if method == "fednova" && name == "privacy" || method == "gossip" && name == "compression" {
 				break // not able, as those that follow
 			}

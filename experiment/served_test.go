@@ -90,6 +90,8 @@ func TestAnExternalModelEqualsTheBuiltInNetwork(t *testing.T) {
 		"scaffold":   {"batch = 4", nil},
 		"feddyn":     {"batch = 4", nil},
 		"fednova":    {"batch = 4", nil},
+		"mifa":       {"batch = 4", []string{"faults.drop_probability=0.3", "federation.protocol=first"}},
+		"fedvarp":    {"batch = 4", []string{"faults.drop_probability=0.3", "federation.protocol=first"}},
 		"fedau":      {"batch = 4", []string{"faults.drop_probability=0.3", "federation.protocol=first"}},
 		"fedbuff":    {"batch = 4, buffer = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
 		"fedasync":   {"batch = 4", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},

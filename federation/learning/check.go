@@ -115,8 +115,10 @@ func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *
 	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.clients_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
 }
 
-// ValidateHubs reports a method whose hubs average by themselves where there are no hubs.
+// ValidateHubs reports a method whose hubs average by themselves where there are no hubs, and one whose server
+// needs more than the sums of hubs.
 func ValidateHubs(c *config.Checker, hubSize int, method *algorithms.Description) {
+	c.Require(!method.Messages.Single || hubSize == 0, "network.hub_size", hubSize, fmt.Sprintf("must be 0: the server of %s needs the response of each client, and hubs add them up", method.Name))
 	c.Require(method.HubRounds == 0 || hubSize > 0, "network.hub_size", hubSize, fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
 }
 

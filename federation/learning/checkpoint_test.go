@@ -44,7 +44,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous, federation.Compass}).Draw(rt, "protocol")
-		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "fedau", "gossip"}
+		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "fedau", "mifa", "fedvarp", "gossip"}
 		switch protocol {
 		case federation.Asynchronous:
 			methods = []string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader", "fedcompass"}

@@ -403,6 +403,8 @@ func TestHubsAreRefused(t *testing.T) {
 	}{
 		{"asynchronous", "fedbuff", federation.Asynchronous, nil,
 			`federation.protocol = "asynchronous": must be another with network.hub_size: a hub gathers the answers of a round`},
+		{"remembered changes", "mifa", federation.WaitForAll, nil,
+			`network.hub_size = 2: must be 0: the server of mifa needs the response of each client, and hubs add them up`},
 		{"relative costs", "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Cost = federation.Relative },
 			`federation.cost = "relative": must be "physical" with network.hub_size: under others there is one transfer each way`},
 		{"shared links", "mocha", federation.WaitForAll, func(s *Setup) { s.Network.ServerUpMbps = 3 },
