@@ -98,12 +98,12 @@ func checkCall(t *testing.T, cmd *cobra.Command, words []string) bool {
 	return strings.HasPrefix(found.CommandPath()+" ", cmd.CommandPath()+" ")
 }
 
-// The README's table has every command.
-func TestReadmeHasEveryCommand(t *testing.T) {
-	readme := read(t, "README.md")
+// The page of commands has every command.
+func TestPageHasEveryCommand(t *testing.T) {
+	page := read(t, "docs/commands.md")
 	for _, name := range children(newRoot(nil)) {
-		if name != "help" && !strings.Contains(readme, "| `fedsim "+name) {
-			t.Errorf("the README's table of commands lacks fedsim %s", name)
+		if name != "help" && !strings.Contains(page, "| `fedsim "+name) {
+			t.Errorf("docs/commands.md lacks fedsim %s", name)
 		}
 	}
 }
