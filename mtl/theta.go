@@ -48,6 +48,7 @@ type LocalOptimum struct {
 	last   []float64 // best before a pass
 	moving []int32   // rows that the last pass over all moved
 	diff   []float64 // of two u
+	face   face
 }
 
 // Reset starts a subproblem at the device's dual variables before. It retains the slices until
@@ -72,7 +73,7 @@ func (o *LocalOptimum) Reached(b, u []float64, theta float64) bool {
 		case o.exact():
 			return o.none <= o.noise || left <= theta*o.none
 		}
-		o.improve()
+		o.improve(true)
 	}
 }
 
@@ -85,7 +86,7 @@ func (o *LocalOptimum) Theta(after []float64) float64 {
 		}
 	}
 	for o.none+o.gap > o.noise && !o.exact() {
-		o.improve()
+		o.improve(false)
 	}
 	u := append([]float64(nil), o.w...)
 	o.addImage(u, after)
@@ -176,19 +177,24 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 	return float64(sum*o.p.Scale[o.k]) + float64(0.5*o.curvature*kernel.Dot(o.diff, o.diff))
 }
 
-// improve makes a pass over all rows, then up to 63 passes over the rows that it moved: most
+// improve makes a pass over all rows, then minimizes over those between their bounds, if they may be few
+// (see face), or makes up to 63 passes over the rows that it moved: most
 // dual variables stay at a bound. The number of passes grows, because each call needs
 // another pass to measure the gap. A gap that does not halve during half of all passes is
-// rounding.
-func (o *LocalOptimum) improve() {
+// rounding. Whether theta is reached does not depend on how best improves, but the last bits of theta do.
+func (o *LocalOptimum) improve(few bool) {
 	const patience = 4096 // fewer passes do not show whether the gap has stopped
 	n, passes := len(o.best)/o.p.Outputs, 1<<min(o.batches, 6)
 	o.last = append(o.last[:0], o.best...)
 	o.order.Reset(n, rng.New(0, rng.Reference, o.k, 2*o.batches))
 	o.SDCA(o.best, o.u, &o.order, n)
 	o.moving = o.p.moved(o.moving[:0], o.last, o.best)
-	o.order.ResetTo(o.moving, rng.New(0, rng.Reference, o.k, 2*o.batches+1))
-	o.SDCA(o.best, o.u, &o.order, (passes-1)*len(o.moving))
+	if few && o.face.choose(o.Subproblem, o.last, o.best) {
+		o.face.minimize(o.best, o.u)
+	} else {
+		o.order.ResetTo(o.moving, rng.New(0, rng.Reference, o.k, 2*o.batches+1))
+		o.SDCA(o.best, o.u, &o.order, (passes-1)*len(o.moving))
+	}
 	o.passes += passes
 	o.batches++
 	o.measure()

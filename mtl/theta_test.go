@@ -204,9 +204,36 @@ func minimized(p *Problem, before, w []float64, curvature float64) *LocalOptimum
 	var o LocalOptimum
 	o.Reset(p.Subproblem(0, curvature), before, w)
 	for o.start(before); !o.exact(); {
-		o.improve()
+		o.improve(false)
 	}
 	return &o
+}
+
+// Faces of few rows find the same minimizer as many passes, much sooner, also where rows depend on each
+// other and at a large curvature.
+func TestFacesFindTheMinimizer(t *testing.T) {
+	for _, loss := range ScoreLosses() {
+		for seed := range uint64(4) {
+			p := lossProblem(t, loss, Mean, seed, []int{4, 70}[seed%2], 50, 50)
+			w, before := randomRow(seed, p.Features), make([]float64, 50)
+			curvature := []float64{3, 300}[seed/2]
+			slow := minimized(p, before, w, curvature)
+			var fast LocalOptimum
+			fast.Reset(p.Subproblem(0, curvature), before, w)
+			for fast.start(before); !fast.exact(); {
+				fast.improve(true)
+			}
+			if fast.gap > 1e-10*fast.none+fast.noise {
+				t.Errorf("%s, seed %d: gap %g, want at most %g", loss, seed, fast.gap, 1e-10*fast.none+fast.noise)
+			}
+			if fast.none < slow.none-slow.gap-slow.noise || fast.none > slow.none+slow.gap+slow.noise {
+				t.Errorf("%s, seed %d: G(0) - G = %.15g, by passes %.15g", loss, seed, fast.none, slow.none)
+			}
+			if p.Loss.Traits().Clipped != (ClippedStep{}) && fast.batches > 4 {
+				t.Errorf("%s, seed %d: %d faces", loss, seed, fast.batches)
+			}
+		}
+	}
 }
 
 // randomRow returns n standard normal numbers.
