@@ -2,18 +2,22 @@ package experiment
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 
 	"fedsim/algorithms"
+	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/replay"
+	"fedsim/internal/traces"
 )
 
 // recording is the computation that several runs share because they differ in time
 // alone. Under wait-for-all with all devices the server takes every update of every
-// round.
+// round; so it does under a protocol that draws the limits of work, where nothing fails.
 type recording struct {
 	*replay.Shared
 	restored int // rounds from before an interruption
@@ -29,10 +33,15 @@ type recordingKey struct {
 	problem            problemKey
 	algorithm, options string
 	seed               uint64
+	limits             string // of the work, where a protocol draws them
 }
 
 func recordingKeyOf(run *scenario.RunSpec) recordingKey {
-	return recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
+	key := recordingKey{problem: keyOf(&run.Settings), algorithm: run.Algorithm, options: fmt.Sprintf("%+v", run.Options), seed: run.System}
+	if f := &run.Settings.Federation; f.Traits().DrawnSteps != nil {
+		key.limits = fmt.Sprintf("%s %g %g", f.Protocol, f.StepsLow, f.StepsHigh)
+	}
+	return key
 }
 
 // mostRecorded limits devices times rounds of a recording, 24 bytes each.
@@ -43,12 +52,20 @@ const mostRecorded = 4_000_000
 // is fixed, theta is not measured, which needs the state within a round, and no metrics by
 // client, which may exceed the memory. Compressed messages differ from device to device, and
 // partial work is drawn by the federation.
-func (r *runner) recordable(run *scenario.RunSpec, devices int) bool {
+func (r *runner) recordable(run *scenario.RunSpec, clients int) bool {
 	s := &run.Settings.Run
-	_, asked := run.Settings.Federation.Sizes(devices)
+	_, asked := run.Settings.Federation.Sizes(clients)
 	protocol := run.Settings.Federation.Traits()
-	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.Federation.PartialShare == 0 && protocol.WaitsForAll && !protocol.LimitsWork && !protocol.Weighs && asked == devices &&
-		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && devices*s.Rounds <= r.mostRecorded
+	takesAll := protocol.WaitsForAll && !protocol.LimitsWork || protocol.DrawnSteps != nil && nothingFails(&run.Settings)
+	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
+		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && clients*s.Rounds <= r.mostRecorded
+}
+
+// nothingFails reports whether every device is available at all times, and every attempt succeeds in its round.
+func nothingFails(s *scenario.Settings) bool {
+	return s.Devices.BatteryWh == devices.Mains && s.Devices.Model == "" && s.Fleet.Fleet() == nil &&
+		reflect.DeepEqual(s.Faults, devices.DefaultFaults()) && reflect.DeepEqual(s.Traces, traces.Default()) &&
+		s.Network.LossProbability == 0 && s.Network.Model == "" && s.Network.HubSize == 0 && !s.Network.SharesLinks()
 }
 
 // record returns the recording of a run; nil for a method whose messages to devices differ, or with
@@ -72,6 +89,10 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 			Halt:     algorithms.NewHalt(algorithms.Overtime, func() bool { return r.ctx.Err() != nil }),
 			Evaluate: func() (algorithms.Evaluation, error) { return r.evaluate(p, method) },
 		}}
+		if drawn := run.Settings.Federation.Traits().DrawnSteps; drawn != nil {
+			seed, least := run.System, int(slices.Min(p.problem.RowCounts()))
+			rec.Steps = func(device, round int) int { return drawn(seed, least, device, round) }
+		}
 		if method.Stateful == nil {
 			return rec, nil
 		}

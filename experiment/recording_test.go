@@ -127,6 +127,52 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 	}
 }
 
+// Charged runs share their rounds where nothing fails: the limits of their work are drawn from the seed.
+func TestChargedRunsEqualComputedOnes(t *testing.T) {
+	const scenario = `
+[data.synthetic]
+clients = 5
+features = 6
+[federation]
+protocol = "charged"
+steps_low = 0.3
+[run]
+rounds = 12
+seeds = [1, 2]
+[devices]
+battery_wh = -1
+[methods.mocha]
+options.epochs = 0
+[methods.mb-sdca]
+options.batch = 0
+[methods.mb-sgd]
+options.batch = 0
+[[experiment]]
+name = "costs"
+sweep = { "federation.cost" = ["authors", "relative", "physical"], "faults.drop_probability" = [0, 0.3], "federation.steps_high" = [0.6, 1] }
+`
+	r, keys, alone := newRunner(t.Context(), nil, Options{}, mostRecorded), map[recordingKey]int{}, 0
+	for _, j := range scenarioOf(t, scenario).Experiments[0].Jobs {
+		if run := j.Candidates[0].WithSeed(1); r.recordable(&run, 5) {
+			keys[recordingKeyOf(&run)]++
+		} else {
+			alone++
+		}
+	}
+	if len(keys) != 6 || alone != 18 { // three methods with two limits, under three costs; with drops each computes
+		t.Errorf("%d recordings, and %d runs that compute for themselves; want 6 and 18", len(keys), alone)
+	}
+	want := collect(t, scenario, 1, 0)
+	for _, workers := range []int{1, 2} {
+		got := collect(t, scenario, workers, mostRecorded)
+		for i := range want {
+			if a, b := text(got[i]), text(want[i]); a != b {
+				t.Fatalf("%d workers: run %s differs:\n%s\nwant\n%s", workers, want[i].ID, a, b)
+			}
+		}
+	}
+}
+
 // text shows every bit of a run: %v is exact for floats other than NaNs.
 func text(r results.Run) string {
 	s := fmt.Sprintf("%s %s %v %v %d %s %s %d %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status, r.Limit, r.Capped,
@@ -145,7 +191,7 @@ func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
 		for _, c := range j.Candidates {
 			for _, seed := range j.Seeds {
 				x := c.WithSeed(seed)
-				keys[recordingKey{keyOf(&x.Settings), x.Algorithm, fmt.Sprintf("%+v", x.Options), x.Seed}]++
+				keys[recordingKeyOf(&x)]++
 			}
 		}
 	}

@@ -83,6 +83,9 @@ type Traits struct {
 	Groups bool
 	// LimitsWork: the protocol is a Limiter.
 	LimitsWork bool
+	// DrawnSteps returns the limit of a client in a round where it depends on nothing but the seed
+	// and the rows of the smallest task; nil: it depends on more, or there is none.
+	DrawnSteps func(seed uint64, minRows, client, round int) int
 	// Weighs: the protocol is a Weigher.
 	Weighs bool
 	// FitsWork: it limits work to what fits into federation.deadline_s.

@@ -3,6 +3,7 @@ package federation
 import (
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/rng"
 )
 
 // Charged charges every client the time of the same number of steps. Each does a random
@@ -10,9 +11,9 @@ import (
 const Charged = "charged"
 
 type charged struct {
-	low, high float64     // steps, as multiples of the rows of the smallest task
-	until     engine.Time // clients are charged until then at least, where links are shared
-	open      bool        // the end of the round is not set yet, where links are shared
+	drawn func(seed uint64, minRows, client, round int) int
+	until engine.Time // clients are charged until then at least, where links are shared
+	open  bool        // the end of the round is not set yet, where links are shared
 }
 
 func init() {
@@ -22,19 +23,25 @@ func init() {
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, appendix, Systems Heterogeneity",
 		Keys:      []string{"selection", "min_reports"},
 		Traits: func(c *Config) Traits {
-			return Traits{End: EndsWithCharge, LimitsWork: true, Late: c.keepsLate(), ChargedPasses: c.StepsHigh}
+			return Traits{End: EndsWithCharge, LimitsWork: true, DrawnSteps: c.drawnSteps, Late: c.keepsLate(), ChargedPasses: c.StepsHigh}
 		},
 		New: func(c *Config, _ config.Options) (Protocol, error) {
-			return &charged{low: c.StepsLow, high: c.StepsHigh}, nil
+			return &charged{drawn: c.drawnSteps}, nil
 		},
 	})
 }
 
-// Steps draws a part of the steps that clients are charged.
+// drawnSteps draws a part of the steps that clients are charged: from steps_low to steps_high times the rows
+// of the smallest task.
+func (f *Config) drawnSteps(seed uint64, minRows, client, round int) int {
+	s := rng.New(seed, rng.Work, client, round)
+	share := f.StepsLow + float64(s.Float64()*(f.StepsHigh-f.StepsLow))
+	return int(max(1, share*float64(minRows)))
+}
+
+// Steps returns the steps drawn for a client.
 func (p *charged) Steps(r *OpenRound, client int) float64 {
-	s := r.Stream(client)
-	share := p.low + float64(s.Float64()*(p.high-p.low))
-	return max(1, share*float64(r.MinRows()))
+	return float64(p.drawn(r.server.setup.Seed, r.MinRows(), client, r.server.round))
 }
 
 func (p *charged) Open(r *OpenRound) {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"sync"
 
@@ -19,6 +20,8 @@ type Shared struct {
 	Seed    uint64
 	Pool    *algorithms.Pool
 	Halt    *algorithms.Halt // when it ends work, no further round is computed
+	// Steps returns the limit of the work of a device in a round; nil: there is none.
+	Steps func(device, round int) int
 	// Evaluate evaluates the present model.
 	Evaluate func() (algorithms.Evaluation, error)
 	Computed func() // is called after each computed round; nil: nothing is
@@ -111,8 +114,12 @@ func (s *Shared) step(t *tape, h int) error {
 	sent, err := s.Of.Begin()
 	works := make([]algorithms.Work, s.Devices)
 	s.Pool.For(len(works), func(k, worker int) {
+		steps := algorithms.NoLimit
+		if s.Steps != nil {
+			steps = s.Steps(k, h)
+		}
 		works[k] = s.Of.Solve(algorithms.Request{
-			Device: k, Round: h, Steps: algorithms.NoLimit, Worker: worker, Stream: rng.New(s.Seed, rng.Solve, k, h), Halt: s.Halt,
+			Device: k, Round: h, Steps: steps, Worker: worker, Stream: rng.New(s.Seed, rng.Solve, k, h), Halt: s.Halt,
 		})
 	})
 	if s.Halt.Halted() {
@@ -189,6 +196,7 @@ type follower struct {
 	works  []algorithms.Work
 	broken map[int]string // by device, the array of its update that has NaN or an infinity
 	flops  float64
+	taken  int // updates of the round
 }
 
 var (
@@ -206,7 +214,7 @@ func (f *follower) next() (there bool, err error) {
 
 // Begin opens a round.
 func (f *follower) Begin() (sent algorithms.Sent, err error) {
-	f.works, f.broken, f.flops = f.works[:0], nil, 0
+	f.works, f.broken, f.flops, f.taken = f.works[:0], nil, 0, 0
 	there, err := f.next()
 	if !there || err != nil {
 		return sent, err
@@ -237,14 +245,19 @@ func (f *follower) Solve(q algorithms.Request) (w algorithms.Work) {
 	return f.works[q.Device]
 }
 
-// Commit does nothing.
-func (f *follower) Commit(int, float64) {}
+// Commit counts the update: the shared rounds have all.
+func (f *follower) Commit(int, float64) { f.taken++ }
 
 // Discard does nothing: a run discards work only if it stalls, in its last round.
 func (f *follower) Discard(int) {}
 
-// End closes the round.
-func (f *follower) End() (flops float64, err error) { return f.flops, nil }
+// End closes the round. It fails if the server did not take all updates.
+func (f *follower) End() (flops float64, err error) {
+	if len(f.works) > 0 && f.taken != f.of.Devices {
+		return 0, fmt.Errorf("its rounds are shared, and the server took %d of %d updates", f.taken, f.of.Devices)
+	}
+	return f.flops, nil
+}
 
 // Evaluate returns the evaluation after the round.
 func (f *follower) Evaluate() (evaluation algorithms.Evaluation, err error) {
