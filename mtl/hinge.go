@@ -18,10 +18,27 @@ func init() {
 // and Zhang, JMLR 14, 2013, section 6.2).
 type Hinge struct{}
 
-var _ Loss = Hinge{}
+var (
+	_ Loss = Hinge{}
+	_ sums = Hinge{}
+)
 
 // Value returns max(0, 1 - y z).
 func (Hinge) Value(z, y float64) float64 { return max(0, 1-float64(y*z)) }
+
+func (h Hinge) addValues(sum float64, z, y []float64) float64 {
+	for i, zi := range z {
+		sum += h.Value(zi, y[i])
+	}
+	return sum
+}
+
+func (h Hinge) addConjugates(sum float64, a, y []float64) float64 {
+	for i, ai := range a {
+		sum += h.Conjugate(ai, y[i])
+	}
+	return sum
+}
 
 // Subgradient returns -y where the margin is violated, 0 elsewhere.
 func (Hinge) Subgradient(z, y float64) float64 {
