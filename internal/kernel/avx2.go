@@ -12,6 +12,9 @@ import (
 // need. Tests clear it to reach the scalar ones.
 var avx2 = cpu.X86.HasAVX2
 
+// avx512 reports whether they have those of 64 bytes, too. Kernels of batches use them.
+var avx512 = cpu.X86.HasAVX2 && cpu.X86.HasAVX512F
+
 func dot(x, y []float64) float64 {
 	sameLength(len(x), len(y))
 	if len(x) <= lanes {

@@ -44,6 +44,16 @@ func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores1xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores1xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine1xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores2xAVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -53,6 +63,16 @@ func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //
 //go:noescape
 func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores2xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores2xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine2xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // scores3xAVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
 //
@@ -64,6 +84,16 @@ func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores3xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores3xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine3xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores4xAVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -73,6 +103,16 @@ func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //
 //go:noescape
 func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores4xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores4xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine4xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // scores5xAVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
 //
@@ -84,6 +124,16 @@ func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores5xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores5xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine5xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores6xAVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -93,6 +143,16 @@ func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //
 //go:noescape
 func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores6xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores6xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine6xAVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // dot32AVX2 returns the canonical sum of x[i]*y[i] over i < n.
 //
@@ -134,6 +194,16 @@ func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores1x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores1x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine1x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores2x32AVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -143,6 +213,16 @@ func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //
 //go:noescape
 func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores2x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores2x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine2x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // scores3x32AVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
 //
@@ -154,6 +234,16 @@ func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores3x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores3x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine3x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores4x32AVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -163,6 +253,16 @@ func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //
 //go:noescape
 func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores4x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores4x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine4x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // scores5x32AVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
 //
@@ -174,6 +274,16 @@ func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
+// scores5x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores5x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine5x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // scores6x32AVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
 //
 //go:noescape
@@ -183,6 +293,16 @@ func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //
 //go:noescape
 func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores6x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+//
+//go:noescape
+func scores6x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine6x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+//
+//go:noescape
+func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
 // rotateAVX2 sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.
 //

@@ -2405,6 +2405,76 @@ done:
 	VZEROUPPER
 	RET
 
+// func scores1xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores1xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), DI
+	VMOVUPD (DI), Z0
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y1
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z1, Z1
+	VBROADCASTF64X4 (SI), Z2
+	VMULPD          Z2, Z1, Z2
+	VADDPD          Z2, Z0, Z0
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (DI)
+	VZEROUPPER
+	RET
+
+// func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine1xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R9
+	IMULQ       DX, R9
+	VMOVUPD     (CX)(R9*1), Z1
+	VMULPD.BCST (SI), Z1, Z1
+	VADDPD      Z1, Z0, Z0
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VZEROUPPER
+	RET
+
 // func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 // Requires: AVX
 TEXT ·scores2xAVX2(SB), NOSPLIT, $0-48
@@ -2529,6 +2599,85 @@ done:
 	VMOVUPD Y1, 32(R8)
 	VMOVUPD Y2, (R8)(R9*1)
 	VMOVUPD Y3, 32(R8)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores2xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores2xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y2
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z2, Z2
+	VBROADCASTF64X4 (SI), Z3
+	VMULPD          Z3, Z2, Z3
+	VADDPD          Z3, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z3
+	VMULPD          Z3, Z2, Z3
+	VADDPD          Z3, Z1, Z1
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
+// func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine2xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R10
+	IMULQ       DX, R10
+	VMOVUPD     (CX)(R10*1), Z2
+	VMULPD.BCST (SI), Z2, Z3
+	VADDPD      Z3, Z0, Z0
+	VMULPD.BCST 8(SI), Z2, Z2
+	VADDPD      Z2, Z1, Z1
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -2684,6 +2833,94 @@ done:
 	VMOVUPD Y3, 32(R8)(R9*1)
 	VMOVUPD Y4, (R8)(R9*2)
 	VMOVUPD Y5, 32(R8)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores3xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores3xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y3
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z3, Z3
+	VBROADCASTF64X4 (SI), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z2, Z2
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VZEROUPPER
+	RET
+
+// func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine3xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R10
+	IMULQ       DX, R10
+	VMOVUPD     (CX)(R10*1), Z3
+	VMULPD.BCST (SI), Z3, Z4
+	VADDPD      Z4, Z0, Z0
+	VMULPD.BCST 8(SI), Z3, Z4
+	VADDPD      Z4, Z1, Z1
+	VMULPD.BCST 16(SI), Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -2867,6 +3104,103 @@ done:
 	VMOVUPD Y5, 32(R8)(R9*2)
 	VMOVUPD Y6, (R10)
 	VMOVUPD Y7, 32(R10)
+	VZEROUPPER
+	RET
+
+// func scores4xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores4xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y4
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z4, Z4
+	VBROADCASTF64X4 (SI), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z2, Z2
+	VBROADCASTF64X4 (R8), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z3, Z3
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VZEROUPPER
+	RET
+
+// func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine4xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VMOVUPD     (CX)(R11*1), Z4
+	VMULPD.BCST (SI), Z4, Z5
+	VADDPD      Z5, Z0, Z0
+	VMULPD.BCST 8(SI), Z4, Z5
+	VADDPD      Z5, Z1, Z1
+	VMULPD.BCST 16(SI), Z4, Z5
+	VADDPD      Z5, Z2, Z2
+	VMULPD.BCST 24(SI), Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
 	VZEROUPPER
 	RET
 
@@ -3078,6 +3412,112 @@ done:
 	VMOVUPD Y7, 32(R10)
 	VMOVUPD Y8, (R10)(R9*1)
 	VMOVUPD Y9, 32(R10)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores5xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores5xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	VMOVUPD 256(R9), Z4
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y5
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z5, Z5
+	VBROADCASTF64X4 (SI), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z2, Z2
+	VBROADCASTF64X4 (R8), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z3, Z3
+	VBROADCASTF64X4 (R8)(DI*1), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z4, Z4
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VMOVUPD Z4, 256(R9)
+	VZEROUPPER
+	RET
+
+// func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine5xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	VMOVUPD (R10)(R9*1), Z4
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VMOVUPD     (CX)(R11*1), Z5
+	VMULPD.BCST (SI), Z5, Z6
+	VADDPD      Z6, Z0, Z0
+	VMULPD.BCST 8(SI), Z5, Z6
+	VADDPD      Z6, Z1, Z1
+	VMULPD.BCST 16(SI), Z5, Z6
+	VADDPD      Z6, Z2, Z2
+	VMULPD.BCST 24(SI), Z5, Z6
+	VADDPD      Z6, Z3, Z3
+	VMULPD.BCST 32(SI), Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, (R10)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -3317,6 +3757,121 @@ done:
 	VMOVUPD Y9, 32(R10)(R9*1)
 	VMOVUPD Y10, (R10)(R9*2)
 	VMOVUPD Y11, 32(R10)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores6xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores6xAVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	VMOVUPD 256(R9), Z4
+	VMOVUPD 320(R9), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y6
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z6, Z6
+	VBROADCASTF64X4 (SI), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z2, Z2
+	VBROADCASTF64X4 (R8), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z3, Z3
+	VBROADCASTF64X4 (R8)(DI*1), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z4, Z4
+	VBROADCASTF64X4 (R8)(DI*2), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z5, Z5
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VMOVUPD Z4, 256(R9)
+	VMOVUPD Z5, 320(R9)
+	VZEROUPPER
+	RET
+
+// func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine6xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	VMOVUPD (R10)(R9*1), Z4
+	VMOVUPD (R10)(R9*2), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VMOVUPD     (CX)(R11*1), Z6
+	VMULPD.BCST (SI), Z6, Z7
+	VADDPD      Z7, Z0, Z0
+	VMULPD.BCST 8(SI), Z6, Z7
+	VADDPD      Z7, Z1, Z1
+	VMULPD.BCST 16(SI), Z6, Z7
+	VADDPD      Z7, Z2, Z2
+	VMULPD.BCST 24(SI), Z6, Z7
+	VADDPD      Z7, Z3, Z3
+	VMULPD.BCST 32(SI), Z6, Z7
+	VADDPD      Z7, Z4, Z4
+	VMULPD.BCST 40(SI), Z6, Z6
+	VADDPD      Z6, Z5, Z5
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, (R10)(R9*1)
+	VMOVUPD Z5, (R10)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -6150,6 +6705,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func scores1x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores1x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), DI
+	VMOVUPD (DI), Z0
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y1
+	VCVTPS2PD       (BX)(CX*4), Y2
+	VINSERTF64X4    $0x01, Y2, Z1, Z1
+	VBROADCASTF64X4 (SI), Z2
+	VMULPD          Z2, Z1, Z2
+	VADDPD          Z2, Z0, Z0
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (DI)
+	VZEROUPPER
+	RET
+
+// func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine1x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R9
+	IMULQ       DX, R9
+	VCVTPS2PD   (CX)(R9*1), Z1
+	VMULPD.BCST (SI), Z1, Z1
+	VADDPD      Z1, Z0, Z0
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VZEROUPPER
+	RET
+
 // func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 // Requires: AVX
 TEXT ·scores2x32AVX2(SB), NOSPLIT, $0-48
@@ -6274,6 +6900,86 @@ done:
 	VMOVUPD Y1, 32(R8)
 	VMOVUPD Y2, (R8)(R9*1)
 	VMOVUPD Y3, 32(R8)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores2x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores2x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y2
+	VCVTPS2PD       (BX)(CX*4), Y3
+	VINSERTF64X4    $0x01, Y3, Z2, Z2
+	VBROADCASTF64X4 (SI), Z3
+	VMULPD          Z3, Z2, Z3
+	VADDPD          Z3, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z3
+	VMULPD          Z3, Z2, Z3
+	VADDPD          Z3, Z1, Z1
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
+// func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine2x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R10
+	IMULQ       DX, R10
+	VCVTPS2PD   (CX)(R10*1), Z2
+	VMULPD.BCST (SI), Z2, Z3
+	VADDPD      Z3, Z0, Z0
+	VMULPD.BCST 8(SI), Z2, Z2
+	VADDPD      Z2, Z1, Z1
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -6429,6 +7135,95 @@ done:
 	VMOVUPD Y3, 32(R8)(R9*1)
 	VMOVUPD Y4, (R8)(R9*2)
 	VMOVUPD Y5, 32(R8)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores3x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores3x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y3
+	VCVTPS2PD       (BX)(CX*4), Y4
+	VINSERTF64X4    $0x01, Y4, Z3, Z3
+	VBROADCASTF64X4 (SI), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z4
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z2, Z2
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VZEROUPPER
+	RET
+
+// func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine3x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R10
+	IMULQ       DX, R10
+	VCVTPS2PD   (CX)(R10*1), Z3
+	VMULPD.BCST (SI), Z3, Z4
+	VADDPD      Z4, Z0, Z0
+	VMULPD.BCST 8(SI), Z3, Z4
+	VADDPD      Z4, Z1, Z1
+	VMULPD.BCST 16(SI), Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -6612,6 +7407,104 @@ done:
 	VMOVUPD Y5, 32(R8)(R9*2)
 	VMOVUPD Y6, (R10)
 	VMOVUPD Y7, 32(R10)
+	VZEROUPPER
+	RET
+
+// func scores4x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores4x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y4
+	VCVTPS2PD       (BX)(CX*4), Y5
+	VINSERTF64X4    $0x01, Y5, Z4, Z4
+	VBROADCASTF64X4 (SI), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z2, Z2
+	VBROADCASTF64X4 (R8), Z5
+	VMULPD          Z5, Z4, Z5
+	VADDPD          Z5, Z3, Z3
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VZEROUPPER
+	RET
+
+// func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine4x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VCVTPS2PD   (CX)(R11*1), Z4
+	VMULPD.BCST (SI), Z4, Z5
+	VADDPD      Z5, Z0, Z0
+	VMULPD.BCST 8(SI), Z4, Z5
+	VADDPD      Z5, Z1, Z1
+	VMULPD.BCST 16(SI), Z4, Z5
+	VADDPD      Z5, Z2, Z2
+	VMULPD.BCST 24(SI), Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
 	VZEROUPPER
 	RET
 
@@ -6823,6 +7716,113 @@ done:
 	VMOVUPD Y7, 32(R10)
 	VMOVUPD Y8, (R10)(R9*1)
 	VMOVUPD Y9, 32(R10)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores5x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores5x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	VMOVUPD 256(R9), Z4
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y5
+	VCVTPS2PD       (BX)(CX*4), Y6
+	VINSERTF64X4    $0x01, Y6, Z5, Z5
+	VBROADCASTF64X4 (SI), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z2, Z2
+	VBROADCASTF64X4 (R8), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z3, Z3
+	VBROADCASTF64X4 (R8)(DI*1), Z6
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z4, Z4
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VMOVUPD Z4, 256(R9)
+	VZEROUPPER
+	RET
+
+// func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine5x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	VMOVUPD (R10)(R9*1), Z4
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VCVTPS2PD   (CX)(R11*1), Z5
+	VMULPD.BCST (SI), Z5, Z6
+	VADDPD      Z6, Z0, Z0
+	VMULPD.BCST 8(SI), Z5, Z6
+	VADDPD      Z6, Z1, Z1
+	VMULPD.BCST 16(SI), Z5, Z6
+	VADDPD      Z6, Z2, Z2
+	VMULPD.BCST 24(SI), Z5, Z6
+	VADDPD      Z6, Z3, Z3
+	VMULPD.BCST 32(SI), Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, (R10)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -7062,6 +8062,122 @@ done:
 	VMOVUPD Y9, 32(R10)(R9*1)
 	VMOVUPD Y10, (R10)(R9*2)
 	VMOVUPD Y11, 32(R10)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores6x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scores6x32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	VMOVUPD 128(R9), Z2
+	VMOVUPD 192(R9), Z3
+	VMOVUPD 256(R9), Z4
+	VMOVUPD 320(R9), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y6
+	VCVTPS2PD       (BX)(CX*4), Y7
+	VINSERTF64X4    $0x01, Y7, Z6, Z6
+	VBROADCASTF64X4 (SI), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z0, Z0
+	VBROADCASTF64X4 (SI)(DI*1), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z1, Z1
+	VBROADCASTF64X4 (SI)(DI*2), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z2, Z2
+	VBROADCASTF64X4 (R8), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z3, Z3
+	VBROADCASTF64X4 (R8)(DI*1), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z4, Z4
+	VBROADCASTF64X4 (R8)(DI*2), Z7
+	VMULPD          Z7, Z6, Z7
+	VADDPD          Z7, Z5, Z5
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, SI
+	ADDQ            $0x20, R8
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, 192(R9)
+	VMOVUPD Z4, 256(R9)
+	VMOVUPD Z5, 320(R9)
+	VZEROUPPER
+	RET
+
+// func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX, AVX512F
+TEXT ·combine6x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Z0
+	VMOVUPD (R8)(R9*1), Z1
+	VMOVUPD (R8)(R9*2), Z2
+	VMOVUPD (R10), Z3
+	VMOVUPD (R10)(R9*1), Z4
+	VMOVUPD (R10)(R9*2), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX     (BX), R11
+	IMULQ       DX, R11
+	VCVTPS2PD   (CX)(R11*1), Z6
+	VMULPD.BCST (SI), Z6, Z7
+	VADDPD      Z7, Z0, Z0
+	VMULPD.BCST 8(SI), Z6, Z7
+	VADDPD      Z7, Z1, Z1
+	VMULPD.BCST 16(SI), Z6, Z7
+	VADDPD      Z7, Z2, Z2
+	VMULPD.BCST 24(SI), Z6, Z7
+	VADDPD      Z7, Z3, Z3
+	VMULPD.BCST 32(SI), Z6, Z7
+	VADDPD      Z7, Z4, Z4
+	VMULPD.BCST 40(SI), Z6, Z6
+	VADDPD      Z6, Z5, Z5
+	ADDQ        $0x04, BX
+	ADDQ        DI, SI
+	DECQ        AX
+	JNZ         row
+
+done:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, (R8)(R9*1)
+	VMOVUPD Z2, (R8)(R9*2)
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, (R10)(R9*1)
+	VMOVUPD Z5, (R10)(R9*2)
 	VZEROUPPER
 	RET
 

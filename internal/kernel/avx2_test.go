@@ -9,3 +9,10 @@ func withoutVectors() (restore func()) {
 	avx2 = false
 	return func() { avx2 = before }
 }
+
+// withoutWideVectors makes the AVX2 kernels the widest ones likewise.
+func withoutWideVectors() (restore func()) {
+	before := avx512
+	avx512 = false
+	return func() { avx512 = before }
+}

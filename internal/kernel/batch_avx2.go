@@ -35,6 +35,15 @@ var (
 		[...]func(int, *float32, *float32, *float64, int, *float64){nil, scores1x32AVX2, scores2x32AVX2, scores3x32AVX2, scores4x32AVX2, scores5x32AVX2, scores6x32AVX2},
 		[...]func(int, *float32, int, *int32, *float64, int, *float64, int){nil, combine1x32AVX2, combine2x32AVX2, combine3x32AVX2, combine4x32AVX2, combine5x32AVX2, combine6x32AVX2},
 	}
+	// wide64 and wide32 give the same bits with vectors of 64 bytes.
+	wide64 = tiles[float64]{
+		[...]func(int, *float64, *float64, *float64, int, *float64){nil, scores1xAVX512, scores2xAVX512, scores3xAVX512, scores4xAVX512, scores5xAVX512, scores6xAVX512},
+		[...]func(int, *float64, int, *int32, *float64, int, *float64, int){nil, combine1xAVX512, combine2xAVX512, combine3xAVX512, combine4xAVX512, combine5xAVX512, combine6xAVX512},
+	}
+	wide32 = tiles[float32]{
+		[...]func(int, *float32, *float32, *float64, int, *float64){nil, scores1x32AVX512, scores2x32AVX512, scores3x32AVX512, scores4x32AVX512, scores5x32AVX512, scores6x32AVX512},
+		[...]func(int, *float32, int, *int32, *float64, int, *float64, int){nil, combine1x32AVX512, combine2x32AVX512, combine3x32AVX512, combine4x32AVX512, combine5x32AVX512, combine6x32AVX512},
+	}
 	// inOrder are the indices of rows that lie next to each other.
 	inOrder = func() (index [batchRows]int32) {
 		for i := range index {
@@ -44,14 +53,22 @@ var (
 	}()
 )
 
+// widest returns the kernels with the widest vectors that processor and system have.
+func widest[T element](narrow, wide *tiles[T]) *tiles[T] {
+	if avx512 {
+		return wide
+	}
+	return narrow
+}
+
 func (b *Batch) scores(outputs int, w []float64, ldw int, s []float64, lds int) {
 	switch {
 	case !avx2 || b.Cols < scoreLanes:
 		b.scalarScores(outputs, w, ldw, s, lds)
 	case b.X != nil:
-		scoresByTile(b, &tiles64, b.X, outputs, w, ldw, s, lds)
+		scoresByTile(b, widest(&tiles64, &wide64), b.X, outputs, w, ldw, s, lds)
 	default:
-		scoresByTile(b, &tiles32, b.X32, outputs, w, ldw, s, lds)
+		scoresByTile(b, widest(&tiles32, &wide32), b.X32, outputs, w, ldw, s, lds)
 	}
 }
 
@@ -60,9 +77,9 @@ func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int)
 	case !avx2 || b.Cols == 0:
 		b.scalarCombine(outputs, r, ldr, g, ldg)
 	case b.X != nil:
-		combineByTile(b, &tiles64, b.X, b.space.rest[:], outputs, r, ldr, g, ldg)
+		combineByTile(b, widest(&tiles64, &wide64), b.X, b.space.rest[:], outputs, r, ldr, g, ldg)
 	default:
-		combineByTile(b, &tiles32, b.X32, b.space.rest32[:], outputs, r, ldr, g, ldg)
+		combineByTile(b, widest(&tiles32, &wide32), b.X32, b.space.rest32[:], outputs, r, ldr, g, ldg)
 	}
 }
 

@@ -3,8 +3,8 @@
 // W = V M, and the two products of a batch of rows with the weights of several
 // outputs. It must not know the meaning of the numbers.
 //
-// All results have the same bits on every machine, whether the AVX2 kernels
-// computed them or the scalar ones in Go, which take their place on other
+// All results have the same bits on every machine, whether the kernels of AVX2 and
+// AVX-512 computed them or the scalar ones in Go, which take their place on other
 // processors and under the build tag purego. That holds because each result is
 // defined to the last rounding:
 //

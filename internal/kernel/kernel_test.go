@@ -101,10 +101,14 @@ func narrowed(x []float64) (narrow []float32, wide []float64) {
 	return narrow, wide
 }
 
-// bothWays runs f with the vector kernels, if there are any here, and with the
-// scalar ones.
+// bothWays runs f with the vector kernels, if there are any here, with those of
+// narrower vectors, and with the scalar ones.
 func bothWays(t *testing.T, f func(t *testing.T)) {
 	t.Run("as built", f)
+	t.Run("narrow", func(t *testing.T) {
+		defer withoutWideVectors()()
+		f(t)
+	})
 	t.Run("scalar", func(t *testing.T) {
 		defer withoutVectors()()
 		f(t)

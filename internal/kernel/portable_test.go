@@ -4,3 +4,6 @@ package kernel
 
 // withoutVectors does nothing: there are none.
 func withoutVectors() (restore func()) { return func() {} }
+
+// withoutWideVectors does nothing likewise.
+func withoutWideVectors() (restore func()) { return func() {} }

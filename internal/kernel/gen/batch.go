@@ -138,3 +138,98 @@ func combine(e element, outputs int) {
 	VZEROUPPER()
 	RET()
 }
+
+// wideScores is scores with vectors of eight lanes, those of row x below those of row y.
+func wideScores(e element, outputs int) {
+	beginWide("scores"+strconv.Itoa(outputs)+"x", e, "func(blocks int, x, y *"+e.name+", w *float64, ldw int, lanes *float64)",
+		"does what that of AVX2 does, in vectors of the lanes of both rows.")
+	blocks := argument("blocks")
+	index := zeroIndex()
+	rows := [2]row{rowAt("x", e, index), rowAt("y", e, index)}
+	w, ldw := argument("w"), argument("ldw")
+	SHLQ(Imm(3), ldw)
+	low := threeBelow(w, ldw)
+	lanes := argument("lanes")
+	sums := make([]VecVirtual, outputs)
+	for c := range sums {
+		sums[c] = ZMM()
+		VMOVUPD(Mem{Base: lanes, Disp: 64 * c}, sums[c])
+	}
+	TESTQ(blocks, blocks)
+	JZ(LabelRef("done"))
+	Label("block")
+	x := ZMM()
+	if e.size == 8 {
+		VMOVUPD(rows[0].at(0), x.AsY())
+		VINSERTF64X4(Imm(1), rows[1].at(0), x, x)
+	} else {
+		y := YMM()
+		VCVTPS2PD(rows[0].at(0), x.AsY())
+		VCVTPS2PD(rows[1].at(0), y)
+		VINSERTF64X4(Imm(1), y, x, x)
+	}
+	for c := range sums {
+		product := ZMM()
+		VBROADCASTF64X4(tileRow(w, low, ldw, c, 0), product)
+		VMULPD(product, x, product)
+		VADDPD(product, sums[c], sums[c])
+	}
+	ADDQ(Imm(width), index)
+	ADDQ(Imm(32), w)
+	ADDQ(Imm(32), low)
+	DECQ(blocks)
+	JNZ(LabelRef("block"))
+	Label("done")
+	for c := range sums {
+		VMOVUPD(sums[c], Mem{Base: lanes, Disp: 64 * c})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// wideCombine is combine with a vector of the eight columns of each output.
+func wideCombine(e element, outputs int) {
+	beginWide("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds int)",
+		"does what that of AVX2 does, in vectors of eight columns.")
+	count := argument("count")
+	x, stride := argument("x"), argument("stride")
+	IMUL3Q(Imm(uint64(e.size)), stride, stride)
+	index := argument("index")
+	r, ldr := argument("r"), argument("ldr")
+	SHLQ(Imm(3), ldr)
+	g, ldg := argument("sum"), argument("lds")
+	SHLQ(Imm(3), ldg)
+	low := threeBelow(g, ldg)
+	sums := make([]VecVirtual, outputs)
+	for c := range sums {
+		sums[c] = ZMM()
+		VMOVUPD(tileRow(g, low, ldg, c, 0), sums[c])
+	}
+	TESTQ(count, count)
+	JZ(LabelRef("done"))
+	Label("row")
+	at := GP64()
+	MOVLQSX(Mem{Base: index}, at)
+	IMULQ(stride, at)
+	values := ZMM()
+	if m := (Mem{Base: x, Index: at, Scale: 1}); e.size == 8 {
+		VMOVUPD(m, values)
+	} else {
+		VCVTPS2PD(m, values)
+	}
+	for c := range sums {
+		product := ZMM()
+		VMULPD_BCST(Mem{Base: r, Disp: 8 * c}, values, product)
+		VADDPD(product, sums[c], sums[c])
+	}
+	ADDQ(Imm(4), index)
+	ADDQ(ldr, r)
+	DECQ(count)
+	JNZ(LabelRef("row"))
+	Label("done")
+	for c := range sums {
+		VMOVUPD(sums[c], tileRow(g, low, ldg, c, 0))
+	}
+	VZEROUPPER()
+	RET()
+}

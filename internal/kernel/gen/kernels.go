@@ -7,8 +7,17 @@ import (
 
 // begin starts a kernel on rows of e: name with the suffix of the type.
 func begin(name string, e element, signature, doc string) {
-	TEXT(name+e.suffix+"AVX2", NOSPLIT, signature)
-	Doc(name + e.suffix + "AVX2 " + doc)
+	beginFor("AVX2", name, e, signature, doc)
+}
+
+// beginWide is begin for a kernel with vectors of 64 bytes.
+func beginWide(name string, e element, signature, doc string) {
+	beginFor("AVX512", name, e, signature, doc)
+}
+
+func beginFor(vectors, name string, e element, signature, doc string) {
+	TEXT(name+e.suffix+vectors, NOSPLIT, signature)
+	Doc(name + e.suffix + vectors + " " + doc)
 	Pragma("noescape")
 }
 

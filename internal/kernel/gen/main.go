@@ -1,4 +1,4 @@
-// Command gen writes the AVX2 kernels of fedsim/internal/kernel and their Go
+// Command gen writes the AVX2 and AVX-512 kernels of fedsim/internal/kernel and their Go
 // declarations: run "go generate" there. It is a separate module, so that fedsim does
 // not depend on the assembler's generator.
 package main
@@ -17,6 +17,8 @@ func main() {
 		for outputs := 1; outputs <= batchOutputs; outputs++ {
 			scores(e, outputs)
 			combine(e, outputs)
+			wideScores(e, outputs)
+			wideCombine(e, outputs)
 		}
 	}
 	rotate()
