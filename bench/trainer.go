@@ -59,11 +59,12 @@ func findTrainingTools() (t trainingTools, missing []*notInstalled) {
 	return t, missing
 }
 
-// command returns the command of a Python. Settings of OpenBLAS in the environment are for old
-// releases, which do not know all processors: NumPy's own Python has a new one.
+// command returns the command of a Python whose libraries have one thread. Settings of OpenBLAS in
+// the environment are for old releases, which do not know all processors: NumPy's own Python has
+// a new one.
 func (t *trainingTools) command(python string, arguments ...string) *exec.Cmd {
 	c := exec.Command(python, arguments...)
-	c.Env = append(os.Environ(), "PYTHONPATH="+t.paths, "PYTHONDONTWRITEBYTECODE=1")
+	c.Env = append(os.Environ(), "PYTHONPATH="+t.paths, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 	if strings.Contains(python, filepath.Join("training", ".numpy")) {
 		c.Env = slices.DeleteFunc(c.Env, func(e string) bool {
 			return strings.HasPrefix(e, "OPENBLAS_CORETYPE=") || strings.HasPrefix(e, "OPENBLAS_L2_SIZE=")

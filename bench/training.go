@@ -133,7 +133,7 @@ func compareTraining(out, log io.Writer, repetitions int, only string, quick boo
 	}
 	if len(r.goals) > 0 {
 		fmt.Fprintln(out)
-		t = newTable(out, []column{{"goal", 66, false}, {"ratio", 6, true}, {"range", 15, false}, {"at least", 11, false}})
+		t = newTable(out, []column{{"goal", 72, false}, {"ratio", 6, true}, {"range", 15, false}, {"at least", 11, false}})
 		for _, row := range r.goals {
 			t.row(row...)
 		}
@@ -263,7 +263,13 @@ func (r *trainingRace) trainers(w training) ([]*trainer, error) {
 			return nil, err
 		}
 		arguments = append(append([]string{filepath.Join("training", p.script)}, arguments...), p.more...)
-		all = append(all, &trainer{name: p.name, run: func() (figures, error) { return runPeer(r.tools.command(p.python, arguments...)) }})
+		all = append(all, &trainer{name: p.name, run: func() (figures, error) {
+			c := r.tools.command(p.python, arguments...)
+			if p.name == torchTwo {
+				c.Env = append(c.Env, "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2")
+			}
+			return runPeer(c)
+		}})
 	}
 	return all, nil
 }
@@ -290,6 +296,7 @@ source = "idx"
 path = "mnist"
 target = "classes"
 pool = true
+precision = "float32"
 partition = { method = "shards", clients = 100, shards = 2 }
 
 [federation]
