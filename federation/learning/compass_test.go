@@ -9,6 +9,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/filetest"
@@ -133,4 +134,35 @@ func compassOptions(t testing.TB, fewest, most int, latest float64) any {
 	v.FieldByName("MaxSteps").SetInt(int64(most))
 	v.FieldByName("LatestFactor").SetFloat(latest)
 	return o
+}
+
+// No client is ever given fewer mini-batches than min_steps or more than max_steps.
+func TestCompassGivesStepsWithinItsLimits(t *testing.T) {
+	const fewest, most = 6, 16
+	var f *Federation
+	seen := map[int]bool{}
+	f = start(t, world(t, "fedcompass", federation.Compass, func(s *Setup) {
+		busyNetwork(s)
+		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 2
+		o := s.Options.(*algorithms.FedCompassOptions)
+		o.Batch = 1 // a step is a mini-batch
+		s.Config.ProtocolOptions = compassOptions(t, fewest, most, 1.2)
+		s.Schedule.Rounds = 60
+		s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
+			for k := range sizes {
+				if steps, _ := f.server.Budget(k); f.server.Attempt(k).Expected {
+					seen[steps] = true
+				}
+			}
+		}}
+	}))
+	finish(t, f)
+	for steps := range seen {
+		if steps < fewest || steps > most {
+			t.Errorf("a client was given %d steps", steps)
+		}
+	}
+	if !seen[fewest] || !seen[most] || len(seen) < 4 {
+		t.Errorf("steps that were given: %v: the test shows nothing", seen)
+	}
 }
