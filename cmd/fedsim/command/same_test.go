@@ -99,7 +99,7 @@ func recorded(name string) []string {
 		return nil
 	case "at-scale", "million-events": // in timing mode
 		return []string{"run.devices=true"}
-	case "asynchrony", "fedbuff": // theta is defined for rounds
+	case "asynchrony", "fedbuff", "ringmaster": // theta is defined for rounds
 		return []string{"run.model=true", "run.devices=true"}
 	default:
 		return []string{"run.model=true", "run.devices=true", "run.theta_every=2"}
