@@ -52,6 +52,7 @@ func TestFaultsOfModels(t *testing.T) {
 	for _, c := range []struct{ fault, want string }{
 		{"hello/exit/1", "hello: exited with status 7; the last line of its standard error: out of memory, said the model"},
 		{"hello/values/1", "hello: answers with values: must be a number of values in [1, 2147483647], not 12500000000"},
+		{"hello/shapes/1", "hello: answers with shapes of 41 values in all: must be those of values = 43"},
 		{"hello/dtype/1", `hello: answers with dtype: must be "float32" or "float64"`},
 		{"hello/error/1", "hello: it reports: shape mismatch; second line"},
 		{"open/exit/1", "starting fedavg: model twin: init: exited with status 7"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,13 @@ func (m *Model) take(about *modelHello, split *data.Split) error {
 	if about.buffers >= about.values {
 		return fmt.Errorf("answers with buffers = %d: must be below values = %d", about.buffers, about.values)
 	}
+	total := 0.0
+	for i := range about.shapes {
+		total += about.shapes[i].size()
+	}
+	if about.shapes != nil && total != float64(about.values) {
+		return fmt.Errorf("answers with shapes of %.0f values in all: must be those of values = %d", total, about.values)
+	}
 	for _, n := range m.rows[0] {
 		m.most = max(m.most, int(n))
 	}
@@ -150,6 +158,20 @@ func (m *Model) Rows(part int) []int32 { return m.rows[part] }
 // the kind of processor. Equal bytes are promised among equal fingerprints.
 func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
 
+// ValueName names a value: "value 12", and what the program calls it.
+func (m *Model) ValueName(i int) string {
+	left := i
+	for j := range m.about.shapes {
+		s := &m.about.shapes[j]
+		if n := int(s.size()); left >= n {
+			left -= n
+			continue
+		}
+		return fmt.Sprintf("value %d, %s,", i, s.nameOf(int64(left)))
+	}
+	return fmt.Sprintf("value %d", i)
+}
+
 // Sizes returns the sizes of the model.
 func (m *Model) Sizes() mtl.Sizes {
 	size := 8.0
@@ -184,6 +206,8 @@ func (m *Model) start() (*modelProcess, error) {
 		m.about = about
 	} else if got, want := about.text(), m.about.text(); got != want {
 		return nil, fmt.Errorf("answers otherwise than the first process: %s, not %s", got, want)
+	} else if !reflect.DeepEqual(about.shapes, m.about.shapes) {
+		return nil, errors.New("answers with other shapes than the first process")
 	}
 	return p, nil
 }

@@ -3,6 +3,9 @@ package external
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"fedsim/data"
 	"fedsim/internal/pipe"
@@ -63,6 +66,39 @@ type modelHello struct {
 	squares                  bool
 	buffers                  int
 	rows                     [3][]int32
+	shapes                   []valueShape // of all values, in their order; nil: it does not say
+}
+
+// valueShape is a name of values, such as "conv1.weight", and their shape.
+type valueShape struct {
+	name string
+	dims []int64
+}
+
+// size returns the number of values, as a float that cannot overflow.
+func (s *valueShape) size() float64 {
+	n := 1.0
+	for _, d := range s.dims {
+		n *= float64(d)
+	}
+	return n
+}
+
+// nameOf returns the name and the indices of a value of a shape: "conv1.weight[5, 0, 2, 2]".
+func (s *valueShape) nameOf(i int64) string {
+	indices := make([]string, len(s.dims))
+	for j, d := range slices.Backward(s.dims) {
+		indices[j] = strconv.FormatInt(i%d, 10)
+		i /= d
+	}
+	return fmt.Sprintf("%s[%s]", s.name, strings.Join(indices, ", "))
+}
+
+var shapeFields = pipe.Object[valueShape]{
+	pipe.Required("name", func(d *pipe.Decoder, s *valueShape) { s.name = nameOf(d, "the name of values", 200) }),
+	pipe.Required("shape", func(d *pipe.Decoder, s *valueShape) {
+		s.dims = pipe.List(d, s.dims, "a list of lengths", func(d *pipe.Decoder, n *int64) { *n = d.Integer(1, math.MaxInt32, "a length of at least 1") })
+	}),
 }
 
 // single reports whether values are float32.
@@ -94,6 +130,9 @@ var modelHelloFields = pipe.Object[modelHello]{
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, h *modelHello) { h.squares = d.Bool() }),
 	pipe.Optional("buffers", func(d *pipe.Decoder, h *modelHello) {
 		h.buffers = int(d.Integer(0, math.MaxInt32, "how many values at the end have no gradient"))
+	}),
+	pipe.Optional("shapes", func(d *pipe.Decoder, h *modelHello) {
+		h.shapes = pipe.List(d, h.shapes, "a list of names and shapes", shapeFields.Read)
 	}),
 	pipe.Optional("rows", func(d *pipe.Decoder, h *modelHello) { programRows.Read(d, &h.rows) }),
 }

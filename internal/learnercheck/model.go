@@ -126,7 +126,7 @@ func (k *modelChecking) initial() {
 func (k *modelChecking) same(when string, want, got []float64) {
 	for i := range want {
 		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
-			k.wrong("%s: value %d is %v, and was %v", when, i, got[i], want[i])
+			k.wrong("%s: %s is %v, and was %v", when, k.a.ValueName(i), got[i], want[i])
 			return
 		}
 	}

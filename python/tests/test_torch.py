@@ -539,6 +539,9 @@ def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
     assert none is None
     assert model.dtype == "float32"
     assert model.row_flops == 3 * 2 * 6 * 3
+    about = Server(model).on_hello({"v": [1], "features": 6, "outputs": 3})
+    weight = {"name": "1.weight", "shape": [3, 6]}
+    assert about["shapes"] == [weight, {"name": "1.bias", "shape": [3]}]
     # The gradient of the mean cross-entropy, by hand.
     p = np.exp(x @ start[:18].reshape(3, 6).T + start[18:])
     p /= p.sum(axis=1, keepdims=True)
@@ -626,7 +629,7 @@ def test_threads_are_those_of_openblas_too(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_random_numbers_are_those_of_the_seed() -> None:
-    rng = Model(nn.Linear(2, 2)).random(7)
+    rng = Model(nn.Linear(2, 2)).draws(7)
     other = np.random.default_rng(7)
     for _ in range(2):
         assert rng.random() == other.random()

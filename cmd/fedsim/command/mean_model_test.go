@@ -62,7 +62,7 @@ func (m *meanProgram) answer(line []byte) string {
 	}
 	switch q.Op {
 	case "hello":
-		return fmt.Sprintf(`{"v":1,"name":"mean","fingerprint":%q,"values":1,"dtype":"float64","row_flops":4,"rows":{"train":[2,2,2],"test":[2,2,2]}}`, m.mark)
+		return fmt.Sprintf(`{"v":1,"name":"mean","fingerprint":%q,"values":1,"dtype":"float64","row_flops":4,"shapes":[{"name":"mean.value","shape":[1,1]}],"rows":{"train":[2,2,2],"test":[2,2,2]}}`, m.mark)
 	case "open":
 		var err error
 		if m.file, err = os.OpenFile(q.File.Path, os.O_RDWR, 0); err != nil {

@@ -109,6 +109,11 @@ class Model(AnyModel):
             return None
         return {part: [count(d) for d in of] for part, of in self._datasets.items()}
 
+    def named_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
+        """Return the names of parameters and running means, as in state_dict."""
+        means = [(n, b) for n, b in self.module.named_buffers() if b.is_floating_point()]
+        return [(n, tuple(x.shape)) for n, x in [*self.module.named_parameters(), *means]]
+
     def initial(self, rng: np.random.Generator) -> Any:
         """Return the values of a new module, or of the given one."""
         torch.manual_seed(int(rng.integers(2**63)))
@@ -131,7 +136,7 @@ class Model(AnyModel):
             first = last
         self._trained = first - self.buffers
 
-    def random(self, seed: int) -> Any:
+    def draws(self, seed: int) -> Any:
         """Return the random numbers of a gradient: torch needs their seed alone."""
         return _Draws(seed)
 

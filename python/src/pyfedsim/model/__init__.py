@@ -117,6 +117,10 @@ class Model:
         """
         return None
 
+    def named_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
+        """Return names and shapes of the values, in their order, for errors; None: there are none."""
+        return None
+
     def initial(self, rng: np.random.Generator) -> Any:
         """Return the values that the model starts with, an array of one dimension."""
         raise NotImplementedError(f"{type(self).__name__} must define initial")
@@ -128,7 +132,7 @@ class Model:
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
 
-    def random(self, seed: int) -> np.random.Generator:
+    def draws(self, seed: int) -> np.random.Generator:
         """Return the random numbers of a gradient."""
         return np.random.default_rng(seed)
 
@@ -252,6 +256,8 @@ class Server:
             "squared_losses": bool(model.squared),
             "buffers": int(model.buffers),
         }
+        if (shapes := model.named_shapes()) is not None:
+            about["shapes"] = [{"name": name, "shape": list(shape)} for name, shape in shapes]
         if (rows := model.rows()) is not None:
             self.sizes = {part: [int(n) for n in of] for part, of in rows.items()}
             about["rows"] = self.sizes
@@ -293,7 +299,7 @@ class Server:
     def on_gradient(self, request: Message) -> Message:
         """Write the gradient of a mini-batch."""
         client, rows = request["client"], self.numbers[: request["rows"]].copy()
-        rng = self.model.random(request["seed"])
+        rng = self.model.draws(request["seed"])
         loss, g = self.model.gradient(self.given, self._batch("train", client, rows), rng)
         if g is not None:
             if np.shape(g) != self.g.shape:
