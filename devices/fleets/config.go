@@ -1,6 +1,7 @@
 package fleets
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ const Inherit = -2
 type Config struct {
 	Name       string   `toml:"name" doc:"a built-in fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none"`
 	File       string   `toml:"file" doc:"a fleet file, TOML or csv, instead of name. Searched beside the scenario (not for a path from --set), then in the working directory"`
+	Devices    string   `toml:"devices" doc:"level of heterogeneity of the devices, instead of name: \"none\", \"mild\", \"middle\" or \"severe\" (docs/fleets.md); empty: no level, or \"none\" where links has one"`
+	Links      string   `toml:"links" doc:"likewise of the links"`
 	LinkSpeed  float64  `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 	DataSpeed  float64  `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 	Assignment []string `toml:"assignment" doc:"names of classes that the devices take in turn: device t has class t mod the length of the list (docs/fleets.md); empty: by their shares, in random order"`
@@ -30,7 +33,15 @@ func Defaults() Config { return Config{LinkSpeed: Inherit, DataSpeed: Inherit} }
 // Validate reports all errors in the table and reads the fleet.
 func (f *Config) Validate(c *config.Checker) {
 	f.Loaded = nil
+	level := f.Devices != "" || f.Links != ""
+	c.OneOfOrEmpty("devices", f.Devices, Levels...)
+	c.OneOfOrEmpty("links", f.Links, Levels...)
 	switch {
+	case level && (f.File != "" || f.Name != ""):
+		c.Require(f.Devices == "", "devices", f.Devices, "cannot be combined with name or file")
+		c.Require(f.Links == "", "links", f.Links, "cannot be combined with name or file")
+	case level:
+		f.Loaded = Level(cmp.Or(f.Devices, Levels[0]), cmp.Or(f.Links, Levels[0]))
 	case f.File != "" && f.Name != "":
 		c.Require(false, "name", f.Name, "cannot be combined with file")
 	case f.File != "":
@@ -44,8 +55,8 @@ func (f *Config) Validate(c *config.Checker) {
 		c.OneOfOrEmpty("name", f.Name, Names()...)
 		f.Loaded, _ = BuiltIn(f.Name)
 	}
-	none := f.File == "" && f.Name == ""
-	c.Require(!none || len(f.Assignment) == 0, "assignment", f.Assignment, "requires a fleet (fleet.name or fleet.file)")
+	none := f.File == "" && f.Name == "" && !level
+	c.Require(!none || len(f.Assignment) == 0, "assignment", f.Assignment, "requires a fleet (fleet.name, fleet.file or a level)")
 	for i, name := range f.Assignment {
 		if f.Loaded != nil {
 			c.OneOf(fmt.Sprintf("assignment[%d]", i), name, f.Loaded.names()...)
@@ -56,14 +67,14 @@ func (f *Config) Validate(c *config.Checker) {
 		is  float64
 	}{{"link_speed_correlation", f.LinkSpeed}, {"data_speed_correlation", f.DataSpeed}} {
 		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Inherit, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
-		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "requires a fleet (fleet.name or fleet.file)")
+		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "requires a fleet (fleet.name, fleet.file or a level)")
 	}
 }
 
 // Fleet returns the fleet with the correlations and the assignment of the table, or nil if the table has
 // none. Validate must have been called.
 func (f *Config) Fleet() *Fleet {
-	if f.Name == "" && f.File == "" {
+	if f.Name == "" && f.File == "" && f.Devices == "" && f.Links == "" {
 		return nil
 	}
 	if f.Loaded == nil {

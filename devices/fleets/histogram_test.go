@@ -102,6 +102,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Classes[0].SpeedSpread = 0
+	// P90/P10 by hand: 7 over 0.5 GFLOP/s, and (1/1 + 1/0.4) over (1/50 + 1/20) s/Mbit.
 	b := f.Text(8, 1)
 	const want = `                             device
   class    share  devices    GFLOP/s  spread  idle W  compute W  battery
@@ -116,6 +117,11 @@ func TestText(t *testing.T) {
   7                 50         20       0      12
 
 rank correlation in a class: 0 of rate and speed, 0 of rows and speed
+
+heterogeneity of 8 devices (docs/fleets.md#levels)
+DevMC-R  0.000; 1: every trip of FLHetBench's model within its deadline
+DevMC-T  293.1; 1: trips take no time
+P90/P10  14 of times to compute, 50 of trips, 34.7 of both (1 TFLOP, the model)
 
 speed, GFLOP/s
        0.5 to 0.7       25.0 %  ################

@@ -37,6 +37,9 @@ func Open(name string) (*Fleet, error) {
 	if f, ok := BuiltIn(name); ok {
 		return f, nil
 	}
+	if level, ok := strings.CutPrefix(name, "level-"); ok && slices.Contains(Levels, level) {
+		return Level(level, level), nil
+	}
 	if filepath.Ext(name) == "" && !strings.ContainsAny(name, `/\`) {
 		return nil, config.Errors{{Text: Unknown(name) + " (the name of a file ends in .toml or .csv)"}}
 	}

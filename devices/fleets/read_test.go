@@ -144,7 +144,7 @@ func TestConfig(t *testing.T) {
 		{func(f *Config) { f.Name = "mixt" }, `name = "mixt": must be one of phones-2010, phones-2017, phones-2020, sensors, mixed (did you mean "mixed"?)`},
 		{func(f *Config) { f.Name, f.File = "mixed", "x.toml" }, `name = "mixed": cannot be combined with file`},
 		{func(f *Config) { f.File = "nowhere.toml" }, `file = "nowhere.toml": cannot be read: nowhere.toml: no such file or directory`},
-		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: requires a fleet (fleet.name or fleet.file)"},
+		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: requires a fleet (fleet.name, fleet.file or a level)"},
 		{func(f *Config) { f.Name, f.DataSpeed = "mixed", -1.5 }, "data_speed_correlation = -1.5: must be in [-1, 1], or -2 for the fleet's own"},
 	} {
 		f := Defaults()

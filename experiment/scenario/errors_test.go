@@ -28,6 +28,12 @@ func TestErrors(t *testing.T) {
 	}{
 		{"value out of range", "[faults]\ndrop_probability = 1.4\n" + mocha, nil,
 			"x.toml:2:20: faults.drop_probability = 1.4: must be in [0, 1]"},
+		{"a level beside a fleet", "[fleet]\nname = \"mixed\"\nlinks = \"mild\"\n" + mocha, nil,
+			`x.toml:3:9: fleet.links = "mild": cannot be combined with name or file`},
+		{"no level", "[fleet]\ndevices = \"milde\"\n[traces.availability]\nlevel = \"some\"\n" + mocha, nil,
+			"x.toml:2:11: fleet.devices = \"milde\": must be one of none, mild, middle, severe (did you mean \"mild\"?)\nx.toml:4:9: traces.availability.level = \"some\": must be one of none, mild, middle, severe (did you mean \"none\"?)"},
+		{"a level beside times", "[traces.availability]\nlevel = \"mild\"\nmean_down_s = 60\n" + mocha, nil,
+			`x.toml:2:9: traces.availability.level = "mild": cannot be combined with mean_up_s, mean_down_s and daily, which it sets`},
 		{"grams without a grid", "[energy]\nserver_w = 9\n" + mocha, nil,
 			"x.toml:2:12: energy.server_w = 9: has no effect without energy.grid: name files of grid_g_per_kwh, or remove the key"},
 		{"a server nowhere", "[energy]\ngrid = [\"g.csv\"]\nserver_w = 9\n" + mocha, nil,

@@ -54,6 +54,7 @@ const (
 	ComputeJitter                    // how long a computation takes in comparison with the mean
 	Polls                            // when a device begins to poll
 	Model                            // the random numbers of an external model, such as those of dropout
+	Measure                          // which clients a measure of heterogeneity chooses
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -74,6 +74,7 @@ type chain struct {
 }
 
 func newChain(c AvailabilityConfig, seed uint64) chain {
+	c = c.AtLevel()
 	x := chain{blocks: newBlocks(seed, rng.Availability, (c.MeanUpS+c.MeanDownS)/2), config: c}
 	for _, zone := range c.ZonesH {
 		x.shares = append(x.shares, c.share(zone))

@@ -16,6 +16,7 @@ import "fedsim/config"
 // available is MeanUpS/(MeanUpS + MeanDownS). Time 0 is midnight of the zone with offset
 // 0.
 type AvailabilityConfig struct {
+	Level     string    `toml:"level" doc:"level of unavailability, instead of mean_up_s: \"none\", \"mild\", \"middle\" or \"severe\" (docs/fleets.md); empty: no level"`
 	MeanUpS   float64   `toml:"mean_up_s" doc:"mean time in seconds for which a device is available; 0: availability is not generated"`
 	MeanDownS float64   `toml:"mean_down_s" doc:"mean time in seconds for which a device is unavailable"`
 	Daily     float64   `toml:"daily" doc:"daily variation of the rates, from 0 to 1: at peak_hour a device becomes available 1 + daily times as often as on average and unavailable 1 - daily times as often; half a day later the reverse"`
@@ -30,8 +31,27 @@ func DefaultAvailability() AvailabilityConfig {
 	return AvailabilityConfig{MeanDownS: 6 * 3600, PeakHour: 2, ZonesH: []float64{0}}
 }
 
-// generated reports whether availability is generated.
-func (c *AvailabilityConfig) generated() bool { return c.MeanUpS != 0 }
+// Generated reports whether availability is generated.
+func (c *AvailabilityConfig) Generated() bool { return c.MeanUpS != 0 || levels[c.Level].MeanUpS != 0 }
+
+// levels have the mean times and the daily variation of each level, which are our choice.
+var levels = map[string]AvailabilityConfig{
+	"none":   {},
+	"mild":   {MeanUpS: 6 * 3600, MeanDownS: 3600},
+	"middle": {MeanUpS: 2 * 3600, MeanDownS: 2 * 3600, Daily: 0.5},
+	"severe": {MeanUpS: 600, MeanDownS: 5400, Daily: 0.8},
+}
+
+// Levels are the names of the levels, from none to the most.
+var Levels = []string{"none", "mild", "middle", "severe"}
+
+// AtLevel returns the table with the times of its level, if it has one.
+func (c AvailabilityConfig) AtLevel() AvailabilityConfig {
+	if at, ok := levels[c.Level]; ok && at.MeanUpS > 0 {
+		c.MeanUpS, c.MeanDownS, c.Daily = at.MeanUpS, at.MeanDownS, at.Daily
+	}
+	return c
+}
 
 // The bounds of mean times in seconds. With less, the changes of a day would take
 // minutes.
@@ -42,6 +62,10 @@ const (
 
 // Validate reports all errors.
 func (c *AvailabilityConfig) Validate(check *config.Checker) {
+	check.OneOfOrEmpty("level", c.Level, Levels...)
+	own := DefaultAvailability()
+	check.Require(c.Level == "" || c.MeanUpS == 0 && c.MeanDownS == own.MeanDownS && c.Daily == own.Daily, "level", c.Level,
+		"cannot be combined with mean_up_s, mean_down_s and daily, which it sets")
 	mean := func(key string, s float64, zero bool) {
 		check.Require(s >= leastMean && s <= mostMean || zero && s == 0, key, s, wantMean)
 	}

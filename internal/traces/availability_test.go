@@ -1,12 +1,15 @@
 package traces
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/filetest"
 	_ "fedsim/internal/rapidseed"
 )
 
@@ -174,5 +177,40 @@ func BenchmarkAvailability(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A level is the table that it stands for, and none generates nothing.
+func TestLevelOfAvailability(t *testing.T) {
+	level, own := DefaultAvailability(), DefaultAvailability()
+	level.Level, own.MeanUpS, own.MeanDownS, own.Daily = "severe", 600, 5400, 0.8
+	a, b := NewAvailability(level, 7, 3), NewAvailability(own, 7, 3)
+	for i := range 300 {
+		at := engine.FromSeconds(float64(i) * 333)
+		x, to := a.Lookup(Available, i%3, at)
+		if y, until := b.Lookup(Available, i%3, at); x != y || to != until {
+			t.Fatalf("at %v: %v until %v, want %v until %v", at, x, to, y, until)
+		}
+	}
+	if own.Level = "none"; !level.Generated() || (&AvailabilityConfig{Level: "none"}).Generated() {
+		t.Error("a level generates the wrong availability")
+	}
+}
+
+// docs/fleets.md has the measures of the levels.
+func TestMeasuresOfLevels(t *testing.T) {
+	page := string(filetest.Read(t, "../../docs/fleets.md"))
+	for _, level := range Levels[1:] {
+		s := SynthesisDefaults()
+		s.Seed, s.Days, s.Availability = 1, 7, DefaultAvailability()
+		s.Availability.Level = level
+		stats, err := Summarize(Synthesize(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := fmt.Sprintf("| `%s` | %.3g %% | %.3f | %.4g |", level, 100*stats.Kinds[0].Mean, stats.StatMCR, stats.StatMCT)
+		if !strings.Contains(page, row) {
+			t.Errorf("docs/fleets.md has no row %s", row)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (c *Config) Load() ([]*Set, error) {
 			return nil, fmt.Errorf("%s: has %v, of places and not of devices: name the file in energy.grid", file, GridGPerKWh)
 		}
 		for _, k := range AllKinds() {
-			again := have.Has(k) || k == Available && c.Availability.generated()
+			again := have.Has(k) || k == Available && c.Availability.Generated()
 			if s.kinds.Has(k) && again {
 				return nil, fmt.Errorf("%s: %v has another source (a file or traces.availability): must have one", file, k)
 			}
@@ -69,7 +69,7 @@ func (c *Config) Source(sets []*Set, seed uint64, devices int) *Combined {
 	for _, s := range sets {
 		all = append(all, NewView(s, c.Assignment, seed, c.Wrap))
 	}
-	if c.Availability.generated() {
+	if c.Availability.Generated() {
 		all = append(all, NewAvailability(c.Availability, seed, devices))
 	}
 	j, err := Combine(all...)

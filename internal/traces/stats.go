@@ -7,6 +7,7 @@ import (
 
 	"fedsim/engine"
 	"fedsim/internal/columns"
+	"fedsim/internal/heterogeneity"
 )
 
 const (
@@ -22,6 +23,10 @@ type Stats struct {
 	Longest  engine.Time
 	Mean     float64 // mean span in seconds
 	Kinds    []KindStats
+	// StatMCR and StatMCT are measures of availability ([heterogeneity.Setting]) of the first
+	// Measured devices; 0: the traces have no availability.
+	Measured         int
+	StatMCR, StatMCT float64
 }
 
 // KindStats summarizes one kind over all devices and their spans.
@@ -44,12 +49,16 @@ type KindStats struct {
 func Summarize(seq Sequence) (*Stats, error) {
 	s := &Stats{}
 	var sums [kinds]summary
+	var measured []heterogeneity.Intervals
 	kinds, err := eachOf(seq, func(r *Trace) error {
 		if s.Devices++; s.Devices == 1 {
 			s.Shortest = r.Span
 		}
 		s.Shortest, s.Longest = min(s.Shortest, r.Span), max(s.Longest, r.Span)
 		s.Mean += r.Span.Seconds()
+		if steps := r.Steps[Available]; len(steps) > 0 && len(measured) < heterogeneity.Measured {
+			measured = append(measured, intervalsOf(steps, r.Span))
+		}
 		for k, steps := range r.Steps {
 			s.Points += len(steps)
 			if len(steps) > 0 {
@@ -62,12 +71,35 @@ func Summarize(seq Sequence) (*Stats, error) {
 		return nil, err
 	}
 	s.Mean /= float64(s.Devices)
+	if s.Measured = len(measured); s.Measured > 0 {
+		setting := heterogeneity.For(s.Measured)
+		s.StatMCR, s.StatMCT = setting.StatMC(measured)
+	}
 	for _, k := range AllKinds() {
 		if kinds.Has(k) {
 			s.Kinds = append(s.Kinds, sums[k].stats(k))
 		}
 	}
 	return s, nil
+}
+
+// intervalsOf returns the intervals in which steps are 1.
+func intervalsOf(steps []Step, span engine.Time) heterogeneity.Intervals {
+	v := heterogeneity.Intervals{Period: span.Seconds()}
+	for i, s := range steps {
+		to := span
+		if i+1 < len(steps) {
+			to = steps[i+1].At
+		}
+		switch last := len(v.On) - 1; {
+		case s.Value == 0:
+		case last >= 0 && v.On[last][1] == s.At.Seconds():
+			v.On[last][1] = to.Seconds()
+		default:
+			v.On = append(v.On, [2]float64{s.At.Seconds(), to.Seconds()})
+		}
+	}
+	return v
 }
 
 // summary accumulates one kind.
@@ -173,6 +205,10 @@ func (s *Stats) Text() string {
 		} else {
 			row(k.Kind.String(), "mean %.4g over time, %.4g to %.4g", k.Mean, k.Min, k.Max)
 		}
+	}
+	if s.Measured > 0 {
+		row("StatMC-R", "%.3f of %s; 1: all trips of up to 120 s in time (docs/fleets.md#levels)", s.StatMCR, columns.Count(s.Measured, "device"))
+		row("StatMC-T", "%.4g; 7: always available", s.StatMCT)
 	}
 	b.WriteString(columns.Entries(names, texts, columns.Width))
 	for _, k := range s.Kinds {

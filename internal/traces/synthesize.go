@@ -45,7 +45,7 @@ func (s *Synthesis) Validate(c *config.Checker) {
 	c.Require(s.Devices >= 1, "devices", s.Devices, "must be at least 1")
 	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, wantDays)
 	s.Availability.Validate(c)
-	c.Require(s.Availability.generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Availability.MeanUpS,
+	c.Require(s.Availability.Generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Availability.MeanUpS,
 		"must be positive when neither charging nor rates are generated")
 	c.Require(s.ChargeH >= 0 && s.ChargeH <= 24, "charge_h", s.ChargeH, "must be in [0, 24], hours a day")
 	c.Require(s.PlugHour >= 0 && s.PlugHour < 24, "plug_hour", s.PlugHour, "must be in [0, 24), hours")
@@ -65,7 +65,7 @@ func Synthesize(s Synthesis) Sequence {
 		x := newChain(s.Availability, s.Seed)
 		for d := range s.Devices {
 			r.reset(fmt.Sprintf("d%d", d), atLeast1ns(s.Days*86400))
-			if s.Availability.generated() {
+			if s.Availability.Generated() {
 				x.record(r, d)
 			}
 			if s.ChargeH > 0 {

@@ -184,7 +184,7 @@ func (r *Report) checkIndependent() error {
 		return unknown("hubs send responses together")
 	case s.Network.Radio == network.RadioStates:
 		return unknown("the wake-up time of a radio depends on how long it slept")
-	case len(s.Traces.Files) > 0 || s.Traces.Availability.MeanUpS > 0 || len(s.Traces.Fading.Levels) > 0:
+	case len(s.Traces.Files) > 0 || s.Traces.Availability.Generated() || len(s.Traces.Fading.Levels) > 0:
 		return unknown("[traces] depend on the virtual time")
 	case s.Devices.Model != "" || s.Network.Model != "":
 		return unknown("device and link models depend on the virtual time")
