@@ -85,6 +85,9 @@ func TestGramsAreJoules(t *testing.T) {
 			}
 			c.Flush()
 			c.RunUntil(c.Now().Add(engine.FromSeconds(40)))
+			for k := range 3 {
+				c.Batteries().Level(k, c.Now()) // looks ahead on a copy
+			}
 			if c.Available(0) {
 				c.Exchange(0, 1e4, 1e4)
 			}

@@ -3,6 +3,7 @@ package heterogeneity
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,6 +92,12 @@ func TestBounds(t *testing.T) {
 	}
 	if r, time := s.StatMC(make([]Intervals, 100)); r != 0 || !math.IsInf(time, 1) {
 		t.Errorf("never available: %v and %v", r, time)
+	}
+	var begins []float64
+	s.Rounds = 3
+	s.successes(1, func(_ int, at float64) (float64, bool) { begins = append(begins, at); return 500, true })
+	if want := []float64{20, 160, 300}; !slices.Equal(begins, want) { // a trip that fails takes the deadline
+		t.Errorf("rounds begin at %v, want %v", begins, want)
 	}
 	if got := P90P10([]float64{11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); got != 5 {
 		t.Errorf("P90/P10 of 1 to 11 is %v", got)
