@@ -172,7 +172,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"option out of range", "[methods.mocha]\noptions = { epochs = -1 }\n", nil,
 			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in [0, 1e6]"},
 		{"protocol of a method", "[methods.mocha]\nprotocol = \"dedline\"\n", nil,
-			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of asynchronous, charged, deadline, first, wait-for-all (did you mean \"deadline\"?)"},
+			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of asynchronous, charged, compass, deadline, first, wait-for-all (did you mean \"deadline\"?)"},
 		{"protocol of a method without what goes with it", "[methods.mocha]\nprotocol = \"deadline\"\n", nil,
 			"x.toml:2:12: federation.deadline_s = 0…"},
 
