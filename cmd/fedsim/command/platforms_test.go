@@ -59,6 +59,7 @@ var platformCuts = map[string][]string{
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.clients=10"},
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.clients=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.clients=10"},
+	"absent":           {"run.rounds=40"},
 	"left-behind":      {"run.rounds=2", "run.outer=2"},
 	"lte-high-var":     {"run.max_time_s=0.02", "data.synthetic.clients=6", `experiment.fig3-faults.axis.update=["one W update"]`},
 	"million":          {"run.outer=2", "data.synthetic.clients=1000"},

@@ -28,6 +28,7 @@ var shortForms = map[string][]string{
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
+	"absent":           {"run.rounds=40"},
 	"left-behind":      {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
 	"million":          {"data.synthetic.clients=2000", "problem.lambda=5e-4"},
 	"million-events":   {"data.synthetic.clients=2000", "run.rounds=3"},
