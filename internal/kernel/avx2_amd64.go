@@ -44,10 +44,15 @@ func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores1xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores1xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores1xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour1xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour1xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine1xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -64,10 +69,15 @@ func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores2xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores2xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour2xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour2xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine2xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -84,10 +94,15 @@ func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores3xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores3xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour3xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour3xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine3xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -104,10 +119,15 @@ func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores4xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores4xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour4xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour4xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine4xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -124,10 +144,15 @@ func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores5xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores5xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour5xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour5xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine5xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -144,10 +169,15 @@ func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6xAVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores6xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores6xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour6xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour6xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
 // combine6xAVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -194,10 +224,15 @@ func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores1x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores1x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores1x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour1x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour1x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine1x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -214,10 +249,15 @@ func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores2x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores2x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour2x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour2x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine2x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -234,10 +274,15 @@ func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores3x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores3x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour3x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour3x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine3x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -254,10 +299,15 @@ func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores4x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores4x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour4x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour4x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine4x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -274,10 +324,15 @@ func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores5x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores5x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour5x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour5x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine5x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //
@@ -294,10 +349,15 @@ func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6x32AVX512 does what that of AVX2 does, in vectors of the lanes of both rows.
+// scores6x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
 //
 //go:noescape
 func scores6x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// scoresOfFour6x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+//
+//go:noescape
+func scoresOfFour6x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
 // combine6x32AVX512 does what that of AVX2 does, in vectors of eight columns.
 //

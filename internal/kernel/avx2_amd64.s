@@ -2439,6 +2439,48 @@ done:
 	VZEROUPPER
 	RET
 
+// func scoresOfFour1xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour1xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y2
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z2, Z2
+	VMOVUPD         (SI)(CX*8), Y3
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z3, Z3
+	VBROADCASTF64X4 (R8), Z4
+	VMULPD          Z4, Z2, Z5
+	VADDPD          Z5, Z0, Z0
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z1, Z1
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
 // func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 // Requires: AVX, AVX512F
 TEXT ·combine1xAVX512(SB), NOSPLIT, $0-64
@@ -2638,6 +2680,57 @@ block:
 done:
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour2xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour2xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y4
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z4, Z4
+	VMOVUPD         (SI)(CX*8), Y5
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z5, Z5
+	VBROADCASTF64X4 (R8), Z6
+	VMULPD          Z6, Z4, Z7
+	VADDPD          Z7, Z0, Z0
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z2, Z2
+	VBROADCASTF64X4 (R8)(R9*1), Z6
+	VMULPD          Z6, Z4, Z7
+	VADDPD          Z7, Z1, Z1
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z3, Z3
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
 	VZEROUPPER
 	RET
 
@@ -2877,6 +2970,66 @@ done:
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, 64(R9)
 	VMOVUPD Z2, 128(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour3xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour3xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y6
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z6, Z6
+	VMOVUPD         (SI)(CX*8), Y7
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z7, Z7
+	VBROADCASTF64X4 (R8), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z0, Z0
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z3, Z3
+	VBROADCASTF64X4 (R8)(R9*1), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z1, Z1
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z4, Z4
+	VBROADCASTF64X4 (R8)(R9*2), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z2, Z2
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z5, Z5
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
 	VZEROUPPER
 	RET
 
@@ -3153,6 +3306,75 @@ done:
 	VMOVUPD Z1, 64(R9)
 	VMOVUPD Z2, 128(R9)
 	VMOVUPD Z3, 192(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour4xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour4xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y8
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z8, Z8
+	VMOVUPD         (SI)(CX*8), Y9
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z9, Z9
+	VBROADCASTF64X4 (R8), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z0, Z0
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z4, Z4
+	VBROADCASTF64X4 (R8)(R9*1), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z1, Z1
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z5, Z5
+	VBROADCASTF64X4 (R8)(R9*2), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z2, Z2
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z6, Z6
+	VBROADCASTF64X4 (R10), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z3, Z3
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z7, Z7
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
 	VZEROUPPER
 	RET
 
@@ -3466,6 +3688,84 @@ done:
 	VMOVUPD Z2, 128(R9)
 	VMOVUPD Z3, 192(R9)
 	VMOVUPD Z4, 256(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour5xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour5xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	VMOVUPD 512(R11), Z8
+	VMOVUPD 576(R11), Z9
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y10
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z10, Z10
+	VMOVUPD         (SI)(CX*8), Y11
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z11, Z11
+	VBROADCASTF64X4 (R8), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z0, Z0
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z5, Z5
+	VBROADCASTF64X4 (R8)(R9*1), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z1, Z1
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z6, Z6
+	VBROADCASTF64X4 (R8)(R9*2), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z2, Z2
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z7, Z7
+	VBROADCASTF64X4 (R10), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z3, Z3
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z8, Z8
+	VBROADCASTF64X4 (R10)(R9*1), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z4, Z4
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z9, Z9
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
+	VMOVUPD Z8, 512(R11)
+	VMOVUPD Z9, 576(R11)
 	VZEROUPPER
 	RET
 
@@ -3816,6 +4116,93 @@ done:
 	VMOVUPD Z3, 192(R9)
 	VMOVUPD Z4, 256(R9)
 	VMOVUPD Z5, 320(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour6xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour6xAVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	VMOVUPD 512(R11), Z8
+	VMOVUPD 576(R11), Z9
+	VMOVUPD 640(R11), Z10
+	VMOVUPD 704(R11), Z11
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VMOVUPD         (DX)(CX*8), Y12
+	VINSERTF64X4    $0x01, (BX)(CX*8), Z12, Z12
+	VMOVUPD         (SI)(CX*8), Y13
+	VINSERTF64X4    $0x01, (DI)(CX*8), Z13, Z13
+	VBROADCASTF64X4 (R8), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z0, Z0
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z6, Z6
+	VBROADCASTF64X4 (R8)(R9*1), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z1, Z1
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z7, Z7
+	VBROADCASTF64X4 (R8)(R9*2), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z2, Z2
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z8, Z8
+	VBROADCASTF64X4 (R10), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z3, Z3
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z9, Z9
+	VBROADCASTF64X4 (R10)(R9*1), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z4, Z4
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z10, Z10
+	VBROADCASTF64X4 (R10)(R9*2), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z5, Z5
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z11, Z11
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
+	VMOVUPD Z8, 512(R11)
+	VMOVUPD Z9, 576(R11)
+	VMOVUPD Z10, 640(R11)
+	VMOVUPD Z11, 704(R11)
 	VZEROUPPER
 	RET
 
@@ -6740,6 +7127,50 @@ done:
 	VZEROUPPER
 	RET
 
+// func scoresOfFour1x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour1x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y2
+	VCVTPS2PD       (BX)(CX*4), Y3
+	VINSERTF64X4    $0x01, Y3, Z2, Z2
+	VCVTPS2PD       (SI)(CX*4), Y3
+	VCVTPS2PD       (DI)(CX*4), Y4
+	VINSERTF64X4    $0x01, Y4, Z3, Z3
+	VBROADCASTF64X4 (R8), Z4
+	VMULPD          Z4, Z2, Z5
+	VADDPD          Z5, Z0, Z0
+	VMULPD          Z4, Z3, Z4
+	VADDPD          Z4, Z1, Z1
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
 // func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 // Requires: AVX, AVX512F
 TEXT ·combine1x32AVX512(SB), NOSPLIT, $0-64
@@ -6940,6 +7371,59 @@ block:
 done:
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, 64(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour2x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour2x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y4
+	VCVTPS2PD       (BX)(CX*4), Y5
+	VINSERTF64X4    $0x01, Y5, Z4, Z4
+	VCVTPS2PD       (SI)(CX*4), Y5
+	VCVTPS2PD       (DI)(CX*4), Y6
+	VINSERTF64X4    $0x01, Y6, Z5, Z5
+	VBROADCASTF64X4 (R8), Z6
+	VMULPD          Z6, Z4, Z7
+	VADDPD          Z7, Z0, Z0
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z2, Z2
+	VBROADCASTF64X4 (R8)(R9*1), Z6
+	VMULPD          Z6, Z4, Z7
+	VADDPD          Z7, Z1, Z1
+	VMULPD          Z6, Z5, Z6
+	VADDPD          Z6, Z3, Z3
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
 	VZEROUPPER
 	RET
 
@@ -7180,6 +7664,68 @@ done:
 	VMOVUPD Z0, (R9)
 	VMOVUPD Z1, 64(R9)
 	VMOVUPD Z2, 128(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour3x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour3x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y6
+	VCVTPS2PD       (BX)(CX*4), Y7
+	VINSERTF64X4    $0x01, Y7, Z6, Z6
+	VCVTPS2PD       (SI)(CX*4), Y7
+	VCVTPS2PD       (DI)(CX*4), Y8
+	VINSERTF64X4    $0x01, Y8, Z7, Z7
+	VBROADCASTF64X4 (R8), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z0, Z0
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z3, Z3
+	VBROADCASTF64X4 (R8)(R9*1), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z1, Z1
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z4, Z4
+	VBROADCASTF64X4 (R8)(R9*2), Z8
+	VMULPD          Z8, Z6, Z9
+	VADDPD          Z9, Z2, Z2
+	VMULPD          Z8, Z7, Z8
+	VADDPD          Z8, Z5, Z5
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
 	VZEROUPPER
 	RET
 
@@ -7457,6 +8003,77 @@ done:
 	VMOVUPD Z1, 64(R9)
 	VMOVUPD Z2, 128(R9)
 	VMOVUPD Z3, 192(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour4x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour4x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y8
+	VCVTPS2PD       (BX)(CX*4), Y9
+	VINSERTF64X4    $0x01, Y9, Z8, Z8
+	VCVTPS2PD       (SI)(CX*4), Y9
+	VCVTPS2PD       (DI)(CX*4), Y10
+	VINSERTF64X4    $0x01, Y10, Z9, Z9
+	VBROADCASTF64X4 (R8), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z0, Z0
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z4, Z4
+	VBROADCASTF64X4 (R8)(R9*1), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z1, Z1
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z5, Z5
+	VBROADCASTF64X4 (R8)(R9*2), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z2, Z2
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z6, Z6
+	VBROADCASTF64X4 (R10), Z10
+	VMULPD          Z10, Z8, Z11
+	VADDPD          Z11, Z3, Z3
+	VMULPD          Z10, Z9, Z10
+	VADDPD          Z10, Z7, Z7
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
 	VZEROUPPER
 	RET
 
@@ -7771,6 +8388,86 @@ done:
 	VMOVUPD Z2, 128(R9)
 	VMOVUPD Z3, 192(R9)
 	VMOVUPD Z4, 256(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour5x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour5x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	VMOVUPD 512(R11), Z8
+	VMOVUPD 576(R11), Z9
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y10
+	VCVTPS2PD       (BX)(CX*4), Y11
+	VINSERTF64X4    $0x01, Y11, Z10, Z10
+	VCVTPS2PD       (SI)(CX*4), Y11
+	VCVTPS2PD       (DI)(CX*4), Y12
+	VINSERTF64X4    $0x01, Y12, Z11, Z11
+	VBROADCASTF64X4 (R8), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z0, Z0
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z5, Z5
+	VBROADCASTF64X4 (R8)(R9*1), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z1, Z1
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z6, Z6
+	VBROADCASTF64X4 (R8)(R9*2), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z2, Z2
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z7, Z7
+	VBROADCASTF64X4 (R10), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z3, Z3
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z8, Z8
+	VBROADCASTF64X4 (R10)(R9*1), Z12
+	VMULPD          Z12, Z10, Z13
+	VADDPD          Z13, Z4, Z4
+	VMULPD          Z12, Z11, Z12
+	VADDPD          Z12, Z9, Z9
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
+	VMOVUPD Z8, 512(R11)
+	VMOVUPD Z9, 576(R11)
 	VZEROUPPER
 	RET
 
@@ -8122,6 +8819,95 @@ done:
 	VMOVUPD Z3, 192(R9)
 	VMOVUPD Z4, 256(R9)
 	VMOVUPD Z5, 320(R9)
+	VZEROUPPER
+	RET
+
+// func scoresOfFour6x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX, AVX512F
+TEXT ·scoresOfFour6x32AVX512(SB), NOSPLIT, $0-64
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    u+24(FP), SI
+	MOVQ    v+32(FP), DI
+	MOVQ    w+40(FP), R8
+	MOVQ    ldw+48(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	MOVQ    lanes+56(FP), R11
+	VMOVUPD (R11), Z0
+	VMOVUPD 64(R11), Z1
+	VMOVUPD 128(R11), Z2
+	VMOVUPD 192(R11), Z3
+	VMOVUPD 256(R11), Z4
+	VMOVUPD 320(R11), Z5
+	VMOVUPD 384(R11), Z6
+	VMOVUPD 448(R11), Z7
+	VMOVUPD 512(R11), Z8
+	VMOVUPD 576(R11), Z9
+	VMOVUPD 640(R11), Z10
+	VMOVUPD 704(R11), Z11
+	TESTQ   AX, AX
+	JZ      done
+
+block:
+	VCVTPS2PD       (DX)(CX*4), Y12
+	VCVTPS2PD       (BX)(CX*4), Y13
+	VINSERTF64X4    $0x01, Y13, Z12, Z12
+	VCVTPS2PD       (SI)(CX*4), Y13
+	VCVTPS2PD       (DI)(CX*4), Y14
+	VINSERTF64X4    $0x01, Y14, Z13, Z13
+	VBROADCASTF64X4 (R8), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z0, Z0
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z6, Z6
+	VBROADCASTF64X4 (R8)(R9*1), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z1, Z1
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z7, Z7
+	VBROADCASTF64X4 (R8)(R9*2), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z2, Z2
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z8, Z8
+	VBROADCASTF64X4 (R10), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z3, Z3
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z9, Z9
+	VBROADCASTF64X4 (R10)(R9*1), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z4, Z4
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z10, Z10
+	VBROADCASTF64X4 (R10)(R9*2), Z14
+	VMULPD          Z14, Z12, Z15
+	VADDPD          Z15, Z5, Z5
+	VMULPD          Z14, Z13, Z14
+	VADDPD          Z14, Z11, Z11
+	ADDQ            $0x04, CX
+	ADDQ            $0x20, R8
+	ADDQ            $0x20, R10
+	DECQ            AX
+	JNZ             block
+
+done:
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, 128(R11)
+	VMOVUPD Z3, 192(R11)
+	VMOVUPD Z4, 256(R11)
+	VMOVUPD Z5, 320(R11)
+	VMOVUPD Z6, 384(R11)
+	VMOVUPD Z7, 448(R11)
+	VMOVUPD Z8, 512(R11)
+	VMOVUPD Z9, 576(R11)
+	VMOVUPD Z10, 640(R11)
+	VMOVUPD Z11, 704(R11)
 	VZEROUPPER
 	RET
 

@@ -22,26 +22,32 @@ type batchSpace struct {
 
 // tiles are the kernels of a batch by the number of outputs.
 type tiles[T element] struct {
-	scores  [tileOutputs + 1]func(blocks int, x, y *T, w *float64, ldw int, lanes *float64)
+	scores [tileOutputs + 1]func(blocks int, x, y *T, w *float64, ldw int, lanes *float64)
+	// four are scores of four rows; nil: there are none.
+	four    [tileOutputs + 1]func(blocks int, x, y, u, v *T, w *float64, ldw int, lanes *float64)
 	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64, ldg int)
 }
 
 var (
 	tiles64 = tiles[float64]{
 		[...]func(int, *float64, *float64, *float64, int, *float64){nil, scores1xAVX2, scores2xAVX2, scores3xAVX2, scores4xAVX2, scores5xAVX2, scores6xAVX2},
+		[tileOutputs + 1]func(int, *float64, *float64, *float64, *float64, *float64, int, *float64){},
 		[...]func(int, *float64, int, *int32, *float64, int, *float64, int){nil, combine1xAVX2, combine2xAVX2, combine3xAVX2, combine4xAVX2, combine5xAVX2, combine6xAVX2},
 	}
 	tiles32 = tiles[float32]{
 		[...]func(int, *float32, *float32, *float64, int, *float64){nil, scores1x32AVX2, scores2x32AVX2, scores3x32AVX2, scores4x32AVX2, scores5x32AVX2, scores6x32AVX2},
+		[tileOutputs + 1]func(int, *float32, *float32, *float32, *float32, *float64, int, *float64){},
 		[...]func(int, *float32, int, *int32, *float64, int, *float64, int){nil, combine1x32AVX2, combine2x32AVX2, combine3x32AVX2, combine4x32AVX2, combine5x32AVX2, combine6x32AVX2},
 	}
 	// wide64 and wide32 give the same bits with vectors of 64 bytes.
 	wide64 = tiles[float64]{
 		[...]func(int, *float64, *float64, *float64, int, *float64){nil, scores1xAVX512, scores2xAVX512, scores3xAVX512, scores4xAVX512, scores5xAVX512, scores6xAVX512},
+		[...]func(int, *float64, *float64, *float64, *float64, *float64, int, *float64){nil, scoresOfFour1xAVX512, scoresOfFour2xAVX512, scoresOfFour3xAVX512, scoresOfFour4xAVX512, scoresOfFour5xAVX512, scoresOfFour6xAVX512},
 		[...]func(int, *float64, int, *int32, *float64, int, *float64, int){nil, combine1xAVX512, combine2xAVX512, combine3xAVX512, combine4xAVX512, combine5xAVX512, combine6xAVX512},
 	}
 	wide32 = tiles[float32]{
 		[...]func(int, *float32, *float32, *float64, int, *float64){nil, scores1x32AVX512, scores2x32AVX512, scores3x32AVX512, scores4x32AVX512, scores5x32AVX512, scores6x32AVX512},
+		[...]func(int, *float32, *float32, *float32, *float32, *float64, int, *float64){nil, scoresOfFour1x32AVX512, scoresOfFour2x32AVX512, scoresOfFour3x32AVX512, scoresOfFour4x32AVX512, scoresOfFour5x32AVX512, scoresOfFour6x32AVX512},
 		[...]func(int, *float32, int, *int32, *float64, int, *float64, int){nil, combine1x32AVX512, combine2x32AVX512, combine3x32AVX512, combine4x32AVX512, combine5x32AVX512, combine6x32AVX512},
 	}
 	// inOrder are the indices of rows that lie next to each other.
@@ -105,8 +111,14 @@ func scoresByTile[T element](b *Batch, t *tiles[T], x []T, outputs int, w []floa
 			for p := 0; p < blocks; p += depth {
 				at := p * scoreLanes
 				for i := first; i < end; i += 2 {
-					t.scores[n](min(depth, blocks-p), &row(i)[at], &row(min(i+1, end-1))[at],
-						&w[c*ldw+at], ldw, &lanes[(i-first)/2*size])
+					count, x, y := min(depth, blocks-p), &row(i)[at], &row(min(i+1, end-1))[at]
+					to := &lanes[(i-first)/2*size]
+					if t.four[n] == nil || i+2 >= end {
+						t.scores[n](count, x, y, &w[c*ldw+at], ldw, to)
+						continue
+					}
+					i += 2
+					t.four[n](count, x, y, &row(i)[at], &row(min(i+1, end-1))[at], &w[c*ldw+at], ldw, to)
 				}
 			}
 			for i := first; i < end; i++ {

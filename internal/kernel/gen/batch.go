@@ -139,40 +139,55 @@ func combine(e element, outputs int) {
 	RET()
 }
 
-// wideScores is scores with vectors of eight lanes, those of row x below those of row y.
-func wideScores(e element, outputs int) {
-	beginWide("scores"+strconv.Itoa(outputs)+"x", e, "func(blocks int, x, y *"+e.name+", w *float64, ldw int, lanes *float64)",
-		"does what that of AVX2 does, in vectors of the lanes of both rows.")
+// wideScores is the tile of one or two pairs of rows and some outputs, with vectors of eight lanes:
+// those of the first row of a pair below those of the second.
+func wideScores(e element, outputs, pairs int) {
+	names := []string{"x", "y", "u", "v"}[:2*pairs]
+	name, signature := "scores", "x, y"
+	if pairs == 2 {
+		name, signature = "scoresOfFour", "x, y, u, v"
+	}
+	beginWide(name+strconv.Itoa(outputs)+"x", e, "func(blocks int, "+signature+" *"+e.name+", w *float64, ldw int, lanes *float64)",
+		"adds the products of "+strconv.Itoa(2*pairs)+" rows as that of AVX2 does; the lanes of a pair follow those of the pair before.")
 	blocks := argument("blocks")
 	index := zeroIndex()
-	rows := [2]row{rowAt("x", e, index), rowAt("y", e, index)}
+	var rows []row
+	for _, n := range names {
+		rows = append(rows, rowAt(n, e, index))
+	}
 	w, ldw := argument("w"), argument("ldw")
 	SHLQ(Imm(3), ldw)
 	low := threeBelow(w, ldw)
 	lanes := argument("lanes")
-	sums := make([]VecVirtual, outputs)
-	for c := range sums {
-		sums[c] = ZMM()
-		VMOVUPD(Mem{Base: lanes, Disp: 64 * c}, sums[c])
+	sums := make([]VecVirtual, pairs*outputs)
+	for k := range sums {
+		sums[k] = ZMM()
+		VMOVUPD(Mem{Base: lanes, Disp: 64 * k}, sums[k])
 	}
 	TESTQ(blocks, blocks)
 	JZ(LabelRef("done"))
 	Label("block")
-	x := ZMM()
-	if e.size == 8 {
-		VMOVUPD(rows[0].at(0), x.AsY())
-		VINSERTF64X4(Imm(1), rows[1].at(0), x, x)
-	} else {
+	x := make([]VecVirtual, pairs)
+	for p := range x {
+		x[p] = ZMM()
+		if e.size == 8 {
+			VMOVUPD(rows[2*p].at(0), x[p].AsY())
+			VINSERTF64X4(Imm(1), rows[2*p+1].at(0), x[p], x[p])
+			continue
+		}
 		y := YMM()
-		VCVTPS2PD(rows[0].at(0), x.AsY())
-		VCVTPS2PD(rows[1].at(0), y)
-		VINSERTF64X4(Imm(1), y, x, x)
+		VCVTPS2PD(rows[2*p].at(0), x[p].AsY())
+		VCVTPS2PD(rows[2*p+1].at(0), y)
+		VINSERTF64X4(Imm(1), y, x[p], x[p])
 	}
-	for c := range sums {
-		product := ZMM()
-		VBROADCASTF64X4(tileRow(w, low, ldw, c, 0), product)
-		VMULPD(product, x, product)
-		VADDPD(product, sums[c], sums[c])
+	for c := range outputs {
+		factor := ZMM()
+		VBROADCASTF64X4(tileRow(w, low, ldw, c, 0), factor)
+		for p := range x {
+			product := ZMM()
+			VMULPD(factor, x[p], product)
+			VADDPD(product, sums[p*outputs+c], sums[p*outputs+c])
+		}
 	}
 	ADDQ(Imm(width), index)
 	ADDQ(Imm(32), w)
@@ -180,8 +195,8 @@ func wideScores(e element, outputs int) {
 	DECQ(blocks)
 	JNZ(LabelRef("block"))
 	Label("done")
-	for c := range sums {
-		VMOVUPD(sums[c], Mem{Base: lanes, Disp: 64 * c})
+	for k := range sums {
+		VMOVUPD(sums[k], Mem{Base: lanes, Disp: 64 * k})
 	}
 	VZEROUPPER()
 	RET()

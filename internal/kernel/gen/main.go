@@ -17,7 +17,8 @@ func main() {
 		for outputs := 1; outputs <= batchOutputs; outputs++ {
 			scores(e, outputs)
 			combine(e, outputs)
-			wideScores(e, outputs)
+			wideScores(e, outputs, 1)
+			wideScores(e, outputs, 2)
 			wideCombine(e, outputs)
 		}
 	}
