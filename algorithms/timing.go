@@ -92,7 +92,7 @@ func epochs(passes float64, rows int) int {
 // coordinate. It follows the description of the method, and refuses no response.
 type timing struct {
 	Described
-	rows   []int32 // by device
+	rows   []int32 // by device, or one number for all
 	values int     // of a message
 	link   *link
 	extra  int   // bytes of Workload.Extra, with a link
@@ -159,7 +159,7 @@ func (t *timing) Send(int) (int, error) { return t.open(), nil }
 
 // Solve returns the cost of the local work.
 func (t *timing) Solve(r Request) Work {
-	load, rows := &t.About.Work, int(t.rows[r.Device])
+	load, rows := &t.About.Work, int(t.rows[min(r.Device, len(t.rows)-1)])
 	steps := load.Steps(rows, r.Steps)
 	work := Work{Steps: steps, FLOPs: load.Of(rows, steps), Values: t.values + load.Extra}
 	switch {

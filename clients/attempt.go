@@ -95,7 +95,7 @@ func (c *Clients) Send(t int) (due engine.Time) {
 	d, now := c.at(t), c.Now()
 	due = now.Add(c.attemptTime(t, now))
 	if c.due != nil {
-		c.due[t] = due
+		*c.due.At(t) = due
 	}
 	c.recorder.start(t)
 	if d.drops == failed {
@@ -310,7 +310,7 @@ func (c *Clients) compute(t int, received engine.Time) {
 		c.at(t).compute = c.computeTime(t)
 	}
 	if c.due != nil {
-		c.due[t] = max(c.due[t], c.responseAt(t, received, c.Now()))
+		*c.due.At(t) = max(c.Due(t), c.responseAt(t, received, c.Now()))
 	}
 	c.enter(t, compute)
 }

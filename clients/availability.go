@@ -21,6 +21,43 @@ func (c *Clients) beginAvailability() {
 	}
 }
 
+// Askable reports whether a client is available now. In a lazy population the client needs no state.
+// It may be called from several goroutines at once, unless availability comes from a trace model.
+func (c *Clients) Askable(t int) bool {
+	if c.followed == nil || c.roster.Has(t) && *c.followed.At(t) {
+		return c.Available(t)
+	}
+	if c.setup.Availability == nil {
+		return true
+	}
+	present, _ := c.setup.Availability.Available(t, c.Now())
+	return present
+}
+
+// Admit gives a client of a lazy population state, before it is started or asked for its state, and
+// follows its availability from now on. It does nothing otherwise.
+func (c *Clients) Admit(t int) {
+	if c.followed == nil {
+		return
+	}
+	c.roster.Add(t)
+	if followed := c.followed.At(t); c.setup.Availability != nil && !*followed {
+		present, _ := c.lookUp(t)
+		c.at(t).set(unavailable, !present)
+		*followed = true
+	}
+}
+
+// unfollow ends the looks at the availability of a client that does nothing and is not needed. It
+// reports whether it did.
+func (c *Clients) unfollow(t int) bool {
+	if c.followed == nil || c.AtWork(t) || c.listener.Needed(t) {
+		return false
+	}
+	*c.followed.At(t) = false
+	return true
+}
+
 // lookUp reports whether a client is available by its trace, and whether that may
 // change, and schedules the next look.
 func (c *Clients) lookUp(t int) (present, changes bool) {
@@ -33,6 +70,9 @@ func (c *Clients) lookUp(t int) (present, changes bool) {
 
 // changeAvailability makes a client available or unavailable, as its trace says.
 func (c *Clients) changeAvailability(t int) {
+	if c.unfollow(t) {
+		return
+	}
 	d := c.at(t)
 	present, changes := c.lookUp(t)
 	if present != d.is(unavailable) {

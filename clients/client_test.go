@@ -47,7 +47,8 @@ func TestConditionsOfAClient(t *testing.T) {
 		{client{phase: uplink, flags: refuses}, false, false, true, Uplink, BatteryLow},
 		{client{phase: depleted, flags: unavailable}, false, false, false, Depleted, BatteryDepleted},
 	} {
-		p := population{each: []client{c.client}}
+		p := newPopulation(&Setup{System: System{Clients: 1}})
+		*p.at(0) = c.client
 		working, activity := p.at(0).working(), p.at(0).activity()
 		if p.Available(0) != c.available || p.Idle(0) != c.idle || working != c.working || activity != c.activity {
 			t.Errorf("%+v: %+v", c, p.State(0))

@@ -7,6 +7,7 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/roster"
 )
 
 // Clients is the simulated clients of a run and the virtual clock that they live by.
@@ -24,6 +25,8 @@ type Clients struct {
 	waiting
 	inbox
 	*hubs // nil: there are none
+
+	followed *roster.Column[bool] // whether the next look at a client's availability is scheduled; nil: always
 
 	drops *devices.Drops
 	flows *sharedLinks // nil: the length of a transfer is known when it begins
@@ -69,13 +72,16 @@ func New(s Setup, l Listener) (*Clients, error) {
 // assemble makes the parts of the clients.
 func (c *Clients) assemble() {
 	s := &c.setup
-	hardware, batteries := newHardware(s)
+	hardware, batteries := newHardware(s, c.roster)
 	c.hardware = hardware
 	places := s.Clients + s.Network.Hubs(s.Clients) // where events may be
-	c.clock = clock{
-		engine:  engine.New(places, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: c.fetch}),
-		handler: c.handle, population: &c.population,
+	options := engine.Options{Queue: s.Queue, Hooks: s.Hooks}
+	if s.Lazy {
+		options.Lazy = c.roster
+	} else {
+		options.Prefetch = c.fetch
 	}
+	c.clock = clock{engine: engine.New(places, options), handler: c.handle, population: &c.population}
 	c.processors = newProcessors(s, &c.population, &c.hardware, c.engine)
 	c.energy = newEnergy(s, batteries, &c.population, &c.hardware, c.engine)
 	c.flows = newSharedLinks(s, c.links, c.engine)
@@ -84,11 +90,18 @@ func (c *Clients) assemble() {
 	c.inbox = inbox{population: &c.population, clock: c.engine, responded: c.listener.Responded, period: c.serverPeriod}
 	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
 	c.hubs = newHubs(s, c)
+	if s.Lazy {
+		c.followed = roster.NewColumn[bool](c.roster, nil)
+	}
 }
 
 // Begin lets every client draw power and look at its availability trace. It is for
 // once, at time 0.
 func (c *Clients) Begin() {
+	if c.setup.Lazy {
+		c.batteries.SetRest(c.Now(), c.idle(0))
+		return
+	}
 	for t := range c.Len() {
 		c.draw(t, c.idle(t))
 		c.updateRefusal(t)

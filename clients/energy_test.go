@@ -18,7 +18,7 @@ func newEnergyOf(n int, change func(*Setup)) *energy {
 			change(s)
 		}
 	})
-	h, batteries := newHardware(&s)
+	h, batteries := newHardware(&s, nil)
 	p := newPopulation(&s)
 	e := newEnergy(&s, batteries, &p, &h, engine.New(n, engine.Options{}))
 	return &e

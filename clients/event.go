@@ -72,7 +72,7 @@ func (c *Clients) fetch(soon []int32) {
 			read += float64(empty)
 		}
 		if c.due != nil {
-			read += float64(c.due[t])
+			read += float64(c.Due(t))
 		}
 		if look, ok := c.engine.Timer(t); ok {
 			read += float64(look)

@@ -23,7 +23,7 @@ func newShared(n int, change func(*Setup)) *shared {
 			change(s)
 		}
 	})
-	h, _ := newHardware(&s)
+	h, _ := newHardware(&s, nil)
 	return &shared{sharedLinks: newSharedLinks(&s, h.links, engine.New(n, engine.Options{}))}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
+	"fedsim/internal/roster"
 	"fedsim/network"
 )
 
@@ -34,14 +35,18 @@ type hubLinks struct {
 func (h *hubLinks) of(t int) int { return t / h.size }
 
 // newHardware makes processors, links and batteries.
-func newHardware(s *Setup) (h hardware, batteries *devices.Batteries) {
+func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Batteries) {
 	n := s.Clients
-	if s.Fleet != nil {
+	switch {
+	case s.Lazy:
+		h.fleet, h.links = devices.LazyProcessors(s.Devices, n, s.Seed), network.LazyLinks(s.Network, s.Seed)
+		batteries = devices.LazyBatteries(s.Devices, r, s.Seed)
+	case s.Fleet != nil:
 		machines, mix := s.Fleet.Assemble(n, s.Rows, s.Seed)
 		h.fleet = devices.NewMixedProcessors(s.Devices, machines, s.Seed)
 		h.links = network.NewMixedLinks(s.Network, mix, s.Seed)
 		batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
-	} else {
+	default:
 		h.fleet = devices.NewProcessors(s.Devices, n, s.Seed)
 		h.links = network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)
 		batteries = devices.NewBatteries(s.Devices, n, s.Seed, s.Charging)

@@ -29,7 +29,7 @@ func TestUsualTimes(t *testing.T) {
 		{"slowest step", func(s *Setup) { s.Devices.Governor = devices.Powersave }, 6, 7, 500, 13, 263},
 	} {
 		s := setup(4, c.change)
-		h, _ := newHardware(&s)
+		h, _ := newHardware(&s, nil)
 		for what, x := range map[string]struct {
 			got  engine.Time
 			want float64
@@ -50,7 +50,7 @@ func TestJitterOfGivenLengths(t *testing.T) {
 	s := setup(1, func(s *Setup) {
 		s.Cost, s.PassFLOPs, s.Network.Profile, s.Network.Jitter = Relative, 1000, "wifi", 0.5
 	})
-	h, _ := newHardware(&s)
+	h, _ := newHardware(&s, nil)
 	for k := range 20 {
 		const bytes = 1e6
 		stretched := float64(h.links.Send(network.Up, 0, k, 0, bytes).Duration) / float64(h.links.Expected(network.Up, 0, bytes))
@@ -75,7 +75,7 @@ func TestMovedBetween(t *testing.T) {
 				s.Network.ServerDownMbps = 1
 			}
 		})
-		h, _ := newHardware(&s)
+		h, _ := newHardware(&s, nil)
 		if got := h.movedBetween(m, c.from, c.to); got != c.want {
 			t.Errorf("%+v: %g bytes", c, got)
 		}

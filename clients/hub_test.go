@@ -7,6 +7,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/roster"
 )
 
 // members are clients behind hubs, without devices: they respond when the test says so.
@@ -49,9 +50,9 @@ func newBehind(change func(*Setup), l Listener) *behind {
 	}
 	l.Unreached = func(t int, why Reason) { b.hear("%d unreached: %v", t, why) }
 	l.ensureDefaults()
-	h, _ := newHardware(&s)
+	h, _ := newHardware(&s, nil)
 	b.clock = engine.New(6, engine.Options{})
-	sizes := &messageSizes{same: -1, clients: 4}
+	sizes := &messageSizes{same: -1, roster: roster.New(4, false)}
 	b.hubs = &hubs{
 		between: h.behind, clients: &b.members, clock: b.clock, listener: &l, record: &recorder{}, traffic: &Traffic{},
 		downlink: sizes, model: s.Model, header: header,

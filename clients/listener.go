@@ -23,6 +23,10 @@ type Listener struct {
 	// Recharged: there is enough in the battery again.
 	Recharged func(client int)
 
+	// Needed reports whether a client of a lazy population that is not at work may be started when it
+	// is available again. Otherwise its availability is not followed until Admit. nil: it may not.
+	Needed func(client int) bool
+
 	// Timer: the time of SetTimer has come; engine.Server for SetServerTimer.
 	Timer func(client int)
 
@@ -62,6 +66,9 @@ func (l *Listener) ensureDefaults() {
 	}
 	if l.Depleted == nil {
 		l.Depleted = func(int, bool) {}
+	}
+	if l.Needed == nil {
+		l.Needed = func(int) bool { return false }
 	}
 	if l.Repeat == nil {
 		l.Repeat = func(int, int) bool { return true }

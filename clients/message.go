@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/engine"
+	"fedsim/internal/roster"
 	"fedsim/network"
 )
 
@@ -31,10 +32,10 @@ func moved(bytes, share, latency float64) float64 {
 // messageSizes are the sizes of the messages that clients download. They are one number
 // until they differ.
 type messageSizes struct {
-	clients   int
-	same      float64   // the size of the messages that are prepared from now on; -1: none was set
-	each      []float64 // by client; nil: they have not differed yet
-	addressed bool      // set, not setAll, determines the next messages
+	roster    *roster.Roster
+	same      float64                 // the size of the messages that are prepared from now on; -1: none was set
+	each      *roster.Column[float64] // nil: they have not differed yet
+	addressed bool                    // set, not setAll, determines the next messages
 }
 
 func (s *messageSizes) setAll(bytes float64) {
@@ -52,21 +53,19 @@ func (s *messageSizes) set(t int, bytes float64) {
 	if s.each == nil {
 		s.differ()
 	}
-	s.addressed, s.each[t] = true, bytes
+	s.addressed, *s.each.At(t) = true, bytes
 }
 
 // differ lets sizes differ by client.
 func (s *messageSizes) differ() {
-	s.each = make([]float64, s.clients)
-	for t := range s.each {
-		s.each[t] = s.same
-	}
+	same := s.same
+	s.each = roster.NewColumn(s.roster, func(int) float64 { return same })
 }
 
 // prepare gives the next message to a client its size.
 func (s *messageSizes) prepare(t int) {
 	if s.each != nil && !s.addressed {
-		s.each[t] = s.same
+		*s.each.At(t) = s.same
 	}
 }
 
@@ -75,5 +74,5 @@ func (s *messageSizes) of(t int) float64 {
 	if s.each == nil {
 		return s.same
 	}
-	return s.each[t]
+	return *s.each.At(t)
 }

@@ -1,6 +1,10 @@
 package clients
 
-import "testing"
+import (
+	"testing"
+
+	"fedsim/internal/roster"
+)
 
 // Latency comes before the bytes, and bytes are whole.
 func TestMovedBytesAreWhole(t *testing.T) {
@@ -17,7 +21,7 @@ func TestMovedBytesAreWhole(t *testing.T) {
 
 // Messages that are under way keep their sizes when another size is set, for all or for one.
 func TestMessageSizes(t *testing.T) {
-	s := messageSizes{same: -1, clients: 3}
+	s := messageSizes{same: -1, roster: roster.New(3, false)}
 	send := func(t int) { s.prepare(t) }
 	sizes := func() [3]float64 { return [3]float64{s.of(0), s.of(1), s.of(2)} }
 	s.setAll(10)

@@ -3,26 +3,34 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/roster"
 	"fedsim/network"
 )
 
 // population holds the state of all clients. All others reach the state of a client
 // through at, so that a lazy population makes only the clients that are asked.
 type population struct {
-	each  []client
-	sizes messageSizes
-	due   []engine.Time // by client, when the response to its attempt is expected; nil unless Setup.Due
-	// done is, by client, the share of its phase that was over when it last began to work on it;
+	roster *roster.Roster
+	each   *roster.Column[client]
+	sizes  messageSizes
+	due    *roster.Column[engine.Time] // when the response to its attempt is expected; nil unless Setup.Due
+	// done is the share of its phase that was over when a client last began to work on it;
 	// nil: always 0, since clients are always available.
-	done []float64
+	done *roster.Column[float64]
 	// overheads has the inputs of the overheads of each client; nil: there are none.
 	overheads []overheads
 
 	unavailable int // the number of clients that cannot be started
 }
 
-// Unavailable returns how many clients are not available.
-func (p *population) Unavailable() int { return p.unavailable }
+// Unavailable returns how many clients are not available. It is 0 in a lazy population, where nobody
+// knows.
+func (p *population) Unavailable() int {
+	if p.roster.Lazy() {
+		return 0
+	}
+	return p.unavailable
+}
 
 // overheads are the inputs of the overheads of a client's work.
 type overheads struct {
@@ -31,22 +39,28 @@ type overheads struct {
 }
 
 func newPopulation(s *Setup) population {
-	n := s.Clients
-	p := population{each: make([]client, n), sizes: messageSizes{same: -1, clients: n}}
+	r := roster.New(s.Clients, s.Lazy)
+	p := population{roster: r, each: roster.NewColumn[client](r, nil), sizes: messageSizes{same: -1, roster: r}}
 	if s.Due {
-		p.due = make([]engine.Time, n)
+		p.due = roster.NewColumn[engine.Time](r, nil)
 	}
 	if s.Availability != nil {
-		p.done = make([]float64, n)
+		p.done = roster.NewColumn[float64](r, nil)
 	}
 	return p
 }
 
 // at returns the state of a client.
-func (p *population) at(t int) *client { return &p.each[t] }
+func (p *population) at(t int) *client { return p.each.At(t) }
 
 // Len returns how many clients there are.
-func (p *population) Len() int { return len(p.each) }
+func (p *population) Len() int { return p.roster.Len() }
+
+// Known returns how many clients have state: all, or in a lazy population those that were asked.
+func (p *population) Known() int { return p.roster.Known() }
+
+// Roster returns the clients that have state, to read.
+func (p *population) Roster() *roster.Roster { return p.roster }
 
 // over returns the share of a client's phase that was over when the client began or
 // continued it.
@@ -54,13 +68,13 @@ func (p *population) over(t int) float64 {
 	if p.done == nil {
 		return 0
 	}
-	return p.done[t]
+	return *p.done.At(t)
 }
 
 // setOver sets what over returns.
 func (p *population) setOver(t int, share float64) {
 	if p.done != nil {
-		p.done[t] = share
+		*p.done.At(t) = share
 	}
 }
 
@@ -143,7 +157,7 @@ func (p *population) SetNumber(t, number int) { p.at(t).number = int32(number) }
 
 // Due returns when the response to the last attempt is expected, or was. Setup.Due
 // must be set.
-func (p *population) Due(t int) engine.Time { return p.due[t] }
+func (p *population) Due(t int) engine.Time { return *p.due.At(t) }
 
 // SetWork sets the work of an attempt, and the size of its response, until the client
 // begins to compute. PrepareUplink must follow. It may be called for several clients at

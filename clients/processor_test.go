@@ -27,7 +27,7 @@ func (s stairs) Speed(_ int, at engine.Time) (factor float64, until engine.Time)
 // processorsOf returns processors of 1000 FLOP/s alone, without attempts and energy.
 func processorsOf(n int, change func(*Setup)) *processors {
 	s := setup(n, change)
-	h, _ := newHardware(&s)
+	h, _ := newHardware(&s, nil)
 	all := newPopulation(&s)
 	p := newProcessors(&s, &all, &h, engine.New(n, engine.Options{}))
 	for t := range n {

@@ -26,7 +26,7 @@ func radiosOf(change func(*Setup)) *radios {
 			change(s)
 		}
 	})
-	h, _ := newHardware(&s)
+	h, _ := newHardware(&s, nil)
 	r := newRadios(&s, &h)
 	return &r
 }

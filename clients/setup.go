@@ -19,8 +19,11 @@ const MaxClients = engine.MaxDevices
 // the course of time. Clients are numbered from 0. Every table must have passed its
 // Validate.
 type System struct {
-	Clients int     // the number of clients
-	Rows    []int32 // by client, the number of its rows of data, which classes of a fleet may depend on; nil: not known
+	Clients int // the number of clients
+	// Rows is the number of rows of data of each client, which classes of a fleet may depend on, or
+	// one number for all; nil: not known.
+	Rows []int32
+	Lazy bool // clients have state from when they are asked on; see CheckLazy
 
 	Devices devices.Config
 	Network network.Config
@@ -46,6 +49,14 @@ func (s *System) MinRows() int {
 		return 0
 	}
 	return int(slices.Min(s.Rows))
+}
+
+// RowsOf returns the number of rows of a client, which must be known.
+func (s *System) RowsOf(t int) int {
+	if len(s.Rows) == 1 {
+		return int(s.Rows[0])
+	}
+	return int(s.Rows[t])
 }
 
 // The cost models: how bytes and FLOPs become time.

@@ -63,13 +63,17 @@ func (r Rows) of(clients int) (rows []int32, ok bool) {
 
 // validate checks the table.
 func (e *ExternalConfig) validate(check *config.Checker) {
-	const most = 1 << 26 // as many clients as the engine numbers
+	const most = 1 << 30 // the engine numbers a few less
 	check.Require(e.Clients >= 1 && e.Clients <= most, "clients", e.Clients, fmt.Sprintf("must be in [1, %d]: the number of clients that the learner has data of", most))
 	check.Require(e.Features >= 0 && e.Features <= maxCells, "features", e.Features, fmt.Sprintf("must be in [0, %d]; 0: not known", maxCells))
 	if e.Clients < 1 || e.Clients > most {
 		return
 	}
-	rows, ok := e.Rows.of(e.Clients)
+	clients := e.Clients
+	if !strings.HasPrefix(string(e.Rows), "[") {
+		clients = 1 // the number of each
+	}
+	rows, ok := e.Rows.of(clients)
 	check.Require(ok, "rows", string(e.Rows), fmt.Sprintf("must be one number, or a list of %d numbers, one for each client", e.Clients))
 	for i, n := range rows {
 		if n < 1 {

@@ -1,6 +1,9 @@
 package data
 
-import "unsafe"
+import (
+	"strconv"
+	"unsafe"
+)
 
 // SizesKnown reports whether Sizes neither reads files nor generates the set.
 func (c Config) SizesKnown() bool {
@@ -38,6 +41,24 @@ func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 		features++
 	}
 	return rows, features, max(1, resolved.Classes), nil
+}
+
+// EqualSizes is Sizes of a configuration whose clients all have as many training rows, without a list of
+// them; ok is false for others.
+func EqualSizes(cfg Config) (clients int, rows int32, features, outputs int, ok bool) {
+	s := cfg.Resolve().Synthetic
+	switch {
+	case cfg.Source == SourceExternal:
+		n, err := strconv.ParseInt(string(cfg.External.Rows), 10, 32)
+		return cfg.External.Clients, int32(n), cfg.External.Features, 1, err == nil
+	case cfg.countable() && cfg.Source == SourceSynthetic && s.RowsMin == s.RowsMax:
+		if features = s.Features; cfg.Bias {
+			features++
+		}
+		return s.Clients, int32(cfg.partOf(trained, totalRows(s.RowsMin))), features, max(1, s.Classes), true
+	default:
+		return 0, 0, 0, 0, false
+	}
 }
 
 // LeastMemory returns a lower bound of the memory of a generated set, in bytes; 0 for

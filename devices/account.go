@@ -15,7 +15,7 @@ func (b *Batteries) Account(t int, now engine.Time) {
 
 // account is Account with the power changes ahead, nil if there are none.
 func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
-	m := &b.meters[t]
+	m := b.meters.At(t)
 	switch {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v, which is later", t, now, m.since))
@@ -42,11 +42,11 @@ func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
 func (b *Batteries) changesOf(t int, buffer *powerChanges) *powerChanges {
 	switch {
 	case b.changes != nil:
-		return &b.changes[t]
+		return b.changes.At(t)
 	case b.nextPower == nil:
 		return nil
 	}
-	m := &b.meters[t]
+	m := b.meters.At(t)
 	at, watts := b.nextPower(t)
 	if at <= m.since || watts == m.watts {
 		return nil

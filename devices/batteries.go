@@ -5,6 +5,7 @@ import (
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
+	"fedsim/internal/roster"
 )
 
 // Batteries is the energy state of all devices: the power they draw, the energy left and
@@ -24,8 +25,10 @@ type Batteries struct {
 	charger   float64 // W
 	delay     engine.Time
 	charging  ChargingSchedule // nil: the charger waits until the battery is empty
-	meters    []meter
-	changes   []powerChanges                              // nil until a device has a sequence of powers
+	roster    *roster.Roster
+	meters    *roster.Column[meter]
+	rest      meter                                       // of each device of a lazy population that has no state
+	changes   *roster.Column[powerChanges]                // nil until a device has a sequence of powers
 	nextPower func(t int) (at engine.Time, watts float64) // nil: changes has the power changes ahead
 	cells     cells
 	drawn     func(t int, from, to engine.Time, joules float64) // nil: nobody asks
@@ -58,15 +61,15 @@ type Energy struct {
 // InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set. Chargers
 // have ChargeW and follow the schedule; nil stands for the configuration's.
 func NewBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
-	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, schedule)
+	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, roster.New(n, false), seed, schedule)
 }
 
 // NewMixedBatteries is NewBatteries of the devices of a mix.
 func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedule) *Batteries {
-	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, schedule)
+	return newBatteries(&cfg, mix.Profiles, mix.Class, roster.New(len(mix.Class), false), seed, schedule)
 }
 
-func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, schedule ChargingSchedule) *Batteries {
+func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster, seed uint64, schedule ChargingSchedule) *Batteries {
 	if schedule == nil {
 		schedule = cfg.charging(seed)
 	}
@@ -75,8 +78,9 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 		charger:  cfg.ChargeW,
 		delay:    engine.FromSeconds(cfg.ChargeDelayS),
 		charging: schedule,
-		meters:   make([]meter, n),
+		roster:   r,
 	}
+	b.meters = roster.NewColumn(r, func(int) meter { return b.rest })
 	mains := true
 	for _, p := range profiles {
 		capacity := p.BatteryWh * joulesPerWattHour
@@ -86,8 +90,8 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 	if mains {
 		return b
 	}
-	b.cells = newCells(n, schedule != nil || cfg.ChargeW > 0)
-	for t := range n {
+	b.cells = newCells(r.Len(), schedule != nil || cfg.ChargeW > 0)
+	for t := range r.Len() {
 		c := cell{due: engine.Never, change: engine.Never}
 		if !b.OnMains(t) {
 			s := rng.New(seed, rng.Battery, t, 0)
@@ -97,7 +101,7 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 			if schedule != nil {
 				b.updateCharger(t, &c, 0)
 			}
-			b.setDue(t, &c, &b.meters[t], nil)
+			b.setDue(t, &c, b.meters.At(t), nil)
 		}
 		b.cells.put(t, &c)
 	}
@@ -133,7 +137,7 @@ func (b *Batteries) SetDrawn(drawn func(t int, from, to engine.Time, joules floa
 // instant. A copy of the meter reports nothing.
 func (b *Batteries) drain(t int, m *meter, until engine.Time, joules float64) {
 	m.drained += joules
-	if b.drawn != nil && m == &b.meters[t] {
+	if b.drawn != nil && m == b.meters.At(t) {
 		b.drawn(t, m.since, until, joules)
 	}
 }
@@ -156,10 +160,10 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) 
 	if b.changes == nil {
 		b.account(t, now, nil) // nextPower already refers to the new power
 	} else {
-		b.account(t, now, &b.changes[t])
-		b.changes[t] = *p
+		b.account(t, now, b.changes.At(t))
+		*b.changes.At(t) = *p
 	}
-	b.meters[t].watts = watts
+	b.meters.At(t).watts = watts
 	b.reschedule(t)
 }
 
@@ -168,7 +172,7 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) 
 func (b *Batteries) reschedule(t int) {
 	if !b.OnMains(t) {
 		c := b.cells.at(t)
-		b.setDue(t, &c, &b.meters[t], b.changesOf(t, &powerChanges{}))
+		b.setDue(t, &c, b.meters.At(t), b.changesOf(t, &powerChanges{}))
 		b.cells.put(t, &c)
 	}
 }
@@ -181,10 +185,7 @@ func (b *Batteries) SetPowerSequence(t int, now engine.Time, load PowerSequence)
 	}
 	watts, p := load.start(now)
 	if p != noChanges && b.changes == nil {
-		b.changes = make([]powerChanges, len(b.meters)) // most runs have none
-		for t := range b.changes {
-			b.changes[t] = noChanges
-		}
+		b.changes = roster.NewColumn(b.roster, func(int) powerChanges { return noChanges }) // most runs have none
 	}
 	b.set(t, now, watts, &p)
 }
@@ -195,7 +196,7 @@ func (b *Batteries) PowerChangeAt(t int) engine.Time {
 	if b.changes == nil {
 		return engine.Never
 	}
-	return b.changes[t].at[0]
+	return b.changes.At(t).at[0]
 }
 
 // Spend takes energy from device t, which is up, at once. It takes at most the energy
@@ -208,7 +209,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is depleted", t, now))
 	}
 	b.Account(t, now)
-	m := &b.meters[t]
+	m := b.meters.At(t)
 	if b.OnMains(t) {
 		b.drain(t, m, now, joules)
 		return
@@ -246,14 +247,14 @@ func (b *Batteries) Deplete(t int, now engine.Time) {
 	}
 	c := b.cells.at(t)
 	c.depleted, c.certain = true, false
-	b.meters[t].watts = 0
+	b.meters.At(t).watts = 0
 	if b.changes != nil {
-		b.changes[t] = noChanges
+		*b.changes.At(t) = noChanges
 	}
 	if b.charging == nil && b.charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
-	b.setDue(t, &c, &b.meters[t], nil)
+	b.setDue(t, &c, b.meters.At(t), nil)
 	b.cells.put(t, &c)
 }
 
@@ -287,20 +288,27 @@ func (b *Batteries) Restore(t int, now engine.Time) {
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never
 	}
-	b.setDue(t, &c, &b.meters[t], nil)
+	b.setDue(t, &c, b.meters.At(t), nil)
 	b.cells.put(t, &c)
 }
 
 // AccountAll updates the energy of all devices to now.
 func (b *Batteries) AccountAll(now engine.Time) {
-	for t := range b.meters {
+	if b.roster.Lazy() {
+		b.accountRest(now)
+		for _, t := range b.roster.Sorted() {
+			b.Account(int(t), now)
+		}
+		return
+	}
+	for t := range b.roster.Len() {
 		b.Account(t, now)
 	}
 }
 
 // Spent returns the energy in joules that device t has consumed so far, from its battery
 // or from mains.
-func (b *Batteries) Spent(t int) float64 { return b.meters[t].drained }
+func (b *Batteries) Spent(t int) float64 { return b.meters.At(t).drained }
 
 // Left returns the energy in joules left in the battery of device t, which must have
 // one.
@@ -309,8 +317,13 @@ func (b *Batteries) Left(t int) float64 { return b.cells.left(t) }
 // Total returns the energy balance of all devices together.
 func (b *Batteries) Total() Energy {
 	var all Energy
-	for t := range b.meters {
-		all.DrainedJ += b.meters[t].drained
+	if b.roster.Lazy() {
+		all.DrainedJ = b.drained()
+		all.ChargedJ = all.DrainedJ
+		return all
+	}
+	for t := range b.roster.Len() {
+		all.DrainedJ += b.meters.At(t).drained
 	}
 	if b.Mains() {
 		all.ChargedJ = all.DrainedJ
@@ -318,9 +331,9 @@ func (b *Batteries) Total() Energy {
 	}
 	all.InitialJ = b.initial
 	charged := b.charged
-	for t := range b.meters {
+	for t := range b.roster.Len() {
 		if b.OnMains(t) {
-			charged.add(b.meters[t].drained)
+			charged.add(b.meters.At(t).drained)
 		} else {
 			all.LeftJ += b.cells.left(t)
 		}

@@ -47,7 +47,7 @@ type Drops struct {
 	phase     DropPhase
 	perDevice []float64 // empty, or one per device
 	byRound   []float64 // not empty; one value applies to all rounds
-	never     []bool
+	never     []int     // ascending
 }
 
 // NewDrops returns the fault model of a valid table for n devices. The error joins a
@@ -61,7 +61,6 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 		seed:      seed,
 		perDevice: slices.Clone(cfg.DropProbabilityPerDevice),
 		byRound:   slices.Clone(cfg.DropProbabilityByRound),
-		never:     make([]bool, n),
 	}
 	if len(d.byRound) == 0 {
 		d.byRound = []float64{cfg.DropProbability}
@@ -70,9 +69,10 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 		ok := t >= 0 && t < n
 		c.Require(ok, fmt.Sprintf("never[%d]", i), t, fmt.Sprintf("must be the number of a device, in 0..%d", n-1))
 		if ok {
-			d.never[t] = true
+			d.never = append(d.never, t)
 		}
 	}
+	slices.Sort(d.never)
 	for phase, name := range dropPhases {
 		if name == cfg.DropPhase {
 			d.phase = DropPhase(phase)
@@ -93,8 +93,10 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 // Probability returns p_t^h of a device t in a round h, counted from 0. It is 1 for a
 // device that never responds.
 func (d *Drops) Probability(device, round int) float64 {
-	if d.never[device] {
-		return 1
+	if len(d.never) > 0 {
+		if _, never := slices.BinarySearch(d.never, device); never {
+			return 1
+		}
 	}
 	if len(d.perDevice) > 0 {
 		return d.perDevice[device]

@@ -28,10 +28,10 @@ func (b *Batteries) Low(t int, now engine.Time) bool {
 // at returns the battery state of device t at now under the current power.
 func (b *Batteries) at(t int, now engine.Time) cell {
 	c := b.cells.at(t)
-	if now == b.meters[t].since {
+	if now == b.meters.At(t).since {
 		return c
 	}
-	m := b.meters[t]
+	m := *b.meters.At(t)
 	var copied powerChanges
 	p := b.changesOf(t, &copied)
 	if p != nil {
@@ -50,7 +50,7 @@ func (b *Batteries) LowChangeAt(t int) (at engine.Time, ok bool) {
 	if low == 0 || b.cells.depleted(t) {
 		return engine.Never, false
 	}
-	c, m := b.cells.at(t), &b.meters[t]
+	c, m := b.cells.at(t), b.meters.At(t)
 	if c.left >= low {
 		at = b.crossing(t, &c, m, b.changesOf(t, &powerChanges{}), low)
 	} else {

@@ -15,6 +15,7 @@ type Processors struct {
 	classes classes
 	size    int
 	rates   []float64 // FLOP/s of each device at its fastest step; nil if all have their profile's
+	drawn   *Config   // whose spread the speeds are drawn from in a lazy population; nil: they are in rates
 	scale   float64   // FLOPs that each FLOP stands for
 	slow    bool      // a device with a low battery uses its slowest step
 
@@ -109,7 +110,10 @@ func (f *Processors) Profile(t int) Profile { return f.kind(t).profile }
 // Rate returns the speed of device t in FLOP/s at its fastest frequency step, in FLOPs of
 // which each stands for Config.FLOPsScale.
 func (f *Processors) Rate(t int) float64 {
-	if f.rates == nil {
+	switch {
+	case f.drawn != nil:
+		return f.kind(t).profile.Rate() * speed(f.drawn, f.seed, t) / f.scale
+	case f.rates == nil:
 		return f.kind(t).profile.Rate() / f.scale
 	}
 	return f.rates[t] / f.scale

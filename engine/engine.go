@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/internal/invariants"
+	"fedsim/internal/roster"
 )
 
 // Options configures an engine. The zero value works.
@@ -14,6 +15,9 @@ type Options struct {
 	// that the client can load their state into the cache. The events may still be
 	// canceled, and other events may fire first. Default: none.
 	Prefetch func(devices []int32)
+	// Lazy says which devices may have events, in a population of which most never have one.
+	// Default: all devices.
+	Lazy *roster.Roster
 }
 
 // Engine is a virtual clock with its pending events. Once its tables have grown to the
@@ -48,7 +52,7 @@ func New(devices int, o Options) *Engine {
 	if devices > MaxDevices {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
-	e := &Engine{pending: newPendingSet(devices)}
+	e := &Engine{pending: newPendingSet(devices, o.Lazy)}
 	if o.Prefetch != nil {
 		e.pending.ahead, e.pending.near = o.Prefetch, make([]int32, 0, pruneBlock)
 	}
@@ -86,14 +90,14 @@ func (e *Engine) Digest() uint64 { return uint64(e.digest) }
 // now or Never. It panics if the instant is in the past, if there is no such device, or
 // if k exceeds MaxKind.
 func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
-	if at < e.now || uint(device+1) > uint(e.pending.devices()) || k > MaxKind {
+	if at < e.now || uint(device+1) > uint(e.pending.devices) || k > MaxKind {
 		e.refuse(at, k, device)
 	}
 	it := item{at: uint64(at), key: uint64(k)<<(seqBits+rowBits) | e.pending.add(device)}
 	switch {
 	case at == Never:
 	case e.sorted.collecting:
-		e.sorted.collect(it, e.pending.devices(), e.prune)
+		e.sorted.collect(it, e.pending.devices, e.prune)
 	default:
 		e.queue.push(it)
 	}
@@ -115,7 +119,7 @@ func (e *Engine) refuse(at Time, k Kind, device int) {
 	if k > MaxKind {
 		panic(fmt.Sprintf("engine: event of kind %d for device %d: must be in 0..%d", k, device, MaxKind))
 	}
-	panic(fmt.Sprintf("engine: event for device %d: must be in -1..%d", device, e.pending.devices()-1))
+	panic(fmt.Sprintf("engine: event for device %d: must be in -1..%d", device, e.pending.devices-1))
 }
 
 // Cancel removes the event of handle h. It returns false, and does nothing, if h is

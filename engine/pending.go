@@ -3,15 +3,19 @@ package engine
 import (
 	"fmt"
 	"math/bits"
+
+	"fedsim/internal/roster"
 )
 
 // pendingSet knows which events are pending, by device and counter. Each device has a
 // window with one bit for each of its latest events. Events that are still pending when
 // they leave the window move to a map.
 type pendingSet struct {
-	rows    []window            // see item
-	server  int                 // the row of the server
-	old     map[uint64]struct{} // by idOf
+	devices int                    // the number of devices
+	rows    []window               // see item; in a lazy population those of the server
+	lazy    *roster.Column[window] // by device; nil: rows has those of all devices
+	server  int                    // the row of the server
+	old     map[uint64]struct{}    // by idOf
 	n       int
 	fetched uint32 // see prune
 	ahead   func(devices []int32)
@@ -31,17 +35,39 @@ const windowSize = 32
 func idOf(key uint64) uint64 { return key & (1<<(seqBits+rowBits) - 1) }
 
 // newPendingSet returns the events of so many devices: none.
-func newPendingSet(devices int) pendingSet {
-	return pendingSet{rows: make([]window, devices+serverRows), old: map[uint64]struct{}{}}
+func newPendingSet(devices int, lazy *roster.Roster) pendingSet {
+	s := pendingSet{devices: devices, old: map[uint64]struct{}{}}
+	if lazy == nil {
+		s.rows = make([]window, devices+serverRows)
+	} else {
+		s.rows, s.lazy = make([]window, serverRows), roster.NewColumn[window](lazy, nil)
+	}
+	return s
 }
 
-// devices returns the number of devices.
-func (s *pendingSet) devices() int { return len(s.rows) - serverRows }
+// at returns the window of a row.
+func (s *pendingSet) at(row uint64) *window {
+	if row < uint64(len(s.rows)) {
+		return &s.rows[row]
+	}
+	return s.ofDevice(row)
+}
+
+// ofDevice is at in a lazy population; the window of a device without events is empty. It is a call,
+// so that at is inlined.
+//
+//go:noinline
+func (s *pendingSet) ofDevice(row uint64) *window {
+	if s.lazy == nil || !s.lazy.Has(int(row-serverRows)) {
+		return &window{}
+	}
+	return s.lazy.At(int(row - serverRows))
+}
 
 // skip returns idOf the next event of a device that is tracked elsewhere.
 func (s *pendingSet) skip(device int) (id uint64) {
 	id = s.add(device)
-	s.rows[rowOf(id)].pending &^= 1
+	s.at(rowOf(id)).pending &^= 1
 	s.n--
 	return id
 }
@@ -49,20 +75,20 @@ func (s *pendingSet) skip(device int) (id uint64) {
 // add makes the next event of a device pending and returns idOf it. It panics if all counters
 // are used.
 func (s *pendingSet) add(device int) (id uint64) {
-	row := device + serverRows
+	row := uint64(device) + serverRows
 	if device == Server {
-		row = s.server
+		row = uint64(s.server)
 	}
-	w := &s.rows[row]
+	w := s.at(row)
 	switch {
 	case w.last < 1<<seqBits-1:
 	case device == Server && s.server < serverRows-1:
 		s.server++
 		return s.add(device)
 	default:
-		panic(fmt.Sprintf("engine: device %d has 2^%d events: its counter is used up", device, bits.Len32(seqOf(uint64(row)<<seqBits|uint64(w.last)))))
+		panic(fmt.Sprintf("engine: device %d has 2^%d events: its counter is used up", device, bits.Len32(seqOf(row<<seqBits|uint64(w.last)))))
 	}
-	id = uint64(row)<<seqBits | uint64(w.last+1)
+	id = row<<seqBits | uint64(w.last+1)
 	if w.pending>>(windowSize-1) != 0 {
 		s.old[id-windowSize] = struct{}{}
 	}
@@ -75,11 +101,7 @@ func (s *pendingSet) add(device int) (id uint64) {
 func (w *window) age(key uint64) uint32 { return (w.last - uint32(key)) & (1<<seqBits - 1) }
 
 func (s *pendingSet) has(key uint64) bool {
-	row := rowOf(key)
-	if row >= uint64(len(s.rows)) {
-		return false
-	}
-	w := s.rows[row]
+	w := *s.at(rowOf(key))
 	if age := w.age(key); age < windowSize {
 		return w.pending>>age&1 != 0
 	}
@@ -89,11 +111,7 @@ func (s *pendingSet) has(key uint64) bool {
 
 // remove returns false, and does nothing, if the event is not pending.
 func (s *pendingSet) remove(key uint64) bool {
-	row := rowOf(key)
-	if row >= uint64(len(s.rows)) {
-		return false
-	}
-	w := &s.rows[row]
+	w := s.at(rowOf(key))
 	if age := w.age(key); age < windowSize {
 		bit := uint32(1) << age
 		if w.pending&bit == 0 {
@@ -119,7 +137,7 @@ func (s *pendingSet) prune(items []item) []item {
 		items = items[len(some):]
 		fetched := uint32(0)
 		for _, it := range some {
-			fetched += s.rows[rowOf(it.key)].pending
+			fetched += s.at(rowOf(it.key)).pending
 		}
 		s.fetched = fetched // without a use, the compiler would remove the reads
 		from := len(pending)

@@ -11,7 +11,7 @@ import (
 func TestPendingAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const devices = 3
-		s := newPendingSet(devices - 1)
+		s := newPendingSet(devices-1, nil)
 		twin := map[uint64]bool{}
 		var given []uint64
 		for range rapid.IntRange(1, 50).Draw(t, "operations") {

@@ -14,7 +14,7 @@ import (
 // server, and in the cases in which Schedule does.
 func (e *Engine) SetTimer(at Time, k Kind, device int) {
 	a := &e.timers
-	switch devices := e.pending.devices(); {
+	switch devices := e.pending.devices; {
 	case device == Server:
 		panic("engine: a timer of the server: must be at a device")
 	case at < e.now || uint(device) >= uint(devices) || k > MaxKind:

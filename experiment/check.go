@@ -66,11 +66,11 @@ func (c *check) deadline(run *scenario.RunSpec) error {
 	if s.Federation.DeadlineS == 0 || !known || run.Describe(mtl.Shape{}).Work.Steps == nil {
 		return nil
 	}
-	sized, err := c.prepare.sizesOf(s.Data)
+	sized, err := c.prepare.sizesOf(s)
 	if err != nil {
 		return nil // the run says so
 	}
-	if c.devices += len(sized.rows); c.devices > mostChecked {
+	if c.devices += sized.clients; c.devices > mostChecked {
 		return nil
 	}
 	setup, err := c.prepare.server(run, sized)

@@ -76,7 +76,7 @@ type quantities struct {
 // quantitiesOf returns the quantities of a run if it makes all its rounds.
 func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error) {
 	s := &run.Settings
-	sized, err := g.prepare.sizesOf(s.Data)
+	sized, err := g.prepare.sizesOf(s)
 	if err != nil {
 		return q, err
 	}
@@ -84,9 +84,9 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 	shape.Hidden = s.Problem.Hidden
 	about := run.Describe(shape)
 	learns := s.Run.Mode != scenario.Timing
-	devices := len(sized.rows) * max(1, s.Data.ClientsPerTask)
+	devices := sized.clients * max(1, s.Data.ClientsPerTask)
 	_, asked := s.Federation.Sizes(devices)
-	q.tasks, q.values, q.devices = float64(len(sized.rows)), float64(shape.Values()), float64(devices)
+	q.tasks, q.values, q.devices = float64(sized.clients), float64(shape.Values()), float64(devices)
 	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
 	if s.Run.StopAt.IsSet() {
 		q.rounds *= stopShare
@@ -106,7 +106,7 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 		q.simulation += float64(q.rounds * q.devices * rowsTime)
 	}
 	if !learns || about.Own {
-		q.data = float64(q.devices * timedDevice)
+		q.data = float64(timedDevices(s, devices) * timedDevice)
 		return q, nil
 	}
 	q.learning(s, &about, shape, sized.rows, float64(asked)/q.devices)

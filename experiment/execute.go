@@ -202,7 +202,7 @@ func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learn
 // server returns the setup of the server of a run and of its system, without its method.
 func (p *preparer) server(run *scenario.RunSpec, of *prepared) (*learning.Setup, error) {
 	s := &run.Settings
-	system, err := p.system(run, of.rows)
+	system, err := p.system(run, of)
 	if err != nil {
 		return nil, err
 	}
@@ -218,10 +218,10 @@ func (p *preparer) server(run *scenario.RunSpec, of *prepared) (*learning.Setup,
 }
 
 // system returns the system of a run: its devices and links with their traces and models.
-func (p *preparer) system(run *scenario.RunSpec, rows []int32) (clients.System, error) {
+func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, error) {
 	s := &run.Settings
 	system := clients.System{
-		Clients: len(rows), Rows: rows, Seed: run.System,
+		Clients: of.clients, Rows: of.rows, Lazy: s.Federation.Lazy(), Seed: run.System,
 		Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
 	}
 	sets, err := p.tracesOf(&s.Traces)
@@ -231,7 +231,11 @@ func (p *preparer) system(run *scenario.RunSpec, rows []int32) (clients.System, 
 	if system.Grid, err = p.gridOf(&s.Energy); err != nil {
 		return system, err
 	}
-	follow(&system, s.Traces.Source(sets, run.System, len(rows)))
+	recorded := s.Traces.Source
+	if system.Lazy {
+		recorded = s.Traces.LazySource
+	}
+	follow(&system, recorded(sets, run.System, of.clients))
 	return system, model(&system, s)
 }
 
@@ -272,7 +276,7 @@ func Driven(ctx context.Context, run *scenario.RunSpec) (*session.Setup, results
 	about := resultOf(run)
 	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
 	p := &preparer{Preparation: &Preparation{}, ctx: ctx}
-	sized, err := p.sizesOf(run.Settings.Data)
+	sized, err := p.sizesOf(&run.Settings)
 	if err != nil {
 		return nil, about, err
 	}

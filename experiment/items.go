@@ -131,11 +131,11 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 	var b strings.Builder
 	for i := range j.Candidates {
 		run := j.Candidates[i].WithSeed(j.Seeds[seed])
-		sized, err := g.prepare.sizesOf(run.Settings.Data)
+		sized, err := g.prepare.sizesOf(&run.Settings)
 		if err != nil {
 			return "", fmt.Errorf("run %s: %w", run.ID, err)
 		}
-		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.Model || !g.recordable(&run, len(sized.rows)) {
+		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.Model || !g.recordable(&run, sized.clients) {
 			return run.ID, nil
 		}
 		fmt.Fprintf(&b, "%+v;", recordingKeyOf(&run))

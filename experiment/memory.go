@@ -27,13 +27,25 @@ func LeastMemory(experiments []scenario.Experiment) float64 {
 // measures 166 and more.
 const timedDevice = 160
 
+// timedDevices returns the number of devices that have state in timing mode: all, or in a lazy
+// population at most those that its rounds ask. Only the first round is certain.
+func timedDevices(s *scenario.Settings, devices int) float64 {
+	if !s.Federation.Lazy() {
+		return float64(devices)
+	}
+	_, asked := s.Federation.Sizes(devices)
+	return float64(asked)
+}
+
 func leastMemory(run *scenario.RunSpec) float64 {
 	s := &run.Settings
 	switch {
+	case s.Data.Source == data.SourceExternal:
+		return timedDevice * timedDevices(s, s.Data.External.Clients)
 	case s.Data.Source != data.SourceSynthetic:
 		return 0
 	case s.Run.Mode == scenario.Timing, run.Algorithm == scenario.Driven:
-		return timedDevice * float64(s.Data.Resolve().Synthetic.Clients)
+		return timedDevice * timedDevices(s, s.Data.Resolve().Synthetic.Clients)
 	}
 	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Clients
 	if s.Data.Pool {

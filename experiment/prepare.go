@@ -26,8 +26,9 @@ type prepared struct {
 	optimum    float64 // P*; NaN: no reference optimum
 	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
-	solution   *data.Matrix     // W at the optimum; nil: there is no reference
-	rows       []int32          // by client
+	solution   *data.Matrix // W at the optimum; nil: there is no reference
+	clients    int
+	rows       []int32          // by client, or one number for all in a lazy population
 	shape      mtl.Shape        // of a task's model, without hidden layers where problem is nil
 	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
@@ -38,7 +39,7 @@ type prepared struct {
 type Preparation struct {
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
-	sizes    memo[data.Config, *prepared]
+	sizes    memo[sizesKey, *prepared]
 	traces   memo[string, []*traces.Set]
 	grids    memo[string, *carbon.Grid]
 }
@@ -98,6 +99,11 @@ type problemKey struct {
 	outer   int // outer iterations: the optimum of several differs from that of one
 }
 
+type sizesKey struct {
+	data data.Config
+	lazy bool
+}
+
 // keyOf returns the key of the problem of a run.
 func keyOf(s *scenario.Settings) problemKey {
 	return problemKey{s.Data, s.Problem, s.Run.Outer}
@@ -105,15 +111,15 @@ func keyOf(s *scenario.Settings) problemKey {
 
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
-	of, dataOf := keyOf(s), s.Data
+	of := keyOf(s)
 	problems := &p.problems
 	if s.Problem.Model == mtl.ModelExternal {
 		problems = &p.served
 	} else if s.Data.Source == data.SourceExternal {
-		return p.sizesOf(dataOf)
+		return p.sizesOf(s)
 	}
 	if s.Run.Mode == scenario.Timing {
-		return p.sizesOf(dataOf)
+		return p.sizesOf(s)
 	}
 	return problems.get(of, func() (*prepared, error) {
 		r := p.newReference(of)
@@ -132,11 +138,20 @@ func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
 }
 
 // sizesOf returns the sizes of the data of a run, without a problem.
-func (p *preparer) sizesOf(of data.Config) (*prepared, error) {
+func (p *preparer) sizesOf(s *scenario.Settings) (*prepared, error) {
+	of := sizesKey{s.Data, s.Federation.Lazy()}
 	return p.sizes.get(of, func() (*prepared, error) {
 		return parallel.Await(p.ctx, func() (*prepared, error) {
-			rows, features, outputs, err := data.Sizes(of)
-			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, shape: mtl.Shape{Features: features, Outputs: outputs}}, err
+			sized := &prepared{optimum: math.NaN(), optimumGap: math.NaN()}
+			if of.lazy {
+				if clients, rows, features, outputs, ok := data.EqualSizes(of.data); ok {
+					sized.clients, sized.rows, sized.shape = clients, []int32{rows}, mtl.Shape{Features: features, Outputs: outputs}
+					return sized, nil
+				}
+			}
+			rows, features, outputs, err := data.Sizes(of.data)
+			sized.clients, sized.rows, sized.shape = len(rows), rows, mtl.Shape{Features: features, Outputs: outputs}
+			return sized, err
 		})
 	})
 }

@@ -58,7 +58,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 			return nil, err
 		}
 	}
-	out := &prepared{problem: problem, rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), served: served}
+	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), served: served}
 	c, err := r.saver.Restore()
 	switch {
 	case err != nil:

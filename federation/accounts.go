@@ -103,7 +103,7 @@ func (a *Accounts) Late(client int) {
 // Drop counts a client when it drops for the first time in this round. It reports whether it
 // did.
 func (a *Accounts) Drop(client int, why clients.Reason) (first bool) {
-	d := &a.server.attempts.devices[client]
+	d := a.server.attempts.device(client)
 	if first = !d.dropped; first {
 		d.dropped = true
 		a.tally.dropped++
@@ -114,7 +114,7 @@ func (a *Accounts) Drop(client int, why clients.Reason) (first bool) {
 
 // Undrop lets Drop count a client again, unless a response to a round is expected of it.
 func (a *Accounts) Undrop(client int) {
-	if d := &a.server.attempts.devices[client]; !d.chosen {
+	if d := a.server.attempts.device(client); !d.chosen {
 		d.dropped = false
 	}
 }

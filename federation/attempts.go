@@ -7,6 +7,7 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/roster"
 )
 
 // unlimited is a budget that leaves the amount of work to the driver.
@@ -18,9 +19,12 @@ const mostAttempts = 100_000
 // attempts are the devices as the server sees them, and its reactions to their reports.
 type attempts struct {
 	server  *Server
-	devices []device
-	budgets []int32 // by device, the steps that the protocol allows; nil: the driver decides
+	devices *roster.Column[device]
+	budgets *roster.Column[int32] // the steps that the protocol allows a device; nil: the driver decides
 }
+
+// device returns the state of a device on the server.
+func (a *attempts) device(t int) *device { return a.devices.At(t) }
 
 // device is the state of a device on the server.
 type device struct {
@@ -42,12 +46,12 @@ type Attempt struct {
 
 // Attempt returns the server's knowledge of the present attempt of a client.
 func (f *Server) Attempt(client int) Attempt {
-	d := &f.attempts.devices[client]
+	d := f.attempts.device(client)
 	return Attempt{Expected: d.chosen, Solved: d.solved, Responded: d.responded, Dropped: d.dropped, Steps: int(d.steps)}
 }
 
 // Solves reports whether a client does the local work that Driver.Solve is called for.
-func (f *Server) Solves(client int) bool { return f.attempts.devices[client].solved }
+func (f *Server) Solves(client int) bool { return f.attempts.device(client).solved }
 
 // Budget returns how many steps a client may take for the response that it was asked for;
 // limited is false when its driver decides.
@@ -59,7 +63,7 @@ func (f *Server) Budget(client int) (steps int, limited bool) {
 // SetWork sets the local work of a client, the number of its steps as protocols and results count
 // them, and the size of its response. It may be called for several clients at once.
 func (f *Server) SetWork(client, steps int, work devices.Work, bytesUp float64) {
-	f.attempts.devices[client].steps = int32(min(steps, math.MaxInt32))
+	f.attempts.device(client).steps = int32(min(steps, math.MaxInt32))
 	f.clients.SetWork(client, work, bytesUp)
 }
 
@@ -68,14 +72,14 @@ func (a *attempts) budget(t int) int32 {
 	if a.budgets == nil {
 		return unlimited
 	}
-	return a.budgets[t]
+	return *a.budgets.At(t)
 }
 
 // prepareUplink prepares the uplink of device t. If its work is not done yet, its length is
 // estimated.
 func (a *attempts) prepareUplink(t int) {
 	f := a.server
-	if !a.devices[t].solved {
+	if !a.device(t).solved {
 		var work devices.Work
 		if f.continuous != nil { // the last one of the device
 			work, _ = f.clients.Work(t)
@@ -101,7 +105,7 @@ func (a *attempts) mustSolve(t int) bool {
 func (a *attempts) solve(listed []int32) {
 	f := a.server
 	for _, t := range listed {
-		a.devices[t].solved = a.mustSolve(int(t))
+		a.device(int(t)).solved = a.mustSolve(int(t))
 	}
 	if !f.driver.Solve(listed) {
 		f.supervisor.discard()
@@ -119,7 +123,7 @@ func (a *attempts) reportLosses(listed []int32) {
 	}
 	var solved []int32
 	for _, t := range listed {
-		if a.devices[t].solved {
+		if a.device(int(t)).solved {
 			solved = append(solved, t)
 		}
 	}
@@ -147,7 +151,7 @@ func (a *attempts) downloaded(t int) (compute bool) {
 // responded hears that the response of device t has arrived.
 func (a *attempts) responded(t int) {
 	f := a.server
-	a.devices[t].responded = true
+	a.device(t).responded = true
 	f.journal.note(ResponseArrived, t, a.stepsBehind(t))
 	f.reports.respond(t, f.clients.Now())
 	if f.continuous != nil {
@@ -169,7 +173,7 @@ func (a *attempts) stepsBehind(t int) float64 {
 	if ti := a.server.tiers; ti != nil {
 		return float64(ti.steps[t])
 	}
-	return float64(a.devices[t].steps)
+	return float64(a.device(t).steps)
 }
 
 // countReceived counts the response of device t for the protocol. Partial work that the
@@ -217,7 +221,7 @@ func (a *attempts) failed(t int, why clients.Reason) {
 // depleted hears that the battery of device t is empty.
 func (a *attempts) depleted(t int, pending bool) {
 	f := a.server
-	if d := &a.devices[t]; !d.chosen || d.responded || f.clients.Held(t) {
+	if d := a.device(t); !d.chosen || d.responded || f.clients.Held(t) {
 		return
 	}
 	a.server.accounts.Drop(t, clients.BatteryDepleted)
@@ -259,10 +263,13 @@ func (a *attempts) available(t int) {
 	}
 }
 
+// expects reports whether the server expects a response of device t that has not come.
+func (a *attempts) expects(t int) bool { return a.device(t).chosen && !a.device(t).responded }
+
 // needsResponse reports whether the round cannot end without a response of device t that has not
 // come.
 func (a *attempts) needsResponse(t int) bool {
-	d, f := &a.devices[t], a.server
+	d, f := a.device(t), a.server
 	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(t)
 }
 
@@ -341,7 +348,7 @@ func (a *attempts) stall(t int, why string) {
 
 // end ends the attempt of device t, whose response has not arrived.
 func (a *attempts) end(t int, fresh bool) {
-	f, d := a.server, &a.devices[t]
+	f, d := a.server, a.device(t)
 	if d.solved {
 		f.driver.Discard(t)
 	}

@@ -54,6 +54,7 @@ type Config struct {
 	Margin       float64 `toml:"margin" doc:"relative safety margin on the upload time when a controller fits work into the clock cycle"`
 	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a client in a round, as a multiple of the rows of the smallest task"`
 	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a client in a round, as a multiple of the rows of the smallest task; the round charges this many to every client"`
+	Population   string  `toml:"population" doc:"\"eager\" (every client has state from the start) or \"lazy\" (a client has state from when it is first asked on, so that there may be a billion of them; docs/performance.md). Lazy needs run.mode = \"timing\", a cohort, and a selection by rejection; it has the rounds of eager, and no number of available clients"`
 	Cost         string  `toml:"cost" doc:"conversion of work and bytes into time: \"physical\" (in seconds), \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers). The last two have relative units, not seconds"`
 	Clients      int     `toml:"clients_per_round" doc:"size of the cohort of a round, drawn by selection; protocol \"first\": responses that end a round; protocol \"asynchronous\": clients at work at a time; 0: all clients, or as fraction sets"`
 	Fraction     float64 `toml:"fraction" doc:"share of the clients in the cohort of a round, in (0, 1], rounded up; instead of clients_per_round"`
@@ -79,13 +80,22 @@ type Config struct {
 	SelectionOptions any `toml:"selection_options" doc:"the options of the selector: docs/selection.md has those of fedsim's own"`
 }
 
+// The values of federation.population.
+const (
+	Eager = "eager"
+	Lazy  = "lazy"
+)
+
+// Lazy reports whether clients have state from when they are asked on.
+func (f *Config) Lazy() bool { return f.Population == Lazy }
+
 // Relative reports whether times are relative units, not seconds.
 func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Authors }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
+		Protocol: WaitForAll, Population: Eager, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
 		Window: 5, Fit: true, Selection: "uniform", Over: 1, NonFinite: StopRun, Late: Drop, LateWeights: LateEqual, LateBeta: 0.35, Partial: Keep, DetectS: 60,
 	}
 }
@@ -112,6 +122,7 @@ func (f *Config) clients(devices int) int {
 // Validate reports everything wrong with the table.
 func (f *Config) Validate(c *config.Checker) {
 	c.OneOf("protocol", f.Protocol, ProtocolNames()...)
+	c.OneOf("population", f.Population, Eager, Lazy)
 	c.OneOf("cost", f.Cost, Physical, Relative, Authors)
 	c.Require(f.DeadlineS >= 0 && f.DeadlineS <= 1e9, "deadline_s", f.DeadlineS, "must be in [0, 1e9] seconds")
 	if factory, _ := LookupProtocol(f.Protocol); factory.Validate != nil {

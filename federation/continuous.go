@@ -50,13 +50,13 @@ func (c *continuous) askIfIdle(t int) {
 
 // askable reports whether device t has no work, and no response that waits for its group.
 func (c *continuous) askable(t int) bool {
-	return c.server.clients.Idle(t) && !c.server.attempts.devices[t].chosen
+	return c.server.clients.Idle(t) && !c.server.attempts.device(t).chosen
 }
 
 // ask sends device t the present model.
 func (c *continuous) ask(t int) {
 	f := c.server
-	d := &f.attempts.devices[t]
+	d := f.attempts.device(t)
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
 	f.clients.SetBytesDown(c.driver.Send(t))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
@@ -113,7 +113,7 @@ func (c *continuous) receive(t int) (flops float64) {
 		f.journal.note(UpdateRefused, t, 0)
 		f.accounts.Late(t)
 	}
-	f.attempts.devices[t].chosen = false
+	f.attempts.device(t).chosen = false
 	f.open.received++
 	return flops
 }
@@ -178,7 +178,7 @@ func (c *continuous) doneAt(flops float64) engine.Time {
 // device.
 func (c *continuous) discardAttempt(t int) {
 	f := c.server
-	d := &f.attempts.devices[t]
+	d := f.attempts.device(t)
 	if d.solved {
 		f.driver.Discard(t)
 	} else if i := slices.Index(c.unsolved, int32(t)); i >= 0 {
@@ -186,7 +186,7 @@ func (c *continuous) discardAttempt(t int) {
 	}
 	f.clients.Release(t)
 	d.chosen = false
-	if c.failures++; c.failures > 1000*f.setup.Clients+100_000 {
+	if c.failures++; int64(c.failures) > 1000*int64(f.setup.Clients)+100_000 {
 		f.Stall(fmt.Sprintf("no response has arrived in %d attempts", c.failures))
 		return
 	}

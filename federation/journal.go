@@ -103,7 +103,7 @@ func (j *journal) noteUnavailable() {
 		return
 	}
 	for _, t := range f.open.asked {
-		if f.attempts.devices[t].dropped {
+		if f.attempts.device(int(t)).dropped {
 			j.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
 		}
 	}

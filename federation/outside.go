@@ -6,7 +6,7 @@ import "fedsim/clients"
 // of the driver's own the server does not know.
 
 func (a *attempts) downloadedBeside(t int) (compute bool) {
-	if a.devices[t].chosen {
+	if a.device(t).chosen {
 		return a.downloaded(t)
 	}
 	a.server.outside.Downloaded(t)
@@ -14,7 +14,7 @@ func (a *attempts) downloadedBeside(t int) (compute bool) {
 }
 
 func (a *attempts) respondedBeside(t int) {
-	ofRound := a.devices[t].chosen
+	ofRound := a.device(t).chosen
 	if ofRound {
 		a.responded(t)
 	}
@@ -22,7 +22,7 @@ func (a *attempts) respondedBeside(t int) {
 }
 
 func (a *attempts) failedBeside(t int, why clients.Reason) {
-	ofRound := a.devices[t].chosen
+	ofRound := a.device(t).chosen
 	a.server.outside.Failed(t, why, ofRound)
 	if ofRound {
 		a.failed(t, why)
@@ -33,7 +33,7 @@ func (a *attempts) failedBeside(t int, why clients.Reason) {
 }
 
 func (a *attempts) unreachedBeside(t int, why clients.Reason) {
-	ofRound := a.devices[t].chosen
+	ofRound := a.device(t).chosen
 	a.server.outside.Failed(t, why, ofRound)
 	if ofRound {
 		a.unreached(t, why)
@@ -41,7 +41,7 @@ func (a *attempts) unreachedBeside(t int, why clients.Reason) {
 }
 
 func (a *attempts) depletedBeside(t int, pending bool) {
-	if a.devices[t].chosen && !a.server.clients.Held(t) {
+	if a.device(t).chosen && !a.server.clients.Held(t) {
 		a.depleted(t, pending)
 		a.server.outside.Ended(t, clients.BatteryDepleted)
 	}

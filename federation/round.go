@@ -41,6 +41,9 @@ func (f *Server) Await() (available int) {
 		return results.UnknownCount
 	}
 	f.AwaitFirst()
+	if f.setup.Lazy {
+		return results.UnknownCount
+	}
 	return f.Askable()
 }
 
@@ -89,7 +92,7 @@ func (f *Server) Open(of Cohort) {
 	f.open.reset()
 	f.open.outstanding = up
 	for _, t := range f.open.late {
-		switch d := &f.attempts.devices[t]; {
+		switch d := f.attempts.device(int(t)); {
 		case d.responded: // since the last round
 			f.attempts.countReceived(int(t))
 		case f.clients.AtWork(int(t)): // not lost since
@@ -120,7 +123,7 @@ func (f *Server) Open(of Cohort) {
 // available. It is not possible to wait for all if one of them can never respond.
 func (f *Server) openAttempts() (up int, possible bool) {
 	for _, t := range f.open.asked {
-		d := &f.attempts.devices[t]
+		d := f.attempts.device(int(t))
 		available := f.clients.Available(int(t))
 		*d = device{steps: d.steps, chosen: true, dropped: !available}
 		f.clients.Release(int(t))
@@ -144,7 +147,7 @@ func (f *Server) prepare(t int) {
 // limit sets how many steps the protocol allows device t.
 func (f *Server) limit(t int) {
 	if f.limiter != nil {
-		f.attempts.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
+		*f.attempts.budgets.At(t) = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
 	}
 }
 
@@ -182,7 +185,7 @@ func (f *Server) Count(accept func() bool) {
 	f.clients.CloseGroup()
 	responses := 0
 	for _, t := range f.Listed() {
-		if f.attempts.devices[t].responded && !f.partial.drops(int(t)) {
+		if f.attempts.device(int(t)).responded && !f.partial.drops(int(t)) {
 			responses++
 		}
 	}
@@ -203,7 +206,7 @@ func (f *Server) Listed() []int32 {
 // Takes reports whether the server takes a response of a client in the round that closes. It
 // is known after Count.
 func (f *Server) Takes(client int) bool {
-	d := &f.attempts.devices[client]
+	d := f.attempts.device(client)
 	return d.chosen && d.responded && f.open.enough && !f.partial.drops(client)
 }
 
@@ -217,7 +220,7 @@ func (f *Server) Close() {
 	f.tiers.close()
 	f.open.late = f.open.late[:0]
 	for _, t := range all {
-		d := &f.attempts.devices[t]
+		d := f.attempts.device(int(t))
 		fresh := f.askedIn(int(t)) == f.round // it was asked in this round
 		switch {
 		case f.Takes(int(t)):

@@ -25,8 +25,8 @@ func (f *Server) Choose() []int32 {
 	partial := !s.declared.Unlisted && (len(f.open.late) > 0 || !all && f.clients.Unavailable() > 0)
 	available := s.available[:0]
 	if partial {
-		for t := range f.attempts.devices {
-			if !f.attempts.devices[t].chosen && (all || f.clients.Available(t)) {
+		for t := range f.setup.Clients {
+			if !f.attempts.device(t).chosen && (all || f.clients.Available(t)) {
 				available = append(available, int32(t))
 			}
 		}
@@ -45,6 +45,9 @@ func (f *Server) Choose() []int32 {
 func (f *Server) choose() []int32 {
 	s := &f.selection
 	chosen := f.selector.Select(s)
+	for _, t := range chosen {
+		f.admit(int(t))
+	}
 	s.check(chosen)
 	if s.declared.Unlisted && len(chosen) < s.Size {
 		f.accounts.census.short++
@@ -53,6 +56,17 @@ func (f *Server) choose() []int32 {
 		}
 	}
 	return chosen
+}
+
+// admit gives a client that is to be asked state, in a lazy population.
+func (f *Server) admit(t int) {
+	if !f.setup.Lazy {
+		return
+	}
+	known := f.clients.Known()
+	if f.clients.Admit(t); f.continuous != nil && f.clients.Known() > known {
+		f.clients.SetNumber(t, -1)
+	}
 }
 
 // idle reports whether the server expects no response.
@@ -106,7 +120,7 @@ func (s *Selection) check(chosen []int32) {
 	}
 	for i, t := range chosen {
 		switch {
-		case t < 0 || int(t) >= f.setup.Clients || f.attempts.devices[t].chosen || !f.clients.Available(int(t)):
+		case t < 0 || int(t) >= f.setup.Clients || f.attempts.device(int(t)).chosen || !f.clients.Available(int(t)):
 			panic(fmt.Sprintf("federation: selector %s selects client %d in round %d, which is not available", name, t, s.Round+1))
 		case i > 0 && t == chosen[i-1]:
 			panic(fmt.Sprintf("federation: selector %s selects client %d twice in round %d", name, t, s.Round+1))

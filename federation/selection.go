@@ -108,17 +108,18 @@ func (s *Selection) Available() []int32 {
 }
 
 // Owes reports whether a client is not available because it still owes a late response.
-func (s *Selection) Owes(client int32) bool { return s.server.attempts.devices[client].chosen }
+func (s *Selection) Owes(client int32) bool { return s.server.attempts.device(int(client)).chosen }
 
 // Askable reports whether a client is available and owes no response. It may be called from several
 // goroutines at once.
 func (s *Selection) Askable(client int32) bool {
 	f := s.server
-	return !f.attempts.devices[client].chosen && f.clients.Available(int(client))
+	owes := f.attempts.devices.Has(int(client)) && f.attempts.device(int(client)).chosen
+	return !owes && f.clients.Askable(int(client))
 }
 
 // Rows returns the number of training rows of a client.
-func (s *Selection) Rows(client int32) int { return int(s.server.setup.Rows[client]) }
+func (s *Selection) Rows(client int32) int { return s.server.setup.RowsOf(int(client)) }
 
 // MostRows returns the number of rows of the client that has the most.
 func (s *Selection) MostRows() int {

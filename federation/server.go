@@ -7,6 +7,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/carbon"
+	"fedsim/internal/roster"
 )
 
 // Server is the server of a simulated federated system: it asks clients for work, in rounds or
@@ -62,7 +63,7 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	f.open.server = f
 	f.outside, _ = d.(Messenger)
 	f.losses, _ = d.(Losses)
-	f.attempts = attempts{server: f, devices: make([]device, n)}
+	f.attempts = attempts{server: f}
 	f.estimates = estimates{server: f, work: &f.work}
 	f.accounts.server, f.journal.server = f, f
 	f.supervisor = supervisor{server: f, ctx: context.Background()}
@@ -73,6 +74,7 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
 	}
+	f.attempts.devices = roster.NewColumn[device](f.clients.Roster(), nil)
 	if f.clock = f.clients; f.outside != nil {
 		f.clock = f.outside
 	}
@@ -88,8 +90,10 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 		if f.traits.Groups {
 			f.continuous.grouper = f.protocol.(Grouper)
 		}
-		for t := range n {
-			f.clients.SetNumber(t, -1)
+		if !s.Lazy { // otherwise admit does
+			for t := range n {
+				f.clients.SetNumber(t, -1)
+			}
 		}
 	}
 	return f, nil
@@ -107,7 +111,7 @@ func (f *Server) newPolicies() (err error) {
 		f.weigher = f.protocol.(Weigher)
 	}
 	if f.traits.LimitsWork && !f.work.Uncounted {
-		f.limiter, f.attempts.budgets = f.protocol.(Limiter), make([]int32, n)
+		f.limiter, f.attempts.budgets = f.protocol.(Limiter), roster.NewColumn[int32](f.clients.Roster(), nil)
 	}
 	c := config.NewChecker()
 	if s.Check(c); c.Err() != nil {
@@ -149,6 +153,7 @@ func (f *Server) listener() clients.Listener {
 		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed,
 		Available: a.available, Depleted: a.depleted, Recharged: a.recharged,
 		Gathered: func(hub int) bool { return f.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat, Unreached: a.unreached, Watch: f.supervisor.watch,
+		Needed: a.expects,
 	}
 	if f.outside != nil {
 		l.Downloaded, l.Responded, l.Failed = a.downloadedBeside, a.respondedBeside, a.failedBeside
@@ -202,8 +207,8 @@ const serverWork = "the work of the server (federation.server_gflops)"
 func (f *Server) fetch(soon []int32) {
 	read := int64(0)
 	for _, t := range soon {
-		if int(t) < len(f.attempts.devices) {
-			read += int64(f.attempts.devices[t].steps) + int64(f.attempts.budget(int(t)))
+		if int(t) < f.setup.Clients {
+			read += int64(f.attempts.device(int(t)).steps) + int64(f.attempts.budget(int(t)))
 		}
 	}
 	f.fetched = read // the compiler removes reads without a use

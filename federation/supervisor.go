@@ -73,7 +73,7 @@ func (v *supervisor) interrupted() bool {
 func (v *supervisor) watch() {
 	f := v.server
 	if v.ctx.Err() != nil {
-		if v.overtime += checkEvery; v.overtime > overtimeEvents+8*f.setup.Clients {
+		if v.overtime += checkEvery; v.overtime > overtimeEvents+8*f.clients.Known() {
 			v.discarded.Store(true)
 		}
 	}
@@ -94,9 +94,9 @@ func (v *supervisor) watch() {
 			v.stalled = v.whyNoneAvailable()
 		}
 	case f.traits.WaitsForAll && v.dueForCheck():
-		for t := range f.attempts.devices {
-			if f.attempts.needsResponse(t) && f.clients.NeverAvailable(t) {
-				f.attempts.stall(t, "can never be reached again")
+		for _, t := range f.Listed() {
+			if f.attempts.needsResponse(int(t)) && f.clients.NeverAvailable(int(t)) {
+				f.attempts.stall(int(t), "can never be reached again")
 				break
 			}
 		}
@@ -110,7 +110,7 @@ func (v *supervisor) watch() {
 // devices as there are devices, so that another check costs no more than the events.
 func (v *supervisor) dueForCheck() bool {
 	events := v.server.clients.Events()
-	if events-v.checkedAt < int64(v.server.setup.Clients+checkEvery) {
+	if events-v.checkedAt < int64(v.server.clients.Known())+checkEvery {
 		return false
 	}
 	v.checkedAt = events
@@ -124,6 +124,9 @@ func (v *supervisor) noneEverAvailable() bool { return v.dueForCheck() && v.ever
 // everAvailable returns how many clients are or can be available again, or have a response
 // that the server has not seen.
 func (v *supervisor) everAvailable() (possible int) {
+	if v.server.setup.Lazy { // its clients come back
+		return v.server.setup.Clients
+	}
 	for t := range v.server.setup.Clients {
 		if !v.server.clients.NeverAvailable(t) || v.server.clients.Held(t) {
 			possible++

@@ -92,7 +92,7 @@ func (ti *tiers) gathered(g int) (again bool) {
 // responded and the hub needs it for its next round; before the report it stays tentative.
 func (ti *tiers) closeAttempt(t int, commit bool) {
 	f := ti.server
-	d, held := &f.attempts.devices[t], f.clients.Held(t)
+	d, held := f.attempts.device(t), f.clients.Held(t)
 	if held {
 		ti.steps[t] += int64(d.steps)
 	}

@@ -34,7 +34,8 @@ type Links struct {
 	jitter  lognormal.Multiplier
 	steady  bool // neither jitter nor losses: nothing is drawn
 	loss    float64
-	factors []float64 // each device's rates as multiples of its profile's; nil if all are 1
+	spread  *lognormal.Multiplier // from which the factor of each device is drawn; nil: factors has them
+	factors []float64             // each device's rates as multiples of its profile's; nil if all are 1
 }
 
 // kind describes the links of a class.
@@ -56,16 +57,24 @@ type Mix struct {
 // NewLinks returns the links of n devices of a valid configuration. Their rates depend
 // only on the seed and the device, not on n.
 func NewLinks(cfg Config, n int, seed uint64) *Links {
-	l := newLinks(&cfg, []Profile{cfg.Link()}, seed)
-	if cfg.RateSpread == 0 {
+	l := LazyLinks(cfg, seed)
+	if l.spread == nil {
 		return l
 	}
-	l.factors = make([]float64, n)
-	spread := lognormal.Of(cfg.RateSpread)
-	for t := range l.factors {
-		// Round 0 of this purpose draws the speed of the device's processor.
-		s := rng.New(seed, rng.Spread, t, 1)
-		l.factors[t] = spread.At(s.Normal())
+	factors := make([]float64, n)
+	for t := range factors {
+		factors[t] = l.factor(t)
+	}
+	l.factors, l.spread = factors, nil
+	return l
+}
+
+// LazyLinks is NewLinks of any number of devices: their rates are drawn whenever they are asked for.
+func LazyLinks(cfg Config, seed uint64) *Links {
+	l := newLinks(&cfg, []Profile{cfg.Link()}, seed)
+	if cfg.RateSpread != 0 {
+		spread := lognormal.Of(cfg.RateSpread)
+		l.spread = &spread
 	}
 	return l
 }
@@ -155,10 +164,15 @@ func (l *Links) Mbps(d Direction, t int) float64 {
 }
 
 func (l *Links) factor(t int) float64 {
-	if l.factors == nil {
+	switch {
+	case l.factors != nil:
+		return l.factors[t]
+	case l.spread == nil:
 		return 1
 	}
-	return l.factors[t]
+	// Round 0 of this purpose draws the speed of the device's processor.
+	s := rng.New(l.seed, rng.Spread, t, 1)
+	return l.spread.At(s.Normal())
 }
 
 // Expected returns the duration of a message of some bytes to or from device t without

@@ -18,7 +18,7 @@ func TestExternalMethodErrors(t *testing.T) {
 		"another method":   {"[methods.mocha]\ncommand = [\"a\"]\n", `x.toml:2:11: methods.mocha.command = ["a"]: must be left out: only algorithm "external" has a program to start`},
 		"an option":        {"[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\noptions = { step = [1.0, nan] }\n", `x.toml:4:26: methods.x.options.step[1] = NaN: must be a finite number`},
 		"no table":         {"[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\noptions = 3\n", `x.toml:4:11: methods.x.options: must be a table: the options of the learner`},
-		"no clients":       {"[data]\nsource = \"external\"\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:1:1: data.external.clients = 0: must be in [1, 67108864]: the number of clients that the learner has data of`},
+		"no clients":       {"[data]\nsource = \"external\"\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:1:1: data.external.clients = 0: must be in [1, 1073741824]: the number of clients that the learner has data of`},
 		"rows of others":   {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nrows = [1, 2, 3]\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:5:8: data.external.rows = "[1, 2, 3]": must be one number, or a list of 2 numbers, one for each client`},
 		"no rows":          {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nrows = [1, 0]\n[methods.x]\nalgorithm = \"external\"\ncommand = [\"a\"]\n", `x.toml:5:8: data.external.rows = 0: must be positive: that is the number of client 1`},
 		"a built-in method": {"[data]\nsource = \"external\"\n[data.external]\nclients = 2\nfeatures = 3\n[methods.mocha]\n",

@@ -120,6 +120,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkTarget(c)
 	s.checkScales(c)
 	s.checkExternal(c)
+	s.checkLazy(c)
 	c.Require(s.Run.Mode != Timing || s.Problem.Model != mtl.ModelExternal, "problem.model", s.Problem.Model,
 		"must be another with run.mode \"timing\": only its program, which such a run does not start, knows the size of an external model")
 	for _, label := range s.labels() {

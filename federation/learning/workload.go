@@ -56,11 +56,11 @@ func (w *workload) plan() federation.Workload {
 }
 
 // flops returns the FLOPs of so many steps of client t.
-func (w *workload) flops(t, steps int) float64 { return w.Of(int(w.f.setup.Rows[t]), steps) }
+func (w *workload) flops(t, steps int) float64 { return w.Of(w.f.setup.RowsOf(t), steps) }
 
 // overheads returns the mini-batches and the traffic of so many steps of client t.
 func (w *workload) overheads(t, steps int) (batches int, traffic float64) {
-	return w.Overheads(int(w.f.setup.Rows[t]), steps)
+	return w.Overheads(w.f.setup.RowsOf(t), steps)
 }
 
 // done returns local work of client t that a method has done.
@@ -82,14 +82,14 @@ func (w *workload) messageFLOPs(values int) float64 {
 // messages.
 func (w *workload) stepsWithin(t int, flops float64) float64 {
 	flops = flops - w.exchangeFLOPs(w.f.setup.Shape.Values()) - w.f.method.About.Messages.FLOPs
-	return w.Within(int(w.f.setup.Rows[t]), flops)
+	return w.Within(w.f.setup.RowsOf(t), flops)
 }
 
 // usualWork returns the work of client t in a round where nothing limits it: that of its
 // method, of one pass over its rows where the method has no setting for it or it is not known.
 // The work on the codes of messages and on masks is in it.
 func (w *workload) usualWork(t int) devices.Work {
-	rows := int(w.f.setup.Rows[t])
+	rows := w.f.setup.RowsOf(t)
 	n := rows
 	if w.Steps != nil {
 		if n = w.Steps(rows, algorithms.NoLimit); n == algorithms.NoLimit {
@@ -107,7 +107,7 @@ func (w *workload) within(t, allowed int) int {
 	if some == 0 {
 		return allowed
 	}
-	n, made := int(w.f.setup.Rows[t]), int64(some)
+	n, made := w.f.setup.RowsOf(t), int64(some)
 	usual := int(min(int64(allowed), int64(n)*int64(all)))
 	if w.Steps != nil {
 		usual = w.Steps(n, allowed)

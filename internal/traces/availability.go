@@ -19,7 +19,7 @@ import (
 // different devices.
 type Availability struct {
 	chain
-	at []cursor
+	at []cursor // nil: none is stored
 }
 
 // cursor is an interval of a device, or its part in a block.
@@ -36,6 +36,12 @@ func NewAvailability(c AvailabilityConfig, seed uint64, devices int) *Availabili
 	return &Availability{chain: newChain(c, seed), at: make([]cursor, devices)}
 }
 
+// LazyAvailability is NewAvailability of any number of devices. It stores nothing: each look-up passes
+// through the intervals of its block before it.
+func LazyAvailability(c AvailabilityConfig, seed uint64) *Availability {
+	return &Availability{chain: newChain(c, seed)}
+}
+
 // Kinds returns [Available].
 func (p *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
 
@@ -44,7 +50,10 @@ func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64,
 	if k != Available {
 		panic(missingKind(k, p.Kinds()))
 	}
-	c := &p.at[device]
+	c := &cursor{}
+	if p.at != nil {
+		c = &p.at[device]
+	}
 	if c.turn == 0 || t < c.from || t >= c.until && c.from < p.start(t) {
 		*c = p.first(device, p.start(t))
 	}

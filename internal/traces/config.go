@@ -65,19 +65,38 @@ func (c *Config) Load() ([]*Set, error) {
 // Source returns the source of a run for a number of devices and a seed. The table must
 // be valid; sets are from [Config.Load]. Each run needs its own source.
 func (c *Config) Source(sets []*Set, seed uint64, devices int) *Combined {
+	var generated *Availability
+	if c.Availability.Generated() {
+		generated = NewAvailability(c.Availability, seed, devices)
+	}
+	j := c.combine(sets, generated, seed)
+	if c.Fading.generated() {
+		j.fading = newFading(c.Fading, seed, devices)
+	}
+	return j
+}
+
+// LazySource is Source of a lazy population: it stores nothing of devices. There must be no fading.
+func (c *Config) LazySource(sets []*Set, seed uint64, _ int) *Combined {
+	var generated *Availability
+	if c.Availability.Generated() {
+		generated = LazyAvailability(c.Availability, seed)
+	}
+	return c.combine(sets, generated, seed)
+}
+
+// combine joins views of sets and generated availability, if there is any.
+func (c *Config) combine(sets []*Set, generated *Availability, seed uint64) *Combined {
 	var all []Source
 	for _, s := range sets {
 		all = append(all, NewView(s, c.Assignment, seed, c.Wrap))
 	}
-	if c.Availability.Generated() {
-		all = append(all, NewAvailability(c.Availability, seed, devices))
+	if generated != nil {
+		all = append(all, generated)
 	}
 	j, err := Combine(all...)
 	if err != nil {
 		panic(err) // the sets are not those of Load
-	}
-	if c.Fading.generated() {
-		j.fading = newFading(c.Fading, seed, devices)
 	}
 	return j
 }
