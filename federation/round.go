@@ -108,14 +108,26 @@ func (f *Server) Open(of Cohort) {
 			f.prepare(int(t))
 		}
 	} else {
-		f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
+		f.each(f.open.asked, f.prepare)
 	}
 	f.attempts.solve(f.open.asked)
 	f.estimates.chargeAuthors()
-	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.attempts.prepareUplink(int(f.open.asked[i])) })
+	f.each(f.open.asked, f.attempts.prepareUplink)
 	f.open.expected = f.clients.SendGroup(f.open.asked)
 	if !f.open.ended {
 		f.protocol.Open(&f.open)
+	}
+}
+
+// each does little work for each client of a list: on one core if there are few, since waking another takes longer.
+func (f *Server) each(list []int32, work func(client int)) {
+	const few = 256
+	if len(list) > few {
+		f.setup.Pool.For(len(list), func(i, _ int) { work(int(list[i])) })
+		return
+	}
+	for _, t := range list {
+		work(int(t))
 	}
 }
 
