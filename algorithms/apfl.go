@@ -79,7 +79,9 @@ func init() {
 		},
 	}, func(o Options, shape mtl.Shape) Workload {
 		opts := o.(*apflOptions)
-		return opts.times(2, shape)
+		load := opts.times(2, shape)
+		load.Kept = 1
+		return load
 	})
 }
 

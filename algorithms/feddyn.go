@@ -53,7 +53,9 @@ func init() {
 			return &fedDynOptions{AverageOptions: defaultAverage(equally), Alpha: 0.1}
 		},
 		Describe: func(o Options, shape mtl.Shape) Description {
-			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: o.(*fedDynOptions).workload(shape, true)}
+			load := o.(*fedDynOptions).workload(shape, true)
+			load.Kept = 1
+			return Description{Model: OneModel, Weights: Yes, Messages: Messages{Coded: true}, Work: load}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, p := o.(*fedDynOptions), s.Problem

@@ -94,7 +94,11 @@ func init() {
 		},
 	}, func(o Options, shape mtl.Shape) Workload {
 		opts := o.(*perFedAvgOptions)
-		return opts.times(opts.gradients(), shape)
+		load := opts.times(opts.gradients(), shape)
+		if opts.Evaluate == personalModels {
+			load.Kept = 1
+		}
+		return load
 	})
 }
 

@@ -87,7 +87,7 @@ func init() {
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*scaffoldOptions)
 			return Description{Model: OneModel, Means: opts.ServerStep == 1, Weights: Yes, Messages: Messages{Coded: true}, Work: Workload{
-				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2,
+				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2, Kept: 1,
 				StepValues: shape.RowTraffic(), BatchValues: opts.batchTraffic(shape, true), Batches: opts.batches,
 				Steps: func(rows, allowed int) int {
 					pass, local := opts.steps(rows, allowed)

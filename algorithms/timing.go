@@ -29,6 +29,7 @@ type Workload struct {
 
 	Extra   int // numbers that a device sends beyond the values of a model
 	Vectors int // vectors as large as a model in a message, either way; 0: one
+	Kept    int // vectors as large as a model that stay for each client after its response
 
 	Epochs float64 // passes over its rows that a device makes in a round; 0: the method has no such number
 	// Limit is the option that limits local work which otherwise ends at an accuracy. Work.Capped

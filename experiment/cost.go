@@ -65,6 +65,7 @@ type quantities struct {
 	math       float64 // seconds of the method and of evaluations
 	simulation float64 // seconds of the simulation of devices, links and server
 	data       float64 // bytes of the data and the problem
+	kept       float64 // bytes of vectors of clients, of an external model
 	rounds     float64
 	devices    float64
 	pass       float64 // seconds of a pass over all rows and one update of the server
@@ -82,8 +83,14 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 	}
 	shape := sized.shape
 	shape.Hidden = s.Problem.Hidden
-	about := run.Describe(shape)
 	learns := s.Run.Mode != scenario.Timing
+	if s.Problem.Model == mtl.ModelExternal {
+		known, started := g.prepare.given.Load(keyOf(s))
+		if learns = learns && started; started {
+			shape = known.(mtl.Shape)
+		}
+	}
+	about := run.Describe(shape)
 	devices := sized.clients * max(1, s.Data.ClientsPerTask)
 	_, asked := s.Federation.Sizes(devices)
 	q.tasks, q.values, q.devices = float64(sized.clients), float64(shape.Values()), float64(devices)
@@ -124,14 +131,19 @@ func (q *quantities) learning(
 	}
 	all := rows / math.Max(float64((1-s.Data.TestFraction)*(1-s.Data.Validation)), 0.1)
 	q.load = float64(all * float64(shape.Features+2) * valueTime)
-	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(len(rowsOf), shape.Values(), s.Run.Outer)
+	models := len(rowsOf)
+	if s.Problem.Model == mtl.ModelExternal {
+		o := footprintOf(s, about, shape, int(q.devices), len(rowsOf))
+		models, q.kept = o.models, o.kept
+	}
+	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(models, shape.Values(), s.Run.Outer)
 
 	// coupled is the number of FLOPs of a value in an update of all models.
-	models, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2
+	updated, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2
 	if about.Model.Count(len(rowsOf)) == 1 {
-		models, coupled = 1, 4
+		updated, coupled = 1, 4
 	}
-	server := float64(models * q.values * coupled * flopTime)
+	server := float64(updated * q.values * coupled * flopTime)
 	local := float64(rows * (stepTime + float64(shape.StepFLOPs()*flopTime)))
 	q.pass = local + server
 	work := float64(local * thetaPasses)
@@ -215,7 +227,7 @@ func costOf(runs []quantities) (c Cost) {
 		q := &runs[i]
 		c.load, mathematics = math.Max(c.load, q.load), math.Max(mathematics, q.math)
 		c.Seconds += q.simulation
-		memory = math.Max(memory, 2*q.data+float64(2*q.devices*timedDevice))
+		memory = math.Max(memory, 2*q.data+q.kept+float64(2*q.devices*timedDevice))
 		recorded = math.Max(recorded, q.rounds*q.devices*workBytes)
 		c.results += float64(q.rounds * roundBytes)
 	}

@@ -174,7 +174,7 @@ func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learn
 		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
-		if err := r.prepare.fits(p.problem, about.Model.Count(p.problem.Tasks()), s.Run.Outer); err != nil {
+		if err := r.prepare.fitsRun(run, p.problem); err != nil {
 			return nil, nil, err
 		}
 		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, len(p.rows)) {

@@ -58,6 +58,7 @@ type preparer struct {
 	// whether another program than before an interruption is accepted.
 	served       memo[problemKey, *prepared]
 	models       memo[modelKey, *external.Model]
+	given        sync.Map   // by problemKey: the mtl.Shape of external models whose programs have started
 	programs     sync.Mutex // held while the program of a model is compared with that of a checkpoint
 	learners     *external.Learners
 	otherProgram bool

@@ -53,10 +53,13 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg := &r.of.problem; cfg.OptimumSweeps > 0 || cfg.WarmOmega > 0 {
+	if cfg := &r.of.problem; cfg.HasReference() || cfg.WarmOmega > 0 {
 		if err := r.fits(problem, problem.Tasks(), r.of.outer); err != nil {
 			return nil, err
 		}
+	}
+	if served.program != nil {
+		r.given.Store(r.of, problem.Shape)
 	}
 	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), served: served}
 	c, err := r.saver.Restore()

@@ -13,6 +13,7 @@ import (
 
 	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/internal/recordtest"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -242,5 +243,53 @@ func TestAnExternalModelBeyondTheMemory(t *testing.T) {
 	_, err := gather(t.Context(), parse(t, servedBy("", "-hidden=5000"), set...), Options{Memory: 9e5, Workers: 1})
 	if want := "hello: answers with values = 50003: w and g of 1 processes take 0.000983 GB, and the machine has 0.0009 GB"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// The memory of a method counts the vectors of its clients, in the precision of the model: of five
+// clients that all respond, SCAFFOLD has 5 control variates and 10 vectors of 50,003 values under way,
+// 0.8 MB for W, and FedAvg 5 vectors. Ditto does not hold all personal models at once.
+func TestTheVectorsOfClientsBeyondTheMemory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, dtype string
+		limit         float64 // bytes
+		want          string  // empty: it fits, but for the start of the program
+	}{
+		{"scaffold", "float32", 3.7e6, "scaffold with 50003 values and vectors of 5 clients takes about 0.0038 GB, and the machine has 0.0037 GB"},
+		{"scaffold", "float64", 6.7e6, "scaffold with 50003 values and vectors of 5 clients takes about 0.0068 GB, and the machine has 0.0067 GB"},
+		{"fedavg", "float32", 1.7e6, "fedavg with 50003 values and vectors of 5 clients takes about 0.0018 GB, and the machine has 0.0017 GB"},
+		{"ditto", "float32", 2.7e6, "ditto with 50003 values and vectors of 5 clients takes about 0.0028 GB, and the machine has 0.0027 GB"},
+	} {
+		source := strings.Replace(servedBy("", "-hidden=5000", "-idle", "-dtype="+c.dtype), "fedavg", c.method, 1)
+		set := append(slices.Clone(withClasses), "run.rounds=1")
+		if _, err := gather(t.Context(), parse(t, source, set...), Options{Memory: c.limit, Workers: 1}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.method, err, c.want)
+		}
+	}
+}
+
+// The estimate before a run knows the size of the model, since the program has started; its memory
+// counts vectors of clients.
+func TestTheEstimateKnowsAnExternalModel(t *testing.T) {
+	t.Parallel()
+	var seconds [2]float64
+	for i, hidden := range []string{"-hidden=4", "-hidden=5000"} {
+		o := Options{Workers: 1, Estimate: func(e Estimate) { seconds[i] = e.Runs }}
+		mustGather(t, parse(t, servedBy("", hidden, "-idle"), append(slices.Clone(withClasses), "run.rounds=1", "run.eval_every=1", "data.synthetic.rows_max=11")...), o)
+	}
+	// A row has 4*6*5000 + 2*5000 + 6*5000*3 FLOPs in place of some hundred.
+	if !(seconds[1] > seconds[0]+1e-3) {
+		t.Errorf("the runs are estimated at %g s with 43 values, at %g s with 50,003", seconds[0], seconds[1])
+	}
+	q := func(method string) quantities {
+		run := parse(t, servedBy("", "-hidden=4"), append(slices.Clone(withClasses), "methods.fedavg.algorithm="+method)...)[0].Jobs[0].Candidates[0]
+		about := run.Describe(mtl.Shape{})
+		q := quantities{devices: 5, tasks: 5}
+		q.learning(&run.Settings, &about, mtl.Shape{Features: 6, Outputs: 3, Given: mtl.Sizes{Values: 1000, Single: true}}, []int32{10, 10, 10, 10, 10}, 1)
+		return q
+	}
+	if fedavg, scaffold := q("fedavg"), q("scaffold"); fedavg.kept != 5*4000 || scaffold.kept != 15*4000 {
+		t.Errorf("the vectors of clients take %g and %g bytes, must be 20000 and 60000", fedavg.kept, scaffold.kept)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
@@ -148,6 +149,16 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 	return jobs
 }
 
+// tellEstimate tells the caller the estimate.
+func (r *runner) tellEstimate(jobs []job) {
+	if r.options.Estimate == nil || r.ctx.Err() != nil {
+		return
+	}
+	if e, ok := r.estimate(jobs); ok {
+		r.options.Estimate(e)
+	}
+}
+
 // choose prepares the problems of the jobs, then picks the winner of each.
 func (r *runner) choose(jobs []job) {
 	for i := range jobs {
@@ -160,12 +171,14 @@ func (r *runner) choose(jobs []job) {
 		}
 		r.countDone(&jobs[i])
 	}
-	if r.options.Estimate != nil && r.ctx.Err() == nil {
-		if e, ok := r.estimate(jobs); ok {
-			r.options.Estimate(e)
-		}
+	served := slices.ContainsFunc(jobs, func(j job) bool { return j.Candidates[0].Settings.Problem.Model == mtl.ModelExternal })
+	if !served {
+		r.tellEstimate(jobs)
 	}
 	r.ready(jobs)
+	if served { // the programs have said how large their models are
+		r.tellEstimate(jobs)
+	}
 	r.pool.For(len(jobs), func(i, _ int) {
 		j := &jobs[i]
 		if len(j.Candidates) == 1 || j.allDone {

@@ -166,7 +166,7 @@ def methods_of() -> list[str]:
 def test_a_numpy_twin_learns_as_the_network_of_fedsim(
     twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under every method to 1e-9 after 20 rounds, with codecs after one; two processes bit for bit."""
+    """To 1e-9 after 20 rounds, with codecs after one; on two processes bit for bit."""
     monkeypatch.setenv("PYTHONPATH", SOURCES)
     methods: dict[str, Any] = {
         name: {

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
+	"fedsim/mtl"
 )
 
 // planFlags are the flags of fedsim plan.
@@ -63,6 +64,12 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 	printNotes(cmd.ErrOrStderr(), s)
 	if err := checkRuns(cmd.Context(), cmd.ErrOrStderr(), s); err != nil {
 		return err
+	}
+	for i := range s.Experiments {
+		if s.Experiments[i].Jobs[0].Candidates[0].Settings.Problem.Model == mtl.ModelExternal {
+			printLine(cmd.ErrOrStderr(), "note: the time and memory of an external model are not counted: its program, which plan does not start, says how large it is", false)
+			break
+		}
 	}
 	p, err := plan.New(cmd.Context(), s, plan.Options{Version: readVersion().String(), Command: f.runCommand(name), GroupTime: f.groupTime})
 	if err != nil {
