@@ -54,5 +54,5 @@ func (f *fedVARP) End() (float64, error) {
 	w := f.weights()
 	kernel.Axpy(f.step/f.round.weight, f.round.sum, w)
 	kernel.Axpy(f.step, f.mean, w)
-	return f.renew() + 4*float64(len(w)) + f.link.take(), nil
+	return f.renew() + float64(4*float64(len(w))) + f.link.take(), nil
 }

@@ -45,7 +45,7 @@ func (m *remembered) replace(device int, before, now float64) {
 // renew brings the mean up to date with the round, and returns the FLOPs.
 func (m *remembered) renew() float64 {
 	kernel.Axpy(1/m.total, m.round.sum, m.mean)
-	return m.round.flops + 2*float64(len(m.mean))
+	return m.round.flops + float64(2*float64(len(m.mean)))
 }
 
 // State codes w, the changes of it under way and the last ones.

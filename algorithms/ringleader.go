@@ -78,7 +78,7 @@ func (r *ringleader) gather(device, _ int) (flops float64) {
 		}
 		clear(r.stepped)
 		r.left = len(r.stepped)
-		flops = d + 2*d*float64(r.left)
+		flops = d + float64(2*d*float64(r.left))
 	case r.stepped[device]:
 		r.next.add(device, gradient)
 		return d

@@ -58,7 +58,7 @@ func (f *Fleet) Measure(n int, seed uint64) Measures {
 		}
 		l := &links.Profiles[k]
 		compute[i] = 1e12 / (machines.Profiles[k].Rate() * speed)
-		trips[i] = heterogeneity.ModelBytes * 8 / 1e6 / rate * (1/l.DownlinkMbps + 1/l.UplinkMbps)
+		trips[i] = float64(heterogeneity.ModelBytes * 8 / 1e6 / rate * (1/l.DownlinkMbps + 1/l.UplinkMbps))
 		both[i] = compute[i] + trips[i]
 	}
 	s := heterogeneity.For(n)

@@ -143,7 +143,7 @@ func (s *Setting) times(n int, trip trip) float64 {
 
 // percentile returns a percentile of sorted numbers, interpolated linearly (NumPy's default).
 func percentile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
+	at := float64(share * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]

@@ -144,7 +144,7 @@ func (d *Descent) delayed(gamma, r float64) Seconds {
 	s := Seconds{Step: min(1/(2*d.L), 1/(2*(r-1)*d.L), d.Eps/(4*d.variance()*d.L)), Steps: math.Inf(1), Order: d.sameData()}
 	if gamma <= s.Step {
 		work := d.L * (s.Step / gamma) * d.Delta / d.Eps
-		s.Steps = math.Ceil(4*r*work + 8*d.variance()*work/d.Eps)
+		s.Steps = math.Ceil(float64(4*r*work) + float64(8*d.variance()*work/d.Eps))
 	}
 	return s
 }
