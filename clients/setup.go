@@ -34,7 +34,7 @@ type System struct {
 	Speed        devices.Speed            // the speed of processors over time; nil: always the usual one
 	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
-	Grid         *carbon.Grid             // the carbon intensity of the grids of devices and server; nil: nobody counts grams of CO2
+	Grid         *Grid                    // the carbon intensity of the grids of devices and server; nil: nobody counts grams of CO2
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
 
 	Seed  uint64
@@ -71,6 +71,9 @@ const (
 	// milliseconds, and every computation the length of SetComputeTime.
 	Authors = "authors"
 )
+
+// Grid is the carbon intensity of the grids of devices and server.
+type Grid = carbon.Grid
 
 // Setup describes the clients of a run: the system that they are part of, and what their
 // server does with them.

@@ -7,6 +7,9 @@ import (
 	"fedsim/internal/roster"
 )
 
+// Roster numbers the devices that have state, in a lazy population.
+type Roster = roster.Roster
+
 // Options configures an engine. The zero value works.
 type Options struct {
 	Queue string // one of Queues; default: DefaultQueue
@@ -17,7 +20,7 @@ type Options struct {
 	Prefetch func(devices []int32)
 	// Lazy says which devices may have events, in a population of which most never have one.
 	// Default: all devices.
-	Lazy *roster.Roster
+	Lazy *Roster
 }
 
 // Engine is a virtual clock with its pending events. Once its tables have grown to the

@@ -264,7 +264,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash
-	result.Events, result.Steps = out.Events, out.Steps
+	result.Events, result.Steps, result.Known = out.Events, out.Steps, out.Known
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Stragglers = results.StragglersOf(out.Rounds)
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)

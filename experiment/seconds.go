@@ -29,6 +29,13 @@ func InSeconds(experiments []scenario.Experiment) bool {
 	return true
 }
 
+type (
+	// Descent is what a theorem needs to know of a problem.
+	Descent = theory.Descent
+	// SecondsBound is what a theorem says of a method.
+	SecondsBound = theory.Seconds
+)
+
 // Timed is a method at a point of an experiment, over its seeds, against the bound of its theorem on
 // the seconds until E|grad f(w)|^2 is at most a target.
 type Timed struct {

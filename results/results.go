@@ -48,23 +48,24 @@ type Run struct {
 	Relative   bool          `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
 	Objective  string        `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
 	Status     Status        `json:"status"`
-	Reason     string        `json:"reason,omitempty"`      // why the run stalled, empty otherwise
-	Optimum    float64       `json:"-"`                     // the reference optimum P*; NaN when it was not computed
-	OptimumGap float64       `json:"-"`                     // certified relative gap of the optimum; NaN likewise
-	AtOptimum  *Round        `json:"-"`                     // errors and metrics of the model at the optimum of the run's problem; nil when it is not known, or the method minimizes something else
-	ReportLast int           `json:"report_last,omitempty"` // evaluations whose mean stands for the end of the run; 0 or 1: the last one
-	Trials     int           `json:"trials,omitempty"`      // candidates that tuning tried; 0: there was none
-	EventHash  uint64        `json:"-"`                     // of the stream of events
-	ModelHash  uint64        `json:"-"`                     // of the bits of the final W
-	Model      string        `json:"model,omitempty"`       // its file in the folder models; empty when it is not stored
-	Events     int64         `json:"events"`                // number of events
-	Steps      int64         `json:"steps"`                 // coordinate steps or rows on all devices, including lost work
-	Limit      string        `json:"limit,omitempty"`       // the option that limits local work, for a method that solves to an accuracy; else empty
-	Capped     int64         `json:"capped,omitempty"`      // used updates whose local work reached that limit before its accuracy
-	Warnings   []Warning     `json:"warnings,omitempty"`    // reasons to doubt its numbers
-	WallS      float64       `json:"-"`                     // seconds of the real clock
-	Metrics    []NamedMetric `json:"metrics,omitempty"`     // that its learner declares; nil for a learner without named metrics
-	Stragglers *Stragglers   `json:"-"`                     // nil: theta was not measured
+	Reason     string        `json:"reason,omitempty"`        // why the run stalled, empty otherwise
+	Optimum    float64       `json:"-"`                       // the reference optimum P*; NaN when it was not computed
+	OptimumGap float64       `json:"-"`                       // certified relative gap of the optimum; NaN likewise
+	AtOptimum  *Round        `json:"-"`                       // errors and metrics of the model at the optimum of the run's problem; nil when it is not known, or the method minimizes something else
+	ReportLast int           `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
+	Trials     int           `json:"trials,omitempty"`        // candidates that tuning tried; 0: there was none
+	EventHash  uint64        `json:"-"`                       // of the stream of events
+	ModelHash  uint64        `json:"-"`                       // of the bits of the final W
+	Model      string        `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
+	Events     int64         `json:"events"`                  // number of events
+	Steps      int64         `json:"steps"`                   // coordinate steps or rows on all devices, including lost work
+	Limit      string        `json:"limit,omitempty"`         // the option that limits local work, for a method that solves to an accuracy; else empty
+	Capped     int64         `json:"capped,omitempty"`        // used updates whose local work reached that limit before its accuracy
+	Known      int           `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
+	Warnings   []Warning     `json:"warnings,omitempty"`      // reasons to doubt its numbers
+	WallS      float64       `json:"-"`                       // seconds of the real clock
+	Metrics    []NamedMetric `json:"metrics,omitempty"`       // that its learner declares; nil for a learner without named metrics
+	Stragglers *Stragglers   `json:"-"`                       // nil: theta was not measured
 	Rounds     []Round       `json:"-"`
 
 	// ByClient has the values by client of the last round that has any, metric by metric.

@@ -55,6 +55,7 @@ type Row struct {
 	Limit   string    `json:"-"` // Run.Limit
 	Own     bool      `json:"-"` // the method does not minimize P (OwnObjective)
 	Updates int64     `json:"-"` // the number of updates that the server used, over all seeds
+	Known   int       `json:"-"` // Run.Known, the most of its seeds
 	Capped  int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
 	Best    bool      `json:"-"` // the test error is the lowest of the block, and not all are equal
 }
@@ -252,6 +253,7 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		row.Last += last.Suboptimality / n
 		row.Totals.add(&seeds[i], n)
 		row.Limit, row.Capped = seeds[i].Limit, row.Capped+seeds[i].Capped
+		row.Known = max(row.Known, seeds[i].Known)
 		row.Updates += int64(seeds[i].Total().Participants)
 		switch seeds[i].Status {
 		case Stalled:

@@ -337,6 +337,9 @@ func (e *ExperimentSummary) Remarks(block *Block) []string {
 			remarks = append(remarks, fmt.Sprintf("%s: %s of %s rounds were lost: too few clients responded to unmask their sum (privacy.threshold)",
 				label, CountText(lost), CountText(r.Totals.Rounds)))
 		}
+		if r.Known > 0 {
+			remarks = append(remarks, fmt.Sprintf("%s: %s clients of the lazy population have state", label, CountText(float64(r.Known))))
+		}
 		if r.Capped == 0 {
 			continue
 		}

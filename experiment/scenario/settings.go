@@ -20,6 +20,8 @@ import (
 )
 
 type (
+	// EnergyConfig is the table [energy].
+	EnergyConfig = carbon.Config
 	// TracesConfig is the table [traces].
 	TracesConfig = traces.Config
 	// AvailabilityConfig generates when devices are available.
@@ -37,7 +39,7 @@ type Settings struct {
 	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
 	Faults      devices.Faults    `toml:"faults" doc:"which devices drop out, and when"`
 	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
-	Energy      carbon.Config     `toml:"energy" doc:"grams of CO2 equivalent of devices, network and server (docs/energy.md)"`
+	Energy      EnergyConfig      `toml:"energy" doc:"grams of CO2 equivalent of devices, network and server (docs/energy.md)"`
 	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
 	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and clients, for methods that compress. The receiver uses the decoded values"`
 	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`

@@ -21,6 +21,7 @@ type Outcome struct {
 	ModelRows int            // that are stored, see mtl.Problem.StoredRows
 	Events    int64
 	Steps     int64  // coordinate steps and rows, also of updates that failed
+	Known     int    // clients with state, in a lazy population; 0 in others
 	Limit     string // Factory.Limit
 	MidRound  bool   // the run was interrupted within a round, which no checkpoint has
 	Capped    int64  // updates taken whose local work ended at that limit
@@ -164,6 +165,9 @@ func (c *course) end() (*Outcome, error) {
 	}
 	out.EventHash, out.Events, out.Steps = c.clients.Clock().Digest(), c.clients.Clock().Fired(), c.count.steps
 	out.Limit, out.Capped = c.work.Limit, int64(c.count.taken)
+	if roster := c.clients.Roster(); roster.Lazy() {
+		out.Known = roster.Known()
+	}
 	out.ModelHash = e.modelHash()
 	var err error
 	if out.AtOptimum, err = e.atOptimum(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices/fleets"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/filetest"
 )
 
@@ -23,8 +24,8 @@ func TestFleetsPage(t *testing.T) {
 	ran := runLines(t, dir, blocks(page, "sh"))
 	files := blocks(page, "toml")
 	tables := blocks(page, "csv")
-	if ran < 5 || len(files) != 2 || len(tables) != 1 {
-		t.Fatalf("the page has %d commands, %d TOML files and %d csv files: must have 5, 2 and 1", ran, len(files), len(tables))
+	if ran < 5 || len(files) != 3 || len(tables) != 1 {
+		t.Fatalf("the page has %d commands, %d TOML files and %d csv files: must have 5, 3 and 1", ran, len(files), len(tables))
 	}
 	for name, text := range map[string]string{"page.toml": files[1], "page.csv": tables[0]} {
 		path := filepath.Join(dir, name)
@@ -33,16 +34,10 @@ func TestFleetsPage(t *testing.T) {
 			t.Errorf("%s: %+v (%v)", name, f, err)
 		}
 	}
-	var scenario struct {
-		Fleet fleets.Config `toml:"fleet"`
-	}
-	scenario.Fleet = fleets.Defaults()
-	root, err := config.Parse("page", []byte(files[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if problems := config.Decode(root, "", &scenario); len(problems) > 0 {
-		t.Error(problems)
+	for _, text := range []string{files[0], files[2]} {
+		if _, err := scenario.Parse("page", []byte("name = \"page\"\n"+text+"[methods.fedavg]\n"), nil); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, name := range fleets.Names() {
 		if !strings.Contains(page, fmt.Sprintf("| `%s` |", name)) {
