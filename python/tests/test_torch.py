@@ -458,12 +458,12 @@ def textbook(space: dict[str, Any], algorithm: str, rounds: int) -> list[float]:
             c = {n: old + sum(v[n] - o[n] for v, o in pairs) / 3 for n, old in c.items()}
             own = variates
         elif algorithm == "feddyn":
-            moved = {n: sum(m[n] - old for m in models) / len(models) for n, old in w.items()}
+            mean = {n: sum(m[n] - old for m in models) / len(models) for n, old in w.items()}
             own = [
                 {n: t[n] + 0.1 * (m[n] - w[n]) for n in w} for t, m in zip(own, models, strict=True)
             ]
-            c = {n: c[n] - 0.1 * moved[n] for n in w}
-            w = {n: w[n] + moved[n] - c[n] / 0.1 for n in w}
+            c = {n: c[n] - 0.1 * mean[n] for n in w}
+            w = {n: w[n] + mean[n] - c[n] / 0.1 for n in w}
         elif algorithm == "fednova":
             share = [len(d[1]) / total for d in data]
             length = sum(p * k for p, k in zip(share, taken, strict=True))
