@@ -38,7 +38,7 @@ TAGS = {
 }
 
 # Folders without sources of the program.
-OTHERS = {"bench", "bin", "docs", "examples", "python", "runs", "testdata"}
+OTHERS = {"bench", "bin", "dist", "docs", "examples", "python", "runs", "testdata"}
 
 
 def sources() -> Path:
