@@ -5,22 +5,6 @@ import (
 	"fedsim/engine"
 )
 
-// beginAvailability looks at the availability of every client for the first time.
-func (c *Clients) beginAvailability() {
-	if c.setup.Availability == nil {
-		return
-	}
-	for t := range c.Len() {
-		if present, _ := c.lookUp(t); !present {
-			d := c.at(t)
-			if d.available() {
-				c.unavailable++
-			}
-			d.set(unavailable, true)
-		}
-	}
-}
-
 // Askable reports whether a client is available now. In a lazy population the client needs no state.
 // It may be called from several goroutines at once, unless availability comes from a trace model.
 func (c *Clients) Askable(t int) bool {
@@ -48,16 +32,6 @@ func (c *Clients) Admit(t int) {
 	}
 }
 
-// unfollow ends the looks at the availability of a client that does nothing and is not needed. It
-// reports whether it did.
-func (c *Clients) unfollow(t int) bool {
-	if c.followed == nil || c.AtWork(t) || c.listener.Needed(t) {
-		return false
-	}
-	*c.followed.At(t) = false
-	return true
-}
-
 // lookUp reports whether a client is available by its trace, and whether that may
 // change, and schedules the next look.
 func (c *Clients) lookUp(t int) (present, changes bool) {
@@ -70,7 +44,8 @@ func (c *Clients) lookUp(t int) (present, changes bool) {
 
 // changeAvailability makes a client available or unavailable, as its trace says.
 func (c *Clients) changeAvailability(t int) {
-	if c.unfollow(t) {
+	if c.followed != nil && !c.AtWork(t) && !c.listener.Needed(t) { // nobody needs to know
+		*c.followed.At(t) = false
 		return
 	}
 	d := c.at(t)

@@ -107,7 +107,18 @@ func (c *Clients) Begin() {
 		c.updateRefusal(t)
 		c.NoteLevel(t)
 	}
-	c.beginAvailability()
+	for t := range c.Len() {
+		if c.setup.Availability == nil {
+			break
+		}
+		if present, _ := c.lookUp(t); !present {
+			d := c.at(t)
+			if d.available() {
+				c.unavailable++
+			}
+			d.set(unavailable, true)
+		}
+	}
 	for t := range c.recorder.spans {
 		c.recorder.activity(t, c.at(t))
 	}

@@ -26,6 +26,13 @@ type attempts struct {
 // device returns the state of a device on the server.
 func (a *attempts) device(t int) *device { return a.devices.At(t) }
 
+// limit sets how many steps the protocol allows a device.
+func (a *attempts) limit(t int) {
+	if limiter := a.server.limiter; limiter != nil {
+		*a.budgets.At(t) = int32(min(max(0, limiter.Steps(&a.server.open, t)), unlimited))
+	}
+}
+
 // device is the state of a device on the server.
 type device struct {
 	steps     int32 // of its work for this response

@@ -60,7 +60,7 @@ func (c *continuous) ask(t int) {
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
 	f.clients.SetBytesDown(c.driver.Send(t))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
-	f.limit(t)
+	f.attempts.limit(t)
 	c.unsolved = append(c.unsolved, int32(t))
 	if f.clients.DropsAnywhere(t) { // the phase depends on the work
 		c.solvePending()

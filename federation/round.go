@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
+	"fedsim/internal/parallel"
 	"fedsim/results"
 )
 
@@ -108,22 +109,23 @@ func (f *Server) Open(of Cohort) {
 			f.prepare(int(t))
 		}
 	} else {
-		f.each(f.open.asked, f.prepare)
+		each(f.setup.Pool, f.open.asked, f.prepare)
 	}
 	f.attempts.solve(f.open.asked)
 	f.estimates.chargeAuthors()
-	f.each(f.open.asked, f.attempts.prepareUplink)
+	each(f.setup.Pool, f.open.asked, f.attempts.prepareUplink)
 	f.open.expected = f.clients.SendGroup(f.open.asked)
 	if !f.open.ended {
 		f.protocol.Open(&f.open)
 	}
 }
 
-// each does little work for each client of a list: on one core if there are few, since waking another takes longer.
-func (f *Server) each(list []int32, work func(client int)) {
+// each does little work for each client of a list: on one core if there are few, since waking
+// another takes longer.
+func each(pool *parallel.Pool, list []int32, work func(client int)) {
 	const few = 256
 	if len(list) > few {
-		f.setup.Pool.For(len(list), func(i, _ int) { work(int(list[i])) })
+		pool.For(len(list), func(i, _ int) { work(int(list[i])) })
 		return
 	}
 	for _, t := range list {
@@ -153,14 +155,7 @@ func (f *Server) openAttempts() (up int, possible bool) {
 // steps.
 func (f *Server) prepare(t int) {
 	f.clients.PrepareDownlink(t, f.number(t), 0)
-	f.limit(t)
-}
-
-// limit sets how many steps the protocol allows device t.
-func (f *Server) limit(t int) {
-	if f.limiter != nil {
-		*f.attempts.budgets.At(t) = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
-	}
+	f.attempts.limit(t)
 }
 
 // Play lets time pass until the protocol ends the open round. A server without rounds asks

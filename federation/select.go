@@ -45,33 +45,23 @@ func (f *Server) Choose() []int32 {
 func (f *Server) choose() []int32 {
 	s := &f.selection
 	chosen := f.selector.Select(s)
-	for _, t := range chosen {
-		f.admit(int(t))
+	if f.setup.Lazy { // clients that are to be asked get state
+		for _, t := range chosen {
+			known := f.clients.Known()
+			if f.clients.Admit(int(t)); f.continuous != nil && f.clients.Known() > known {
+				f.clients.SetNumber(int(t), -1)
+			}
+		}
 	}
 	s.check(chosen)
 	if s.declared.Unlisted && len(chosen) < s.Size {
 		f.accounts.census.short++
-		if len(chosen) == 0 && f.idle() {
+		idle := len(f.open.late) == 0 && (f.continuous == nil || f.continuous.free == f.wanted)
+		if len(chosen) == 0 && idle {
 			f.Stall(fmt.Sprintf("selection %q has found no available client in round %d (federation.selection_options.tries)", s.declared.Name, f.round+1))
 		}
 	}
 	return chosen
-}
-
-// admit gives a client that is to be asked state, in a lazy population.
-func (f *Server) admit(t int) {
-	if !f.setup.Lazy {
-		return
-	}
-	known := f.clients.Known()
-	if f.clients.Admit(t); f.continuous != nil && f.clients.Known() > known {
-		f.clients.SetNumber(t, -1)
-	}
-}
-
-// idle reports whether the server expects no response.
-func (f *Server) idle() bool {
-	return len(f.open.late) == 0 && (f.continuous == nil || f.continuous.free == f.wanted)
 }
 
 // Reports reports whether reports of clients are under way.

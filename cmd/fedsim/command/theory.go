@@ -112,6 +112,11 @@ func (f *theoryFlags) load(name string) (s *scenario.Scenario, inSeconds bool, e
 	if len(s.Experiments) == 0 {
 		return nil, false, usagef("scenario %s makes only tables: there is no run to compare with the theorems", s.Name)
 	}
+	for _, e := range s.Experiments {
+		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
+			return nil, false, usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)
+		}
+	}
 	if experiment.InSeconds(s.Experiments) {
 		return s, true, nil
 	}
@@ -126,11 +131,6 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	scenario, inSeconds, err := f.load(name)
 	if err != nil {
 		return err
-	}
-	for _, e := range scenario.Experiments {
-		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
-			return usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)
-		}
 	}
 	if f.out == "" {
 		f.out = filepath.Join("runs", scenario.Name+"-theory")
