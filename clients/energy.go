@@ -129,7 +129,7 @@ func (e *energy) exchange(t int, bytesDown, bytesUp float64) {
 	joules := float64(h.links.Power(network.Down, t)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
 		float64(h.links.Power(network.Up, t)*h.ExpectedUplink(t, bytesUp).Seconds())
 	if e.carbon != nil {
-		e.batteries.Account(t, e.clock.Now()) // what the client did until now
+		e.batteries.Account(t, e.clock.Now()) // of the time until now
 		e.carbon.Move(t, e.clock.Now(), e.clock.Now(), h.links.OnWire(t, bytesDown+bytesUp))
 	}
 	before := e.carbon.Does(t, carbon.DeviceSend)
