@@ -131,14 +131,8 @@ type Evaluation struct {
 	Clients []ClientMetric // values by client, if there are any
 }
 
-// NamedMetric is a metric of a Reporter. Its full name, by which scenarios call it, is
-// "split_name", or "name" with an empty split.
-type NamedMetric struct {
-	Split  string // "train", "validation", "test", or empty
-	Name   string // letters, digits, "_", "-" and "."
-	Better string // "higher", "lower", or empty
-	Unit   string // of its values; empty: none
-}
+// NamedMetric is a metric of a Reporter.
+type NamedMetric = mtl.NamedMetric
 
 // NamedValue is a value of a NamedMetric; NaN stands for an unknown one.
 type NamedValue struct {

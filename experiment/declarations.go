@@ -1,15 +1,19 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
-// declarations checks the names of metrics in a scenario once learners have declared theirs.
+// declarations checks the names of metrics in a scenario once learners, and programs of external
+// models, have declared theirs.
 // Methods without metrics of their own may lack a metric: their results show none.
 type declarations struct {
 	mu      sync.Mutex
@@ -24,7 +28,13 @@ type declaration struct {
 	metrics  []results.NamedMetric
 }
 
-// expect notes a method of an experiment whose learner may declare metrics.
+// declares reports whether the learner of a run, or the program of its model, may declare metrics.
+func declares(run *scenario.RunSpec) bool {
+	s := &run.Settings
+	return run.Algorithm != scenario.Driven && (run.Describe(mtl.Shape{}).Own || s.Problem.Model == mtl.ModelExternal && s.Run.Mode == scenario.Learning)
+}
+
+// expect notes a method of an experiment that declares.
 func (d *declarations) expect(e *scenario.Experiment, run *scenario.RunSpec) {
 	if d.methods == nil {
 		d.methods, d.figures = map[string][]declaration{}, map[string][]string{}
@@ -43,8 +53,8 @@ func (d *declarations) expect(e *scenario.Experiment, run *scenario.RunSpec) {
 }
 
 // check returns a config.Problem for a metric that a run stops at, or is tuned for, and that
-// its learner does not declare; and for a target or a vertical axis that no learner of the
-// experiment declares, once all have started.
+// it does not declare; and for a target or a vertical axis that none of the experiment declares,
+// once all have started.
 func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results.Target, metrics []results.NamedMetric) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,8 +65,15 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 				columns = append(slices.Clip(columns), own)
 			}
 		}
-		if _, ok := (&results.Run{Metrics: among}).Metric(name); ok {
-			return // also of a statistic over clients, which are not listed
+		_, _, statistic, checked := results.ClientMetricNamed(name)
+		if statistic && checked && run.Settings.Problem.Model == mtl.ModelExternal {
+			return // when the scenario was read
+		}
+		if m, ok := (&results.Run{Metrics: among}).Metric(name); ok { // also of a statistic over clients, which are not listed
+			if phase != "tuning" || key == tuningTarget {
+				checkByClient(c, &run.Settings, key, &m)
+			}
+			return
 		}
 		if name != "" {
 			c.OneOf(key, name, columns...)
@@ -64,7 +81,7 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 	}
 	key := "run.stop_at"
 	if phase == "tuning" {
-		key = "experiment.tuning.target"
+		key = tuningTarget
 	}
 	require(key, stopAt.Metric, metrics, results.MetricNames())
 	var all []results.NamedMetric
@@ -89,4 +106,17 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 		return problems[0]
 	}
 	return nil
+}
+
+const tuningTarget = "experiment.tuning.target"
+
+// checkByClient requires the values by client of a statistic over them: of a metric that the program of
+// an external model declares.
+func checkByClient(c *config.Checker, s *scenario.Settings, key string, m *results.Metric) {
+	if s.Problem.Model != mtl.ModelExternal || m.Statistic == "" {
+		return
+	}
+	_, own, _ := strings.Cut(strings.TrimSuffix(m.Name, "_"+m.Statistic), "_")
+	c.Require(slices.Contains(s.Run.ClientMetrics, own), key, m.Name, fmt.Sprintf("needs values by client: run.client_metrics must hold %q", own))
+	c.Require(s.Run.ClientsEvery > 0 || key == "run.targets", key, m.Name, "needs values by client during the run: run.clients_every must be positive")
 }

@@ -107,7 +107,7 @@ func (x *execution) begin() (*learning.Federation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Own() {
+	if declares(x.run) {
 		if err := x.declarations.check(x.run, x.phase, x.setup.Schedule.StopAt, f.Metrics()); err != nil {
 			return nil, err
 		}

@@ -122,6 +122,7 @@ func (r *runner) evaluate(p *prepared, method *algorithms.Method) (values algori
 		m := method.Model()
 		w := m.Evaluated()
 		values.Metrics = p.problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
+		values.Values = append(values.Values, learning.ProgramValues(p.problem, &values.Metrics)...)
 		values.Hash = learning.HashWeights(w, p.problem.StoredRows(w))
 	}
 	return values, nil

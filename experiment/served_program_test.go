@@ -24,6 +24,7 @@ type twin struct {
 	rows                      string // of the program, as JSON; empty: fedsim has the rows
 	idle                      bool   // gradients are not computed
 	means                     bool   // it reports no squared losses
+	metrics                   bool   // it has metrics of its own: the share of right predictions, in per cent, and the part
 
 	file *os.File
 	w, g int64
@@ -68,6 +69,7 @@ func serveModel(arguments []string) {
 	flags.StringVar(&t.log, "log", "", "")
 	flags.BoolVar(&t.idle, "idle", false, "")
 	flags.BoolVar(&t.means, "means", false, "")
+	flags.BoolVar(&t.metrics, "metrics", false, "")
 	_ = flags.Parse(arguments)
 	if file, ok := strings.CutPrefix(t.mark, "@"); ok {
 		text, _ := os.ReadFile(file)
@@ -107,6 +109,9 @@ func (t *twin) answer(q *twinRequest) object {
 			"row_flops":         4*t.features*t.hidden + 2*t.hidden + 6*t.hidden*t.outputs + 2*t.outputs, // as docs/models.md counts
 			"row_traffic_bytes": 8 * (2*(t.features+t.hidden) + 2*(t.hidden+t.outputs) + t.hidden), "squared_losses": !t.means,
 		}
+		if t.metrics {
+			about["metrics"] = json.RawMessage(`[{"name":"right","better":"higher","unit":"%"},{"name":"auc","better":"lower"}]`)
+		}
 		if t.rows != "" {
 			t.features, t.outputs = 2, 2
 			about["values"], about["rows"] = t.values(), json.RawMessage(t.rows)
@@ -140,15 +145,21 @@ func (t *twin) answer(q *twinRequest) object {
 	case "evaluate":
 		w := t.weights()
 		var rows []int
-		var losses, errors, squares []any
+		var losses, errors, squares, right, parts []any
 		for _, k := range q.Clients.([]any) {
 			n, loss, square, wrong := t.measure(q.Part, int(k.(float64)), w)
 			rows, losses, errors, squares = append(rows, n), append(losses, number(loss)), append(errors, wrong), append(squares, number(square))
+			right = append(right, number(loss*0+100*float64(n-wrong)/float64(n)))
+			parts = append(parts, len(q.Part))
 		}
-		if t.means {
-			return object{"rows": rows, "losses": losses, "errors": errors}
+		about := object{"rows": rows, "losses": losses, "errors": errors}
+		if !t.means {
+			about["squared_losses"] = squares
 		}
-		return object{"rows": rows, "losses": losses, "errors": errors, "squared_losses": squares}
+		if t.metrics {
+			about["metrics"] = object{"right": right, "auc": parts}
+		}
+		return about
 	default:
 		return object{"error": "unknown operation " + q.Op}
 	}
@@ -374,6 +385,16 @@ func (t *twin) broken(q *twinRequest, text string) string {
 		return strings.Replace(text, `"loss":`, `"loss":NaN,"x":`, 1)
 	case "rows":
 		return strings.Replace(text, `"rows":[`, `"rows":[1`, 1)
+	case "metric":
+		return strings.Replace(text, `"right":[`, `"left":[`, 1)
+	case "null":
+		return strings.Replace(text, `"auc":[5,`, `"auc":[null,`, 1)
+	case "shorter":
+		return strings.Replace(text, `"auc":[5,`, `"auc":[`, 1)
+	case "better":
+		return strings.Replace(text, `"better":"lower"`, `"better":"up"`, 1)
+	case "computed":
+		return strings.Replace(text, `"name":"auc"`, `"name":"error"`, 1)
 	case "few":
 		return `{"rows":[],"losses":[],"errors":[]}`
 	default:

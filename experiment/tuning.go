@@ -117,7 +117,7 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 		for k := range e.Jobs {
 			of := &e.Jobs[k]
 			first := &of.Candidates[0]
-			if first.Algorithm != scenario.Driven && first.Describe(mtl.Shape{}).Own {
+			if declares(first) {
 				r.declarations.expect(e, first)
 			}
 			var places []int

@@ -17,9 +17,12 @@ type Objective struct {
 	Primal, Dual, Gap     float64
 	TrainError, TestError float64
 	ValidationError       float64
+	// Own are the means over the rows of each part of the data (data.Split.Parts) of RowLoss.Metrics,
+	// NaN without rows. Fields does not have them.
+	Own [3][]float64
 }
 
-// Fields returns the addresses of all values, for those that code or clear them.
+// Fields returns the addresses of all values but Own, for those that code or clear them.
 func (o *Objective) Fields() []*float64 {
 	return []*float64{&o.Primal, &o.Dual, &o.Gap, &o.TrainError, &o.TestError, &o.ValidationError}
 }
@@ -53,6 +56,9 @@ func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals
 		TrainError:      p.meanError(fits[0], s.tasks, s.taskOf),
 		TestError:       p.heldOutError(fits[1]),
 		ValidationError: p.heldOutError(fits[2]),
+	}
+	for part := range fits {
+		o.Own[part] = p.ownMeans(fits[part])
 	}
 	if duals != nil {
 		if sent != v {

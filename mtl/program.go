@@ -21,6 +21,9 @@ const ModelExternal = "external"
 type Program interface {
 	// Sizes returns the sizes of the model.
 	Sizes() Sizes
+	// Metrics returns the metrics of the program's own, in the order of Measure.Own. Their splits are
+	// empty: each is measured on all parts of the data.
+	Metrics() []NamedMetric
 	// Initial sets w to the values that the model starts with.
 	Initial(seed uint64, w []float64) error
 	// Gradient sets g to the gradient of the mean loss of training rows of a client at w, and
@@ -48,9 +51,44 @@ type Sizes struct {
 // Measure is how well a model fits the rows of an element.
 type Measure struct {
 	Rows   int
-	Loss   float64 // mean over the rows
-	Square float64 // mean of the squares of the losses of rows; see Sizes.Squares
-	Misses float64 // wrong predictions, or the sum of squared errors of real targets
+	Loss   float64   // mean over the rows
+	Square float64   // mean of the squares of the losses of rows; see Sizes.Squares
+	Misses float64   // wrong predictions, or the sum of squared errors of real targets
+	Own    []float64 // values of Program.Metrics, NaN where the loss is; nil: it has none
+}
+
+// NamedMetric is a metric that a program or a method declares. Its full name, by which scenarios
+// call it, is "split_name", or "name" with an empty split.
+type NamedMetric struct {
+	Split  string // "train", "validation", "test", or empty
+	Name   string // letters, digits, "_", "-" and "."
+	Better string // "higher", "lower", or empty
+	Unit   string // of its values; empty: none
+}
+
+// Metrics returns the metrics of the program's own of an external model; nil for other models.
+func (l *RowLoss) Metrics() []NamedMetric {
+	if l.program == nil {
+		return nil
+	}
+	return l.program.Metrics()
+}
+
+// ownMeans returns the means of the program's own metrics over the rows of elements; NaN without
+// rows.
+func (l *RowLoss) ownMeans(of []fit) []float64 {
+	means := make([]float64, len(l.Metrics()))
+	rows := 0
+	for i := range of {
+		rows += of[i].rows
+		for j, x := range of[i].own {
+			means[j] += float64(float64(of[i].rows) * x)
+		}
+	}
+	for j := range means {
+		means[j] /= float64(rows)
+	}
+	return means
 }
 
 // program is an external model with the first error of its program. After an error it computes
@@ -178,7 +216,7 @@ func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, int
 		row := ReadRow(w, q.task, worker, &spaces[worker])
 		p.try(func() error { return p.Evaluate(q.part, q.elements, row, measures) })
 		for i, m := range measures {
-			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows}
+			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows, own: m.Own}
 		}
 	})
 }

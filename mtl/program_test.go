@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 type pointProgram struct {
 	asked, evaluated atomic.Int32
 	failsAt          int32
+	metrics          []NamedMetric
 }
 
 var errPoint = errors.New("out of memory")
@@ -27,6 +29,8 @@ func (p *pointProgram) ask() error {
 }
 
 func (p *pointProgram) Sizes() Sizes { return Sizes{Values: 2, RowFLOPs: 7, RowTraffic: 3} }
+
+func (p *pointProgram) Metrics() []NamedMetric { return p.metrics }
 
 func (p *pointProgram) Initial(seed uint64, w []float64) error {
 	w[0], w[1] = float64(seed), 1
@@ -41,11 +45,14 @@ func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, g 
 	return loss, p.ask()
 }
 
-func (p *pointProgram) Evaluate(_ int, elements []int32, w []float64, into []Measure) error {
+func (p *pointProgram) Evaluate(part int, elements []int32, w []float64, into []Measure) error {
 	p.evaluated.Add(1)
 	for i, k := range elements {
 		loss, _ := p.Gradient(int(k), nil, w, 0, make([]float64, 2))
 		into[i] = Measure{Rows: 3, Loss: loss, Square: loss * loss, Misses: float64(k)}
+		if p.metrics != nil {
+			into[i].Own = []float64{float64(k) + w[0], float64(part)}
+		}
 	}
 	return p.ask()
 }
@@ -104,6 +111,37 @@ func TestAnExternalModel(t *testing.T) {
 	}
 	if p.Err() != nil {
 		t.Error(p.Err())
+	}
+}
+
+// The metrics of a program's own are means over rows, of elements in their order, and values of each
+// client; those of clients without rows are NaN.
+func TestMetricsOfAProgram(t *testing.T) {
+	program := &pointProgram{metrics: []NamedMetric{{Name: "sum"}, {Name: "part"}}}
+	cfg := Defaults()
+	cfg.Model, cfg.Regularizer = ModelExternal, RegIndependent
+	p, err := NewExternalProblem(cfg, *data.RowsElsewhere(false, []int32{1, 2, 5}, []int32{0, 4, 1}, nil), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := data.NewMatrix(3, 2)
+	w.Row(0)[0], w.Row(1)[0], w.Row(2)[0] = 10, 20, 30 // a model for each client
+	coupling, err := p.Regularizer.Start(nil, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The elements have 3 rows each, as pointProgram says, where the set has any.
+	o := p.Evaluate(NewPool(2), coupling, &w, nil, nil)
+	want := [3][]float64{{(10 + 21 + 32) / 3.0, 0}, {(21 + 32) / 2.0, 1}, {math.NaN(), math.NaN()}}
+	if fmt.Sprint(o.Own) != fmt.Sprint(want) {
+		t.Errorf("the metrics are %v, want %v", o.Own, want)
+	}
+	q := p.NewSample(0, 0).Quality(NewPool(1), &w, false)
+	if got, want := fmt.Sprint(q.Train.Own, q.Test.Own), "[[10 21 32] [0 0 0]] [[NaN 21 32] [NaN 1 1]]"; got != want {
+		t.Errorf("the clients have %s, want %s", got, want)
+	}
+	if means := p.ownMeans([]fit{{rows: 1, own: []float64{1, 2}}, {}, {rows: 3, own: []float64{5, 4}}}); fmt.Sprint(means) != "[4 3.5]" {
+		t.Errorf("the means over 1 and 3 rows are %v", means)
 	}
 }
 

@@ -27,6 +27,7 @@ type Fits struct {
 	// Whitney's U over the number of pairs). It is NaN without rows of both classes, or with a
 	// score that is NaN; nil: not asked for.
 	AUC []float64
+	Own [][]float64 // values of each of RowLoss.Metrics
 }
 
 // Quality measures weights on the rows of each client whose task is in the sample. The AUC takes
@@ -34,10 +35,11 @@ type Fits struct {
 // the values do not depend on the number of workers.
 func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 	p, clients := s.of, len(s.devices)
-	q := Quality{Clients: s.devices, Train: newFits(clients, auc)}
+	newFits := func(n int) Fits { return newFits(n, auc, len(p.Metrics())) }
+	q := Quality{Clients: s.devices, Train: newFits(clients)}
 	measured := [3]*Fits{&q.Train}
 	for i := range p.Parts()[1:] {
-		fits := newFits(len(s.tests), auc)
+		fits := newFits(len(s.tests))
 		measured[1+i] = &fits
 	}
 	for part, fits := range s.fits(pool, w, nil) {
@@ -59,7 +61,7 @@ func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 		place[t] = int32(i)
 	}
 	for i, into := range []*Fits{&q.Test, &q.Validation}[:len(p.Parts())-1] {
-		*into = newFits(clients, auc)
+		*into = newFits(clients)
 		for at, k := range s.devices {
 			into.set(at, measured[1+i], int(place[p.testOf(int(k))]))
 		}
@@ -67,10 +69,13 @@ func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 	return q
 }
 
-func newFits(n int, auc bool) Fits {
+func newFits(n int, auc bool, own int) Fits {
 	f := Fits{Rows: make([]int32, n), Error: make([]float64, n), Loss: make([]float64, n)}
 	if auc {
 		f.AUC = make([]float64, n)
+	}
+	for range own {
+		f.Own = append(f.Own, make([]float64, n))
 	}
 	return f
 }
@@ -81,6 +86,9 @@ func (f *Fits) set(i int, from *Fits, k int) {
 	if f.AUC != nil {
 		f.AUC[i] = from.AUC[k]
 	}
+	for j := range f.Own {
+		f.Own[j][i] = from.Own[j][k]
+	}
 }
 
 // note sets the measures of one client but the AUC.
@@ -90,6 +98,12 @@ func (f *Fits) note(i int, sums *fit, real bool) {
 	f.Loss[i], f.Error[i] = sums.loss/n, sums.miss/n // NaN without rows
 	if real {
 		f.Error[i] = math.Sqrt(f.Error[i])
+	}
+	for j := range f.Own {
+		f.Own[j][i] = math.NaN()
+		if sums.own != nil {
+			f.Own[j][i] = sums.own[j]
+		}
 	}
 }
 

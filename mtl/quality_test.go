@@ -223,14 +223,14 @@ func TestQualityAgreesWithEvaluate(t *testing.T) {
 	}
 }
 
-// Fields has every value of an objective.
+// Fields has every value of an objective but those of a program's own metrics.
 func TestFieldsOfAnObjective(t *testing.T) {
 	var o Objective
 	for i, x := range o.Fields() {
 		*x = float64(i + 1)
 	}
 	for i := range stdreflect.ValueOf(o).NumField() {
-		if stdreflect.ValueOf(o).Field(i).Float() == 0 {
+		if f := stdreflect.ValueOf(o).Field(i); f.Kind() == stdreflect.Float64 && f.Float() == 0 {
 			t.Errorf("Fields lacks %s", stdreflect.TypeOf(o).Field(i).Name)
 		}
 	}

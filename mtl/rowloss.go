@@ -157,6 +157,7 @@ type fit struct {
 	loss, conjugate float64 // sums over the rows
 	miss            float64 // wrong signs (a score of zero is) or classes, or the sum of squared errors
 	rows            int
+	own             []float64 // means of the metrics of a program
 }
 
 // fit sums over a task's rows; a holds their dual variables or is nil.

@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"math"
+	stdreflect "reflect"
 	"testing"
 
 	"fedsim/data"
@@ -21,7 +22,7 @@ func TestSampleIsUnbiased(t *testing.T) {
 		o := p.Solver(pool, 1e-2, 50).Optimize(t.Context(), c, nil)
 		whole := p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
 		all := p.NewSample(p.Tasks(), 1).Evaluate(pool, c, &o.W, &o.Duals.V, &o.Duals.V, o.Duals.Alpha)
-		if all != whole {
+		if !stdreflect.DeepEqual(all, whole) {
 			t.Errorf("a sample of all tasks gives %+v, all tasks %+v", all, whole)
 		}
 		var mean Objective

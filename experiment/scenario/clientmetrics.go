@@ -15,7 +15,10 @@ import (
 func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 	for i, name := range r.ClientMetrics {
 		key := fmt.Sprintf("client_metrics[%d]", i)
-		c.Require(name != results.ClientAUC || s.Problem.Model != mtl.ModelExternal, key, name, "must be another with problem.model \"external\", whose program answers no scores")
+		if s.Problem.Model == mtl.ModelExternal && (name == results.ClientAUC || !slices.Contains(results.ClientMetricNames, name)) {
+			continue // its program may declare it, which is checked when it has started
+		}
+		c.OneOf(key, name, results.ClientMetricNames...)
 		switch s.Data.Target {
 		case data.TargetReal:
 			c.Require(name != results.ClientAUC && name != results.ClientAccuracy, key, name, "must be \"error\" or \"loss\" with real targets")
@@ -37,7 +40,7 @@ func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metr
 	}
 	switch {
 	case !statistic:
-		if !computed {
+		if !computed || name == results.ClientAUC && s.Problem.Model == mtl.ModelExternal { // which may declare it
 			return false
 		}
 		c.Require(false, key, value, fmt.Sprintf("has a value for each client: name a statistic over clients, such as %s_mean or %[1]s_worst10", metric))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -16,6 +17,7 @@ type design struct {
 	at                config.Place
 	methods           []string
 	declares          bool // a method may declare metrics
+	serves            bool // a program of an external model may
 	set               []config.Assignment
 	axes              []axis // named axes, the sample, then sweeps
 	tuned             []tuned
@@ -45,7 +47,7 @@ func (t *tuned) path(key config.Path) config.Path {
 
 // newDesign reads an experiment from its table. The node has the places; the node methods has
 // those of the scenario in the order of the file. The fields have the types of keys.
-func newDesign(table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) design {
+func newDesign(base *Settings, table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) design {
 	all := methods.Keys()
 	p := design{
 		name: table.Name, description: table.Description, at: node.Place,
@@ -66,11 +68,22 @@ func newDesign(table experimentTable, node, methods *config.Node, fields []confi
 		}
 	}
 	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
+	p.serves = p.mayServe(base)
 	p.readTuning(table, node, all, problems)
 	p.readFigures(table, problems)
 	p.checkNames(problems)
 	p.checkOwners(problems)
 	return p
+}
+
+// mayServe reports whether the model of a run may be external.
+func (p *design) mayServe(base *Settings) bool {
+	external := func(a config.Assignment) bool {
+		return a.Path.Equal(config.Path{"problem", "model"}) && a.Value.Value() == mtl.ModelExternal
+	}
+	return base.Problem.Model == mtl.ModelExternal || slices.ContainsFunc(p.set, external) || slices.ContainsFunc(p.axes, func(a axis) bool {
+		return slices.ContainsFunc(a.points, func(at point) bool { return slices.ContainsFunc(at.set, external) })
+	})
 }
 
 // readMethods checks the labels that the experiment lists.
@@ -101,7 +114,7 @@ func (p *design) readTuning(table experimentTable, node *config.Node, all []stri
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
 		c := config.NewChecker()
 		p.tuning.Validate(c)
-		if !p.declares && !isStatistic(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
+		if !p.declares && !p.serves && !isStatistic(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
 			p.tuning.Target.CheckColumn(c, "target")
 		}
 		for _, wrong := range c.Problems() {
@@ -205,7 +218,7 @@ func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
-	if !p.declares && figure.Kind != results.Distribution && !isStatistic(figure.Y) && !isPrivateMetric(figure.Y) {
+	if !p.declares && !p.serves && figure.Kind != results.Distribution && !isStatistic(figure.Y) && !isPrivateMetric(figure.Y) {
 		figure.CheckColumn(c)
 	}
 	names := p.varied()

@@ -258,7 +258,7 @@ func makeDesigns(doc *document, root *config.Node, over *overrides, problems *co
 	names, files := map[string]bool{}, map[string]bool{}
 	for i, table := range doc.Experiment {
 		node := root.Child("experiment").Items()[i]
-		p := newDesign(table, node, methods, fields, problems)
+		p := newDesign(&doc.Settings, table, node, methods, fields, problems)
 		if names[p.name] {
 			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
 		}

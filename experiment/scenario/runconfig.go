@@ -50,9 +50,6 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
 	c.Require(r.EvalClients >= 0, "eval_clients", r.EvalClients, "must not be negative")
-	for i, name := range r.ClientMetrics {
-		c.OneOf(fmt.Sprintf("client_metrics[%d]", i), name, results.ClientMetricNames...)
-	}
 	c.Require(distinct(r.ClientMetrics), "client_metrics", r.ClientMetrics, "must hold every metric once")
 	c.Require(r.ClientsEvery >= 0, "clients_every", r.ClientsEvery, "must not be negative")
 	if r.EvalEvery >= 1 && r.ClientsEvery > 0 {
@@ -82,11 +79,12 @@ func (r *RunConfig) Validate(c *config.Checker) {
 
 // checkMetrics reports targets that the data, the problem and the methods exclude: test
 // errors without test rows, shares above 1, a sub-optimality in stop_at without an optimum,
-// and metrics that no method can have. With declares, a method may declare further ones.
+// and metrics that no method can have. With declares, a method may declare further ones, and so may the
+// program of an external model.
 func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) {
 	check := func(t results.Target, key string, during bool) {
 		statistic := s.checkStatistic(c, key+"."+t.Metric, t.Value, t.Metric, declares, during)
-		if !declares && !statistic && !s.declaresPrivate(t.Metric) {
+		if !declares && !statistic && !s.declaresPrivate(t.Metric) && s.Problem.Model != mtl.ModelExternal {
 			t.CheckColumn(c, key)
 		}
 		if s.Data.Target != data.TargetReal {

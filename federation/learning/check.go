@@ -51,6 +51,9 @@ func (f *Federation) checkProblem(c *config.Checker) {
 		loss, model = p.Config.Loss, p.Config.Model
 	}
 	ValidateProblem(c, loss, model, about)
+	if s.Problem != nil && model == mtl.ModelExternal {
+		s.checkClientMetrics(c)
+	}
 	if p := s.Problem; p != nil && p.Given.Buffers > 0 {
 		c.Require(about.Means, "problem.model", model, fmt.Sprintf(
 			"must be one whose values all have a gradient, or the method one that averages models as they are (fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, and %d values are set by mini-batches", about.Name, p.Given.Buffers))

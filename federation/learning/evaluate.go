@@ -77,6 +77,7 @@ func (e *evaluation) evaluate(r results.Round) (results.Round, error) {
 		if o = e.metrics(); f.methodErr() != nil {
 			return r, f.methodErr()
 		}
+		own.Values = append(own.Values, ProgramValues(f.setup.Problem, &o)...)
 	}
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedsim/algorithms"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -16,18 +17,46 @@ func (f *Federation) Metrics() []results.NamedMetric { return f.evaluation.named
 // declares.
 func (s *Setup) named(about *algorithms.Description) ([]results.NamedMetric, error) {
 	declared := append(s.clientMetrics(about), named(about.Metrics)...)
+	if s.Problem != nil && !about.Own {
+		for _, m := range s.programMetrics() {
+			if !slices.Contains(declared, m) {
+				declared = append(declared, m)
+			}
+		}
+	}
 	if err := results.CheckNamed(declared); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
 	return declared, nil
 }
 
+// programMetrics returns the metrics of the program of an external model, on each split that has rows.
+func (s *Setup) programMetrics() (declared []results.NamedMetric) {
+	for _, split := range s.splits() {
+		for _, m := range named(s.Problem.Metrics()) {
+			m.Split = split
+			declared = append(declared, m)
+		}
+	}
+	return declared
+}
+
+// ProgramValues returns the values of the metrics of the program of an external model, as a
+// Reporter returns its own; none of another model.
+func ProgramValues(p *mtl.Problem, o *mtl.Objective) (values []algorithms.NamedValue) {
+	metrics := p.Metrics()
+	for part := range p.Parts() {
+		for i, x := range o.Own[part] {
+			values = append(values, algorithms.NamedValue{Split: partSplits[part], Name: metrics[i].Name, Value: x})
+		}
+	}
+	return values
+}
+
 // evaluateNamed adds the named values of an evaluation to a round.
 func (e *evaluation) evaluateNamed(r *results.Round, own *algorithms.Evaluation) error {
-	if e.f.method.Reporter == nil {
-		return r.SetNamed(e.named, e.f.private.measured())
-	}
-	if err := setNamed(r, e.named, own.Values); err != nil {
+	err := setNamed(r, e.named, append(own.Values, e.f.private.measured()...))
+	if err != nil || e.f.method.Reporter == nil {
 		return err
 	}
 	return e.setClients(r, clientMetrics(own.Clients))

@@ -53,14 +53,14 @@ func (p *private) metrics() (declared []results.NamedMetric) {
 }
 
 // measured returns the values of metrics. An infinite epsilon is not known.
-func (p *private) measured() (values []results.NamedValue) {
+func (p *private) measured() (values []algorithms.NamedValue) {
 	if p != nil && p.accountant != nil {
 		if epsilon := p.accountant.Epsilon(); !math.IsInf(epsilon, 1) {
-			values = append(values, results.NamedValue{Name: results.Epsilon, Value: epsilon})
+			values = append(values, algorithms.NamedValue{Name: results.Epsilon, Value: epsilon})
 		}
 	}
 	if p.secure() {
-		values = append(values, results.NamedValue{Name: results.LostRounds, Value: float64(p.lost)})
+		values = append(values, algorithms.NamedValue{Name: results.LostRounds, Value: float64(p.lost)})
 	}
 	return values
 }

@@ -184,6 +184,9 @@ func (m *Model) Sizes() mtl.Sizes {
 	}
 }
 
+// Metrics returns the metrics of the program's own.
+func (m *Model) Metrics() []mtl.NamedMetric { return m.about.metrics }
+
 // start starts a process and greets it.
 func (m *Model) start() (*modelProcess, error) {
 	m.mu.Lock()
@@ -328,21 +331,25 @@ func (m *Model) Evaluate(part int, elements []int32, w []float64, into []mtl.Mea
 			return err
 		}
 		var got measures
-		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFields.Into(&got)); err != nil {
+		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
 			return err
 		}
-		return got.take(elements, m.rows[part], m.about.squares, into)
+		return got.take(elements, m.rows[part], &m.about, into)
 	})
 }
 
 // take writes the measures of elements with so many rows each.
-func (g *measures) take(elements, rows []int32, squares bool, into []mtl.Measure) error {
-	lists := []struct {
+func (g *measures) take(elements, rows []int32, about *modelHello, into []mtl.Measure) error {
+	type list struct {
 		name string
 		of   int
-	}{{"rows", len(g.rows)}, {"losses", len(g.losses)}, {"errors", len(g.errors)}, {"squared_losses", len(g.squares)}}
-	if !squares {
-		lists = lists[:3]
+	}
+	lists := []list{{"rows", len(g.rows)}, {"losses", len(g.losses)}, {"errors", len(g.errors)}}
+	if about.squares {
+		lists = append(lists, list{"squared_losses", len(g.squares)})
+	}
+	for j, m := range about.metrics {
+		lists = append(lists, list{"values of metrics." + m.Name, len(g.own[j])})
 	}
 	for _, list := range lists {
 		if list.of != len(elements) {
@@ -354,8 +361,15 @@ func (g *measures) take(elements, rows []int32, squares bool, into []mtl.Measure
 			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows", g.rows[i], k, rows[k])
 		}
 		into[i] = mtl.Measure{Rows: g.rows[i], Loss: g.losses[i], Misses: g.errors[i], Square: math.NaN()}
-		if squares {
+		if about.squares {
 			into[i].Square = g.squares[i]
+		}
+		for j, m := range about.metrics {
+			x := g.own[j][i]
+			if math.IsNaN(x) && !math.IsNaN(g.losses[i]) {
+				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one", m.Name, k)
+			}
+			into[i].Own = append(into[i].Own, x)
 		}
 	}
 	return nil

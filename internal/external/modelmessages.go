@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
@@ -67,6 +68,33 @@ type modelHello struct {
 	buffers                  int
 	rows                     [3][]int32
 	shapes                   []valueShape // of all values, in their order; nil: it does not say
+	metrics                  []algorithms.NamedMetric
+}
+
+// mostModelMetrics is the most metrics of a program's own.
+const mostModelMetrics = 50
+
+// computed are the names of measures that fedsim has of every model.
+var computed = []string{"accuracy", "error", "loss"}
+
+// readMetrics reads the metrics of a program, which have no split: evaluate measures them on each part.
+func readMetrics(d *pipe.Decoder, h *modelHello) {
+	h.metrics = pipe.List(d, h.metrics, "a list of metrics", metricFields[1:].Read)
+	seen := map[string]bool{}
+	for _, m := range h.metrics {
+		switch {
+		case slices.Contains(computed, m.Name):
+			d.Fail("has %q: fedsim has this measure of every model; leave it out", m.Name)
+		case m.Better != "higher" && m.Better != "lower":
+			d.Fail("has %q with better = %q: must be \"higher\" or \"lower\"", m.Name, m.Better)
+		case seen[m.Name]:
+			d.Fail("has %q twice", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	if len(h.metrics) > mostModelMetrics {
+		d.Fail("has %d metrics: must be at most %d", len(h.metrics), mostModelMetrics)
+	}
 }
 
 // valueShape is a name of values, such as "conv1.weight", and their shape.
@@ -106,7 +134,7 @@ func (h *modelHello) single() bool { return h.dtype == "float32" }
 
 // text describes all that processes of a program must agree on.
 func (h *modelHello) text() string {
-	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row", h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic)
+	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row, metrics %q", h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic, h.metrics)
 }
 
 var modelHelloFields = pipe.Object[modelHello]{
@@ -134,6 +162,7 @@ var modelHelloFields = pipe.Object[modelHello]{
 	pipe.Optional("shapes", func(d *pipe.Decoder, h *modelHello) {
 		h.shapes = pipe.List(d, h.shapes, "a list of names and shapes", shapeFields.Read)
 	}),
+	pipe.Optional("metrics", readMetrics),
 	pipe.Optional("rows", func(d *pipe.Decoder, h *modelHello) { programRows.Read(d, &h.rows) }),
 }
 
@@ -164,6 +193,22 @@ func rowsOf(d *pipe.Decoder, least int64) []int32 {
 type measures struct {
 	rows                    []int
 	losses, errors, squares []float64
+	own                     [][]float64 // of each metric
+}
+
+// measuresFieldsOf returns the fields of the answer to evaluate of a program with metrics of its own.
+func measuresFieldsOf(metrics []algorithms.NamedMetric) pipe.Object[measures] {
+	if len(metrics) == 0 {
+		return measuresFields
+	}
+	var own pipe.Object[measures]
+	for i, m := range metrics {
+		own = append(own, pipe.Required(m.Name, func(d *pipe.Decoder, g *measures) { g.own[i] = losses(d) }))
+	}
+	return append(slices.Clip(measuresFields), pipe.Required("metrics", func(d *pipe.Decoder, g *measures) {
+		g.own = make([][]float64, len(metrics))
+		own.Read(d, g)
+	}))
 }
 
 var measuresFields = pipe.Object[measures]{
