@@ -91,6 +91,15 @@ func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorit
 	return r.SetClients(metrics, make([]int32, clients), clientMetrics(byClient))
 }
 
+// CheckProgram reports errors in the metrics that the program of an external model declares.
+func CheckProgram(declared []algorithms.NamedMetric) error {
+	metrics := named(declared)
+	for i := range metrics {
+		metrics[i].Split = partSplits[0]
+	}
+	return results.CheckNamed(metrics)
+}
+
 // setNamed adds named values to a round.
 func setNamed(r *results.Round, declared []results.NamedMetric, values []algorithms.NamedValue) error {
 	stored := make([]results.NamedValue, len(values))

@@ -18,6 +18,8 @@ type Model struct {
 	Split   *data.Split           // the rows; nil: the program has them
 	Clients int                   // the most clients that are asked about
 	Stderr  io.Writer             // receives the standard error of the program; nil: nothing does
+	// Store reports why results cannot store metrics of the program.
+	Store func(declared []mtl.NamedMetric) error
 }
 
 // modelChecking is such a test under way.
@@ -97,6 +99,11 @@ func (k *modelChecking) start(all [2]*external.Learners) {
 	}
 	if a, b := k.a.Fingerprint(), k.b.Fingerprint(); a != b || k.a.Sizes() != k.b.Sizes() {
 		k.wrong("two processes say %q, %+v and %q, %+v", a, k.a.Sizes(), b, k.b.Sizes())
+	}
+	if slices.Equal(k.a.Metrics(), k.b.Metrics()) {
+		k.good(k.Store(k.a.Metrics()))
+	} else {
+		k.wrong("two processes declare the metrics %+v and %+v", k.a.Metrics(), k.b.Metrics())
 	}
 	for i := range min(k.Clients, len(k.a.Rows(0))) {
 		k.clients = append(k.clients, int32(i))

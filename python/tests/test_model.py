@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -344,3 +345,42 @@ def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         MEANS, model=Means(), out=tmp_path / "no", resume=True, progress=False, figures=False
     )
     assert again.manifest["result_hash"] == run.manifest["result_hash"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no sockets in files")
+def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are means over the rows of clients, and by client; a value that is NaN is an error."""
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+
+    def size(w: Any, batch: pyfedsim.Batch) -> float:
+        return float(len(batch.rows) + 0 * w[0])
+
+    def distance(w: Any, batch: pyfedsim.Batch) -> Any:
+        return abs(w - batch.client)[0]
+
+    model = Means()
+    model.metrics = {"size": size, "distance": (distance, "lower", "m")}
+    keys = {"rounds": 200, "client_metrics": ["size"], "targets": {"train_distance": [0.5]}}
+    scenario = MEANS | {"run": keys, "methods": {"fedavg": {}}}
+    run = pyfedsim.run(scenario, model=model, out=tmp_path / "a", progress=False, figures=False)
+    found = {
+        f"{r['split']}_{r['name']}": float(r["value"]) for r in run.table("metrics", "numpy")
+    }  # those of the last round
+    # w is 2/3; the clients have 2 and 4 training rows.
+    assert found["train_distance"] == pytest.approx((2 * 2 / 3 + 4 / 3) / 6, abs=1e-6)
+    assert found["test_distance"] == pytest.approx(1 / 2, abs=1e-6)
+    assert found["train_size"] == found["train_size_weighted"] == pytest.approx(20 / 6)
+    assert found["train_size_worst10"] == 2
+    declared = {
+        (m["split"], m["name"], m["better"], m["unit"]) for m in run.manifest["runs"][0]["metrics"]
+    }
+    assert {("train", "size", "higher", ""), ("test", "distance", "lower", "m")} <= declared
+    assert run.table("runs", "numpy")["time_s_to_train_distance_0.5"][0] > 0
+    fingerprint = model.fingerprint()
+    model.metrics = {"size": lambda w, _: w[0] * float("nan")}
+    assert model.fingerprint() == fingerprint  # it is in the same file
+    with pytest.raises(pyfedsim.ExternalError) as caught:
+        pyfedsim.run(MEANS, model=model, out=tmp_path / "b", progress=False, figures=False)
+    text = r"metric size of the (train|test) rows of client 0 is nan: must be a finite number"
+    assert re.search(text, str(caught.value)), str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)

@@ -551,6 +551,34 @@ def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
     assert model.evaluate(w, batch)[0] == pytest.approx(loss, rel=1e-6)
 
 
+def test_metrics_get_the_outputs_of_all_rows_of_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are computed in several batches."""
+    monkeypatch.setattr("pyfedsim.torch._EVALUATED_ROWS", 2)
+
+    def second(outputs: Any, targets: Any) -> Any:
+        return outputs[:, 1].sum() + 100 * targets.float().sum() + 1000 * len(outputs)
+
+    metrics = {"second": second, "rows": (lambda _, targets: len(targets), "lower", "row")}
+    module = nn.Linear(2, 3).double()
+    model = Model(module, metrics=metrics)
+    server = Server(model)
+    about = server.on_hello({"v": [1], "features": 2, "outputs": 3})
+    assert about["metrics"] == [
+        {"name": "second", "better": "higher", "unit": ""},
+        {"name": "rows", "better": "lower", "unit": "row"},
+    ]
+    assert model.sources() >= {__file__}
+    model.features, model.outputs = 2, 3
+    w = model.initial(np.random.default_rng(0))
+    model.mapped(w, np.empty_like(w))
+    x, y = np.arange(10.0).reshape(5, 2), np.array([0.0, 2.0, 1.0, 0.0, 1.0])
+    batch = Batch(0, "test", np.arange(5, dtype=np.int32), x, y)
+    model.evaluate(w, batch)
+    outputs = x @ w[:6].reshape(3, 2).T + w[6:]
+    want = {"second": outputs[:, 1].sum() + 400 + 5000, "rows": 5}
+    assert {n: float(v) for n, v in model.measure(w, batch).items()} == pytest.approx(want)
+
+
 NORM = LENET.replace("nn.ReLU(), nn.Linear(120, 84)", "nn.BatchNorm1d(120), nn.Linear(120, 84)")
 
 

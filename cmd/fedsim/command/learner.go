@@ -129,7 +129,7 @@ func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*l
 			}
 			check := &learnercheck.Model{
 				Options: external.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout, Memory: machineMemory()},
-				Clients: f.clients, Stderr: stderr,
+				Clients: f.clients, Stderr: stderr, Store: learning.CheckProgram,
 			}
 			if of.Data.Source != data.SourceExternal {
 				check.Split, err = data.Prepare(of.Data)

@@ -18,7 +18,7 @@ from torch import nn
 
 from pyfedsim._threads import limit_blas
 from pyfedsim.learner import Adam, Arrays, Learner, Metric, Update
-from pyfedsim.model import Batch, file_of
+from pyfedsim.model import Batch, file_of, metric
 from pyfedsim.model import Model as AnyModel
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ class Model(AnyModel):
         torch.utils.data.Dataset of such pairs. None: fedsim has the rows.
     shape
         Of the input of a row of fedsim, such as (1, 28, 28); None: a vector.
+    metrics
+        Further measures by name, as those of :class:`pyfedsim.Model`: functions of the outputs and
+        targets of all rows of a client that return a number, such as {"f1": f1}.
     device, threads
         Where torch computes, and its threads on the CPU. More than one may change the last bits.
     """
@@ -54,9 +57,11 @@ class Model(AnyModel):
         datasets: Mapping[str, Any] | None = None,
         *,
         shape: tuple[int, ...] | None = None,
+        metrics: Mapping[str, Any] | None = None,
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
+        self.metrics = metrics or {}
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.set_num_threads(threads)
         self.threads = threads
@@ -169,17 +174,29 @@ class Model(AnyModel):
         self._receive()
         self.module.eval()
         loss, errors = 0.0, 0.0
+        self._seen: list[tuple[Any, Any]] = []
         with torch.no_grad():
             for first in range(0, len(batch.rows), _EVALUATED_ROWS):
                 rows = batch.rows[first : first + _EVALUATED_ROWS]
                 inputs, targets = self._pick(batch, rows)
                 outputs = self.module(inputs)
+                if self.metrics:
+                    self._seen.append((outputs, targets))
                 loss += float(self._loss(outputs, targets)) * len(rows)
                 if targets.is_floating_point():
                     errors += float(((outputs.reshape(targets.shape) - targets) ** 2).sum())
                 else:
                     errors += int((outputs.argmax(1) != targets).sum())
         return loss / len(batch.rows), errors
+
+    def measure(self, w: np.ndarray[Any, Any], batch: Batch) -> dict[str, Any]:
+        """Return the values of ``metrics``, of the outputs of :meth:`evaluate`."""
+        del w, batch  # it has seen them
+        if not self.metrics:
+            return {}
+        outputs, targets = (torch.cat(of) for of in zip(*self._seen, strict=True))
+        with torch.no_grad():
+            return {name: metric(of)[0](outputs, targets) for name, of in self.metrics.items()}
 
     def _receive(self) -> None:
         if self._w is not self._shared[0]:

@@ -36,7 +36,8 @@ import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import numpy as np
 
@@ -44,6 +45,9 @@ from pyfedsim._threads import limit_blas
 from pyfedsim.learner._learner import Learner
 from pyfedsim.learner._serve import last_line, take_pipes, write
 from pyfedsim.learner._serve import serve as serve_learner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Batch", "Model", "serve"]
 
@@ -92,6 +96,10 @@ class Model:
         use more cores
     squared
         whether evaluate returns the mean of the squared losses as well
+    metrics
+        further measures by name: a function of ``w`` and ``batch`` that returns a finite number for
+        the rows of the batch, of which a higher one is better. Or a tuple of the function, "higher"
+        or "lower", and a unit if there is one: ``{"f1": f1, "delay": (delay, "lower", "ms")}``
     features, outputs, real, clients
         what fedsim says of its rows: their features, the classes (1 for the labels -1 and +1 and
         for real targets), whether targets are real, and how many clients have rows
@@ -104,6 +112,7 @@ class Model:
     buffers = 0
     threads = 1
     squared = False
+    metrics: Mapping[str, Any] = MappingProxyType({})
     features = 0
     outputs = 1
     real = False
@@ -151,6 +160,10 @@ class Model:
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate")
 
+    def measure(self, w: Array, batch: Batch) -> dict[str, Any]:
+        """Return the values of ``metrics`` for rows, after :meth:`evaluate` for the same rows."""
+        return {name: metric(of)[0](w, batch) for name, of in self.metrics.items()}
+
     def fingerprint(self) -> str:
         """Return what identifies the code, the libraries and the kind of processor.
 
@@ -160,8 +173,11 @@ class Model:
         code = hashlib.sha256()
         for file in sorted(self.sources()):
             code.update(Path(file).read_bytes())
-        for kind in type(self).__mro__[:-1]:  # of a notebook, which has no file
-            for name, value in sorted(vars(kind).items() if not file_of(kind) else ()):
+        kinds = [dict(vars(kind)) for kind in type(self).__mro__[:-1] if not file_of(kind)]
+        functions = {name: metric(of)[0] for name, of in self.metrics.items()}
+        kinds.append({name: of for name, of in functions.items() if not file_of(of)})
+        for members in kinds:  # of a notebook, which has no file
+            for name, value in sorted(members.items()):
                 compiled = getattr(value, "__code__", None)
                 code.update(f"{name} {getattr(compiled, 'co_consts', '')}".encode())
                 code.update(getattr(compiled, "co_code", b""))
@@ -176,11 +192,18 @@ class Model:
 
     def sources(self) -> set[str]:
         """Return the files of the code, for the fingerprint."""
-        return {file for file in map(file_of, type(self).__mro__[:-1]) if file}
+        functions = [metric(of)[0] for of in self.metrics.values()]
+        return {file for file in map(file_of, (*type(self).__mro__[:-1], *functions)) if file}
 
     def libraries(self) -> list[str]:
         """Return the names and versions of further libraries, for the fingerprint."""
         return []
+
+
+def metric(given: Any) -> tuple[Any, str, str]:
+    """Return the function, the direction and the unit of a metric of a model."""
+    function, better, unit = (*given, "")[:3] if isinstance(given, tuple) else (given, "higher", "")
+    return function, better, unit
 
 
 def file_of(kind: Any) -> str | None:
@@ -258,6 +281,11 @@ class Server:
         }
         if (shapes := model.named_shapes()) is not None:
             about["shapes"] = [{"name": name, "shape": list(shape)} for name, shape in shapes]
+        if model.metrics:
+            about["metrics"] = [
+                {"name": name, "better": better, "unit": unit}
+                for name, (_, better, unit) in ((n, metric(of)) for n, of in model.metrics.items())
+            ]
         if (rows := model.rows()) is not None:
             self.sizes = {part: [int(n) for n in of] for part, of in rows.items()}
             about["rows"] = self.sizes
@@ -313,9 +341,12 @@ class Server:
         part = request["part"]
         names = ["losses", "errors", "squared_losses"][: 3 if self.model.squared else 2]
         answer: Message = {"rows": [], **{name: [] for name in names}}
+        if self.model.metrics:
+            answer["metrics"] = {name: [] for name in self.model.metrics}
         for client in request["clients"]:
             rows = self.sizes[part][client]
             found: tuple[float, ...] = (0.0,) * len(names)
+            own: dict[str, Any] = dict.fromkeys(self.model.metrics, 0.0)
             if rows:
                 batch = self._batch(part, client, np.arange(rows, dtype=np.int32))
                 found = tuple(self.model.evaluate(self.given, batch))
@@ -323,9 +354,17 @@ class Server:
                     raise ValueError(
                         f"evaluate returned {len(found)} numbers, must be {len(names)}"
                     )
+                own = self.model.measure(self.given, batch)
             answer["rows"].append(rows)
             for name, value in zip(names, found, strict=True):
                 answer[name].append(known(value))
+            for name in self.model.metrics:
+                answer["metrics"][name].append(known(own[name]))
+                if answer["metrics"][name][-1] is None and math.isfinite(found[0]):
+                    raise ValueError(
+                        f"metric {name} of the {part} rows of client {client} is {own[name]}: "
+                        "must be a finite number, as the loss is one"
+                    )
         return answer
 
     def _initial(self, seed: int) -> Array:
