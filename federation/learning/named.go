@@ -2,6 +2,7 @@ package learning
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"fedsim/algorithms"
@@ -47,7 +48,9 @@ func ProgramValues(p *mtl.Problem, o *mtl.Objective) (values []algorithms.NamedV
 	metrics := p.Metrics()
 	for part := range p.Parts() {
 		for i, x := range o.Own[part] {
-			values = append(values, algorithms.NamedValue{Split: partSplits[part], Name: metrics[i].Name, Value: x})
+			if !math.IsNaN(x) { // of a part without rows, or of a model that diverges
+				values = append(values, algorithms.NamedValue{Split: partSplits[part], Name: metrics[i].Name, Value: x})
+			}
 		}
 	}
 	return values

@@ -2,6 +2,7 @@ package external_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestTheTranscriptOfTheModelPage(t *testing.T) {
 	if err := experiment.Run(t.Context(), s.Experiments, experiment.Options{Clock: time.Now, Recorder: record, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if last := run.Rounds[len(run.Rounds)-1]; last.TrainError != 0.25 || run.Program != "line 5d41" {
+	if last := run.Rounds[len(run.Rounds)-1]; last.TrainError != 0.25 || run.Program != "line 5d41" || !slices.Equal(last.Metrics, []results.NamedValue{{Split: "train", Name: "recall", Value: 0.625}}) {
 		t.Errorf("the last round is %+v, of %q", last, run.Program)
 	}
 	if _, err := os.Stat(file); err == nil {
