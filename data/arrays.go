@@ -55,6 +55,7 @@ func (s *Set) byTask(all Client, names []string) {
 		s.Clients[t] = all.pick(rows[t])
 		s.Clients[t].Name, s.Clients[t].Held = name, held[t]
 	}
+	s.gather()
 	s.orderTasks()
 }
 

@@ -17,6 +17,9 @@ type Client struct {
 	X    Matrix
 	Y    []float64
 	Held int
+	// selected are the rows of which X has only the numbers of rows and features, until it is given
+	// their values; nil: it has them
+	selected *selection
 }
 
 // Set is a federated data set. Every task has the same number of features.

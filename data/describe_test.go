@@ -14,7 +14,7 @@ import (
 func TestDescribe(t *testing.T) {
 	set := numbered(1, 3, 5, 0)
 	set.Generated = true
-	AppendBias(set)
+	_ = (&Config{Bias: true}).transform(set, nil)
 	set.Features++ // a feature of zeros in the padding
 	for k := range set.Clients {
 		set.Clients[k].X.Cols++

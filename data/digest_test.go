@@ -28,7 +28,7 @@ func TestDigestDistinguishesSets(t *testing.T) {
 		"the precision": func(s *Set) {
 			single := cfg
 			single.Precision = PrecisionSingle
-			if err := single.round(s); err != nil {
+			if err := single.transform(s, nil); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -31,6 +31,7 @@ func (c *Config) fillIn(split *Split) error {
 		}
 		means[j] /= known[j]
 	}
+	split.gather()
 	for _, part := range split.Parts() {
 		for t := range part.Clients {
 			for i := range part.Clients[t].X.Rows {

@@ -16,7 +16,7 @@ import (
 	"fedsim/internal/quote"
 )
 
-// ReadIDX reads images and labels in the IDX format of MNIST (LeCun, Cortes and Burges), all
+// readIDX reads images and labels in the IDX format of MNIST (LeCun, Cortes and Burges), all
 // in one task. path is a folder with one file of training images and, if there are any, one
 // of test images ("t10k" or "test" in its name), whose rows are the set's own test rows; or
 // a file of images. A file of images has "images" in its name, that of its labels has
@@ -26,7 +26,7 @@ import (
 // All types of numbers are read. Features that are unsigned bytes are divided by 255. All
 // sizes but the first make one row of features. Labels are numbers. An error in a file is a
 // *ParseError.
-func ReadIDX(path string) (*Set, error) {
+func readIDX(path string) (*Set, error) {
 	files, err := findIDX(path)
 	if err != nil {
 		return nil, err
@@ -53,14 +53,18 @@ func ReadIDX(path string) (*Set, error) {
 	if _, ok := sizeOf([]int{rows, train.columns()}); !ok {
 		return nil, train.fail("has too many values: must have at most %d", maxCells)
 	}
-	task.X = NewMatrix(rows, train.columns())
 	task.Held = rows - train.shape[0]
-	for _, half := range halves {
+	task.X = Matrix{Rows: rows, Cols: train.columns()}
+	from := &stacked{first: train.shape[0]}
+	task.selected = &selection{from, numbersTo(rows)}
+	for h, half := range halves {
 		if half == nil {
 			continue
 		}
-		part := task.X.rows(len(task.Y), len(task.Y)+half.images.shape[0])
-		y, err := half.read(&part)
+		if from.parts[h], err = half.read(); err != nil {
+			return nil, err
+		}
+		y, err := half.readLabels()
 		if err != nil {
 			return nil, err
 		}
@@ -102,29 +106,41 @@ func (h *idxHalf) close() {
 	}
 }
 
-// read reads the images into rows of a matrix, and returns their labels.
-func (h *idxHalf) read(x *Matrix) (y []float64, err error) {
-	if err := h.images.read(func(e elements, in io.Reader) error { return e.rows(in, x) }); err != nil {
-		return nil, err
+// stacked are the rows of one reader, and after them those of another.
+type stacked struct {
+	parts [2]rowReader
+	first int // rows of the first
+}
+
+// Values returns a row for reading.
+func (s *stacked) Values(row int, space []float64) []float64 {
+	if row < s.first {
+		return s.parts[0].Values(row, space)
 	}
+	return s.parts[1].Values(row-s.first, space)
+}
+
+// read reads the images.
+func (h *idxHalf) read() (rowReader, error) {
+	rows, cols := h.images.shape[0], h.images.columns()
 	if h.images.elements.kind == 'u' {
-		x.divide(255)
+		p := newPixels(rows, cols)
+		return p, h.images.read(func(_ elements, in io.Reader) error {
+			_, err := io.ReadFull(in, p.bytes)
+			return err
+		})
 	}
+	x := NewMatrix(rows, cols)
+	return &x, h.images.read(func(e elements, in io.Reader) error { return e.rows(in, &x) })
+}
+
+// readLabels reads the labels.
+func (h *idxHalf) readLabels() (y []float64, err error) {
 	err = h.labels.read(func(e elements, in io.Reader) (err error) {
-		y, err = e.vector(in, x.Rows)
+		y, err = e.vector(in, h.labels.shape[0])
 		return err
 	})
 	return y, err
-}
-
-// divide divides all features.
-func (m *Matrix) divide(by float64) {
-	for i := range m.Rows {
-		x := m.Row(i)
-		for j := range x {
-			x[j] /= by
-		}
-	}
 }
 
 // nameOf returns the name of a set: that of its file, without its extensions, or folder.

@@ -63,7 +63,7 @@ func smallIDX() map[string][]byte {
 
 func TestReadIDX(t *testing.T) {
 	folder := inFolder(t, smallIDX())
-	set, err := ReadIDX(folder)
+	set, err := gathered(readIDX(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestReadIDX(t *testing.T) {
 	if diff := cmp.Diff([]float64{0, 1, 0.2, 1.0 / 255}, task.X.Row(0)) + cmp.Diff([]float64{7, 2, 7, 2}, task.Y) + cmp.Diff([]float64{1, 0, 0, 0}, task.X.Row(3)); diff != "" {
 		t.Error(diff)
 	}
-	alone, err := ReadIDX(filepath.Join(folder, "t10k-images.idx3-ubyte"))
+	alone, err := gathered(readIDX(filepath.Join(folder, "t10k-images.idx3-ubyte")))
 	if err != nil || alone.Rows() != 1 || alone.held() || alone.Clients[0].Y[0] != 2 {
 		t.Errorf("%+v, %v", alone, err)
 	}
@@ -99,7 +99,7 @@ func TestReadIDXTypes(t *testing.T) {
 			"labels-idx1.gz":   packed(idxBytes(14, []int{2}, []float64{-0.5, 1.5})),
 			"unrelated-images": nil,
 		})
-		set, err := ReadIDX(folder)
+		set, err := gathered(readIDX(folder))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestReadIDXErrors(t *testing.T) {
 		if files[c.file] = c.content; c.content == nil {
 			delete(files, c.file)
 		}
-		_, err := ReadIDX(inFolder(t, files))
+		_, err := gathered(readIDX(inFolder(t, files)))
 		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.file, err, c.want)
 		}
@@ -180,7 +180,7 @@ func TestRealMNIST(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 70,000 images")
 	}
-	set, err := ReadIDX(filepath.Dir(filetest.Real(t, "mnist/train-images-idx3-ubyte.gz")))
+	set, err := gathered(readIDX(filepath.Dir(filetest.Real(t, "mnist/train-images-idx3-ubyte.gz"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func FuzzIDX(f *testing.F) {
 	}
 	f.Add(packed(idxBytes(14, []int{2, 1}, []float64{1, 2})), packed(idxBytes(11, []int{2}, []int16{1, 2})))
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
-		set, err := ReadIDX(filepath.Join(inFolder(t, map[string][]byte{"images": images, "labels": labels}), "images"))
+		set, err := gathered(readIDX(filepath.Join(inFolder(t, map[string][]byte{"images": images, "labels": labels}), "images")))
 		if !refused(t, err) {
 			checkShape(t, set)
 		}

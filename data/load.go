@@ -10,6 +10,16 @@ import (
 // clients if configured, before split and preparation. An error in a file is a
 // *ParseError; errors of the file system are wrapped.
 func Load(cfg Config) (*Set, error) {
+	set, err := load(cfg)
+	if err != nil {
+		return nil, err
+	}
+	set.gather()
+	return set, nil
+}
+
+// load is Load of a set whose clients may have selected their rows.
+func load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -83,11 +93,11 @@ func (c Config) split() (*Split, error) {
 		}
 		return split, nil
 	}
-	set, err := Load(c)
+	set, err := load(c)
 	if err != nil {
 		return nil, err
 	}
-	split, err := c.Divide(set, c.SplitSeed())
+	split, err := c.divide(set, c.SplitSeed())
 	if err != nil {
 		return nil, err
 	}
@@ -101,27 +111,37 @@ func (c Config) split() (*Split, error) {
 // configured. Then it skews the training rows and takes validation rows from them, if
 // configured.
 func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
+	split, err := c.divide(set, seed)
+	if err != nil {
+		return nil, err
+	}
+	split.gather()
+	return split, nil
+}
+
+// divide is Divide into parts whose clients have selected their rows.
+func (c *Config) divide(set *Set, seed uint64) (*Split, error) {
 	var split *Split
 	var err error
 	if c.TestRows == TestRowsOwn && set.held() {
 		split, err = splitHeld(set)
 	} else {
-		split, err = SplitSet(set, c.TestFraction, seed)
+		split, err = splitSet(set, c.TestFraction, seed)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if c.Skew {
-		if split.Train, err = Skew(split.Train, c.SkewMin, seed); err != nil {
+		if split.Train, err = skew(split.Train, c.SkewMin, seed); err != nil {
 			return nil, err
 		}
 	}
 	return split, split.holdOut(c.validating(seed))
 }
 
-// Transform prepares the features of all parts in place, as configured: means of the
-// training rows in place of missing values, scaling fitted to the training rows, then the
-// bias, then rounding to the precision. It fails with a config.Problem for values beyond
+// Transform prepares the features of all parts, as configured: means of the training rows in
+// place of missing values, scaling fitted to the training rows, then the bias, then rounding to
+// the precision. Rows that change are copies. It fails with a config.Problem for values beyond
 // single precision, and if no training row has a feature.
 func (c Config) Transform(split *Split) error {
 	if err := c.requireDense(split.Train); err != nil {
@@ -130,20 +150,75 @@ func (c Config) Transform(split *Split) error {
 	if err := c.fillIn(split); err != nil {
 		return err
 	}
-	parts := split.Parts()
+	var scaling *Scaling
 	if c.Standardize {
-		scaling := FitScaling(split.Train)
-		for _, part := range parts {
-			scaling.Apply(part)
-		}
+		scaling = new(FitScaling(split.Train))
 	}
-	for _, part := range parts {
-		if c.Bias {
-			AppendBias(part)
-		}
-		if err := c.round(part); err != nil {
+	for _, part := range split.Parts() {
+		if err := c.transform(part, scaling); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// transform scales rows, unless scaling is nil, appends the bias and rounds, as configured. It is the
+// only copy of rows that clients have selected.
+func (c *Config) transform(set *Set, scaling *Scaling) error {
+	for t := range set.Clients {
+		client := &set.Clients[t]
+		switch {
+		case !client.X.Dense():
+			if c.Bias {
+				client.X = client.X.withOnes()
+			}
+		case client.selected != nil || scaling != nil || c.Bias || c.single():
+			x, err := c.transformed(set, client, scaling)
+			if err != nil {
+				return err
+			}
+			client.X, client.selected = x, nil
+		}
+	}
+	if !c.Bias {
+		return nil
+	}
+	set.Features++
+	if len(set.FeatureNames) > 0 {
+		set.FeatureNames = uniqueNames(append(set.FeatureNames, "bias"))
+	}
+	return nil
+}
+
+// transformed returns the rows of a client as transform leaves them.
+func (c *Config) transformed(set *Set, of *Client, scaling *Scaling) (Matrix, error) {
+	features, columns := of.X.Cols, of.X.Cols
+	if c.Bias {
+		columns++
+	}
+	into := newRows(c.single(), of.X.Rows, columns)
+	row := make([]float64, columns)
+	for i := range into.Rows {
+		if !c.single() {
+			row = into.Row(i)
+		}
+		x := of.values(i, row[:features])
+		if scaling != nil {
+			scaling.apply(x, row)
+		} else {
+			copy(row, x)
+		}
+		if c.Bias {
+			row[features] = 1
+		}
+		if !c.single() {
+			continue
+		}
+		if j := narrow(into.row32(i), row); j >= 0 {
+			return Matrix{}, config.Problem{Key: "data.precision", Value: c.Precision, Want: fmt.Sprintf(
+				"must be %q: feature %d of row %d of client %q of %s is %g, float32 ends at 3.4e38",
+				PrecisionDouble, j+1, i+1, of.Name, set.Name, row[j])}
+		}
+	}
+	return into, nil
 }

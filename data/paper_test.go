@@ -72,7 +72,7 @@ func TestSplitIsThreeQuartersOfEachTask(t *testing.T) {
 	}
 	var first *Split
 	for seed := range uint64(3) {
-		split, err := SplitSet(set, cfg.TestFraction, seed)
+		split, err := gathered(splitSet(set, cfg.TestFraction, seed))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,6 +90,7 @@ func (c *Config) partition(set *Set) (*Set, error) {
 		if !p.Merge {
 			return fail("method", p.Method, fmt.Sprintf("the set has %d clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Clients)))
 		}
+		set.gather()
 		set = Merge(set)
 	}
 	all := &set.Clients[0]

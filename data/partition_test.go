@@ -47,7 +47,7 @@ func parted(t *testing.T, set *Set, p PartitionConfig) *Set {
 	cfg := Defaults()
 	cfg.Target = TargetClasses
 	cfg.Partition = p
-	out, err := cfg.partition(set)
+	out, err := gathered(cfg.partition(set))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestPartitionOfRowsThatAreNotHeld(t *testing.T) {
 	cfg := Defaults()
 	cfg.TestRows = TestRowsRandom
 	cfg.Partition = partitionOf(PartitionIID, 4, nil)
-	out, err := cfg.partition(centralSet([]int{30, 30}, []int{10, 10}))
+	out, err := gathered(cfg.partition(centralSet([]int{30, 30}, []int{10, 10})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,6 @@
 package data
 
-import (
-	"fmt"
-	"math"
-
-	"fedsim/config"
-)
+import "math"
 
 // The precisions of rows in memory.
 const (
@@ -16,26 +11,13 @@ const (
 // single reports whether rows are in single precision.
 func (c Config) single() bool { return c.Precision == PrecisionSingle }
 
-// round converts the rows of a set in memory to the configured precision. It fails with
-// a config.Problem for values out of range.
-func (c Config) round(set *Set) error {
-	if !c.single() {
-		return nil
-	}
-	for t := range set.Clients {
-		task := &set.Clients[t]
-		narrow := NewSingle(task.X.Rows, task.X.Cols)
-		for i := range task.X.Rows {
-			for j, v := range task.X.Row(i) {
-				if math.IsInf(float64(float32(v)), 0) {
-					return config.Problem{Key: "data.precision", Value: c.Precision, Want: fmt.Sprintf(
-						"must be %q: feature %d of row %d of client %q of %s is %g, float32 ends at 3.4e38",
-						PrecisionDouble, j+1, i+1, task.Name, set.Name, v)}
-				}
-			}
-			narrow.copyRow(i, &task.X, i)
+// narrow rounds x to single precision. It returns the first index of a value that is too large, or -1.
+func narrow(into []float32, x []float64) int {
+	for j, v := range x {
+		into[j] = float32(v)
+		if math.IsInf(float64(into[j]), 0) {
+			return j
 		}
-		task.X = narrow
 	}
-	return nil
+	return -1
 }

@@ -1,9 +1,6 @@
 package data
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Scaling gives features mean 0 and variance 1: x_j becomes (x_j - Mean[j]) /
 // Deviation[j]. The deviation of a constant feature is set to 1, so that it becomes 0.
@@ -49,19 +46,10 @@ func FitScaling(set *Set) Scaling {
 	return s
 }
 
-// Apply scales the features of the set in place. It panics if the number of features
-// differs from that of the fit, or if rows are not in double precision.
-func (s Scaling) Apply(set *Set) {
-	if len(s.Mean) != set.Features {
-		panic(fmt.Sprintf("data: a scaling of %d features applied to a set of %d", len(s.Mean), set.Features))
-	}
-	for t := range set.Clients {
-		for i := range set.Clients[t].X.Rows {
-			x := set.Clients[t].X.Row(i)
-			for j := range x {
-				x[j] = (x[j] - s.Mean[j]) / s.Deviation[j]
-			}
-		}
+// apply writes the scaled features of a row to another, or to itself.
+func (s *Scaling) apply(row, into []float64) {
+	for j, x := range row {
+		into[j] = (x - s.Mean[j]) / s.Deviation[j]
 	}
 }
 
@@ -72,7 +60,7 @@ func (s *Set) eachRow(visit func(x []float64)) {
 	for t := range s.Clients {
 		task := s.Open(t)
 		for i := range task.X.Rows {
-			visit(task.X.Values(i, space))
+			visit(task.values(i, space))
 		}
 		task.Close()
 	}

@@ -31,5 +31,6 @@ func Share(set *Set, devices int, seed uint64) (*Set, error) {
 			shared.Owner = append(shared.Owner, t)
 		}
 	}
+	shared.gather()
 	return shared, nil
 }

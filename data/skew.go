@@ -6,7 +6,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Skew returns a copy of the set with fewer rows, so that task sizes differ widely, as
+// skew returns the set with fewer rows, so that task sizes differ widely, as
 // in the paper's appendix ("Multi-Task Learning with Highly Skewed Data", Table 3: 3 to
 // 306 rows for human activity). The largest task (the first of equals) is unchanged.
 // Each other one keeps a number of rows drawn uniformly between smallest and its own
@@ -18,7 +18,7 @@ import (
 // The paper does not publish the distribution of sizes. The uniform one has about the
 // paper's deviation for human activity and its error of local models (Table 4: 3.87 %).
 // Sizes with a uniform logarithm triple that error.
-func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
+func skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	if smallest < 1 {
 		return nil, fmt.Errorf("skew of %s: the smallest size %d must be at least 1", set.Name, smallest)
 	}

@@ -39,7 +39,7 @@ func sources() []source {
 		},
 		{
 			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},
-			read: func(_ Config, path string) (*Set, error) { return ReadIDX(path) },
+			read: func(_ Config, path string) (*Set, error) { return readIDX(path) },
 		},
 		{
 			name: SourceLEAF, file: "the LEAF file, a folder of them, or a folder with the folders train and test",

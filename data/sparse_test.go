@@ -64,7 +64,7 @@ func TestDescribeSparse(t *testing.T) {
 	for _, bias := range []bool{false, true} {
 		set, _ := sparseTwins(t, Defaults())
 		if bias {
-			AppendBias(set)
+			_ = (&Config{Bias: true}).transform(set, nil)
 		}
 		if diff := cmp.Diff(Describe(densified(set)), Describe(set)); diff != "" {
 			t.Error(diff)

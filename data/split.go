@@ -77,11 +77,11 @@ func (h holdout) divide(order *[]int32, n, t int) (stay, held []int32) {
 	return (*order)[:at], (*order)[at:]
 }
 
-// SplitSet holds out test rows, a share in [0, 1) of each task's rows, at least one staying
+// splitSet holds out test rows, a share in [0, 1) of each task's rows, at least one staying
 // for training. With 0.25 that gives the 210 and 306 of the paper's Table 2 for the 281 and
 // 409 rows of the smallest and largest subject of the UCI archive. Rows keep their order. It
 // fails if a task has no rows.
-func SplitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
+func splitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
 	if !(testFraction >= 0 && testFraction < 1) {
 		return nil, fmt.Errorf("split of %s: test fraction %v must be in [0, 1)", set.Name, testFraction)
 	}
@@ -116,7 +116,7 @@ func Fold(set *Set, folds, fold int, seed uint64) (*Split, error) {
 	if folds < 2 || fold < 0 || fold >= folds {
 		return nil, fmt.Errorf("cross-validation of %s: fold %d of %d: there must be at least 2 folds, numbered from 0", set.Name, fold, folds)
 	}
-	return divide(set, func(t int) (train, test []int32) {
+	split, err := divide(set, func(t int) (train, test []int32) {
 		for i, row := range permutation(set.Clients[t].X.Rows, seed, rng.ClientSplit, t) {
 			if i%folds == fold && set.Clients[t].X.Rows > 1 {
 				test = append(test, row)
@@ -126,6 +126,11 @@ func Fold(set *Set, folds, fold int, seed uint64) (*Split, error) {
 		}
 		return train, test
 	})
+	if err != nil {
+		return nil, err
+	}
+	split.gather()
+	return split, nil
 }
 
 // numbersTo returns the numbers from 0 to n-1.
@@ -179,22 +184,4 @@ func (s *Set) empty() *Set {
 	e.FeatureNames = slices.Clone(s.FeatureNames)
 	e.Clients = make([]Client, len(s.Clients))
 	return &e
-}
-
-// pick returns a copy of the given rows, in the order of the task. It sorts rows.
-func (t *Client) pick(rows []int32) Client {
-	slices.Sort(rows)
-	p := Client{Name: t.Name, Y: make([]float64, len(rows))}
-	for i, row := range rows {
-		p.Y[i] = t.Y[row]
-	}
-	if !t.X.Dense() {
-		p.X = t.X.pick(rows)
-		return p
-	}
-	p.X = newRows(t.X.Single != nil, len(rows), t.X.Cols)
-	for i, row := range rows {
-		p.X.copyRow(i, &t.X, int(row))
-	}
-	return p
 }

@@ -24,7 +24,7 @@ func classesConfig(change func(s *SyntheticConfig)) Config {
 // all tasks, after features are divided by their deviation.
 func nearestMean(set *Set) float64 {
 	scaling := FitScaling(set)
-	scaling.Apply(set)
+	_ = new(Config).transform(set, &scaling)
 	means, rows := make([][]float64, len(set.Classes)), make([]float64, len(set.Classes))
 	for c := range means {
 		means[c] = make([]float64, set.Features)

@@ -155,7 +155,7 @@ func TestFewRowsForValidation(t *testing.T) {
 	if err != nil || whole.WithoutValidation() != 0 || whole.Validation != nil {
 		t.Errorf("without validation_fraction: %v", err)
 	}
-	if diff := cmp.Diff(whole.Test, split.Test, cmpopts.IgnoreUnexported(Set{})); diff != "" {
+	if diff := cmp.Diff(whole.Test, split.Test, cmpopts.IgnoreUnexported(Set{}, Client{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -106,7 +106,9 @@ func TestSoftmaxOptimumOnHARWithBias(t *testing.T) {
 	takesLong(t)
 	want := references(t, "A", "har all rows, bias column l2=0.01")
 	set := activities(t)
-	data.AppendBias(set)
+	if err := (data.Config{Bias: true}).Transform(&data.Split{Train: set, Test: &data.Set{}}); err != nil {
+		t.Fatal(err)
+	}
 	p, o := softmaxOptimum(t, data.Pool(set), 0.01)
 	if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || wrongRows(p, &o.W) != int(want["errors"]) {
 		t.Errorf("P* = %.12g with %d errors, want %.12g with %g", o.Primal, wrongRows(p, &o.W), want["objective"], want["errors"])

@@ -40,7 +40,7 @@ func testAgainstASlowTwin(t *testing.T, table TableSpec, loss string) {
 	for i, name := range table.Models {
 		for s, got := range column.Models[i].Shuffles {
 			seed := cfg.Seed + uint64(s)
-			split, err := data.SplitSet(set, cfg.TestFraction, seed)
+			split, err := cfg.Divide(set, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,10 +79,18 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	t.Helper()
 	fresh := &data.Split{Train: copySet(split.Train), Test: copySet(split.Test)}
 	scaling := data.FitScaling(fresh.Train)
-	scaling.Apply(fresh.Train)
-	scaling.Apply(fresh.Test)
-	data.AppendBias(fresh.Train)
-	data.AppendBias(fresh.Test)
+	for _, set := range []*data.Set{fresh.Train, fresh.Test} {
+		for k := range set.Clients {
+			for i := range set.Clients[k].X.Rows {
+				for j, x := range set.Clients[k].X.Row(i) {
+					set.Clients[k].X.Row(i)[j] = (x - scaling.Mean[j]) / scaling.Deviation[j]
+				}
+			}
+		}
+	}
+	if err := (data.Config{Bias: true}).Transform(fresh); err != nil {
+		t.Fatal(err)
+	}
 	train := fresh.Train
 	if model == Global {
 		one := data.Client{X: data.NewMatrix(train.Rows(), train.Features)}
@@ -254,7 +262,7 @@ func TestFoldsDoNotUseTestRows(t *testing.T) {
 			marked.Clients[k].X.Row(i)[0] = float64(i)
 		}
 	}
-	split, err := data.SplitSet(marked, cfg.TestFraction, cfg.Seed)
+	split, err := cfg.Divide(marked, cfg.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,90 @@
+package data
+
+import "slices"
+
+// selection are rows that a client has chosen and not copied yet. So a set is divided among clients and
+// into parts by the numbers of rows alone, and Transform makes the only copy.
+type selection struct {
+	from rowReader
+	rows []int32
+}
+
+// rowReader returns rows for reading. It may write them to space, which is large enough for a row.
+type rowReader interface {
+	Values(row int, space []float64) []float64
+}
+
+// pixels are rows of unsigned bytes, divided by 255.
+type pixels struct {
+	bytes  []byte
+	cols   int
+	values [256]float64 // by byte
+}
+
+// newPixels returns rows of zeros.
+func newPixels(rows, cols int) *pixels {
+	p := &pixels{bytes: make([]byte, rows*cols), cols: cols}
+	for b := range p.values {
+		p.values[b] = float64(b) / 255
+	}
+	return p
+}
+
+// Values writes a row to space.
+func (p *pixels) Values(row int, space []float64) []float64 {
+	space = space[:p.cols]
+	for j, b := range p.bytes[row*p.cols : (row+1)*p.cols] {
+		space[j] = p.values[b]
+	}
+	return space
+}
+
+// values returns row i for reading. It may write it to space.
+func (t *Client) values(i int, space []float64) []float64 {
+	if s := t.selected; s != nil {
+		return s.from.Values(int(s.rows[i]), space)
+	}
+	return t.X.Values(i, space)
+}
+
+// pick returns the given rows, in the order of the task. Dense rows in double precision are selected
+// and not copied. pick sorts rows, which are the result's from then on.
+func (t *Client) pick(rows []int32) Client {
+	slices.Sort(rows)
+	p := Client{Name: t.Name, Y: make([]float64, len(rows))}
+	for i, row := range rows {
+		p.Y[i] = t.Y[row]
+	}
+	switch {
+	case !t.X.Dense():
+		p.X = t.X.pick(rows)
+		return p
+	case t.X.Single != nil:
+		p.X = NewSingle(len(rows), t.X.Cols)
+		for i, row := range rows {
+			p.X.copyRow(i, &t.X, int(row))
+		}
+		return p
+	}
+	p.X = Matrix{Rows: len(rows), Cols: t.X.Cols}
+	p.selected = &selection{&t.X, rows}
+	if s := t.selected; s != nil {
+		p.selected.from = s.from
+		for i, row := range rows {
+			rows[i] = s.rows[row]
+		}
+	}
+	return p
+}
+
+// gather copies the rows that clients have selected.
+func (s *Set) gather() {
+	_ = new(Config).transform(s, nil) // fails for single precision only
+}
+
+// gather copies the rows that clients of all parts have selected.
+func (s *Split) gather() {
+	for _, part := range s.Parts() {
+		part.gather()
+	}
+}

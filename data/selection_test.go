@@ -1,0 +1,91 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// imageFolder returns a folder of IDX files with so many training and test images of 28 x 28 bytes, of
+// ten classes.
+func imageFolder(t *testing.T, train, test int) string {
+	t.Helper()
+	files := map[string][]byte{}
+	for name, rows := range map[string]int{"train": train, "t10k": test} {
+		pixels, labels := make([]byte, rows*784), make([]byte, rows)
+		for i := range pixels {
+			pixels[i] = byte(i * i >> 3)
+		}
+		for i := range labels {
+			labels[i] = byte(i % 10)
+		}
+		files[name+"-images-idx3-ubyte"] = idxBytes(8, []int{rows, 28, 28}, pixels)
+		files[name+"-labels-idx1-ubyte"] = idxBytes(8, []int{rows}, labels)
+	}
+	return inFolder(t, files)
+}
+
+// Rows that are read, divided among clients, split and prepared have the bits of rows that each of these
+// steps copies, and are allocated once, beside the bytes of the file.
+func TestRowsAreCopiedOnce(t *testing.T) {
+	const rows = 3000
+	path := imageFolder(t, rows-500, 500)
+	for c, change := range []func(*Config){
+		func(*Config) {},
+		func(cfg *Config) { cfg.Precision = PrecisionSingle },
+		func(cfg *Config) { cfg.Standardize, cfg.Validation, cfg.Bias = true, 0.2, false },
+		func(cfg *Config) { cfg.Standardize, cfg.Precision, cfg.TestRows = true, PrecisionSingle, TestRowsRandom },
+	} {
+		cfg := Defaults()
+		cfg.Source, cfg.Path, cfg.Target, cfg.Pool = SourceIDX, path, TargetClasses, true
+		cfg.Partition.Method, cfg.Partition.Clients = PartitionShards, 10
+		change(&cfg)
+		set, err := Load(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := cfg.Divide(set, cfg.SplitSeed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cfg.Transform(want); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := Prepare(cfg)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Digest() != want.Digest() || got.Train.Clients[3].Name != "4" {
+			t.Errorf("case %d: other rows", c)
+		}
+		bytes := 0
+		for _, part := range got.Parts() {
+			for k := range part.Clients {
+				bytes += part.Clients[k].X.Bytes()
+			}
+		}
+		if most := bytes + rows*784 + 2<<20; after.TotalAlloc-before.TotalAlloc > uint64(most) {
+			t.Errorf("case %d: %d bytes are allocated for %d of rows and %d of their file", c, after.TotalAlloc-before.TotalAlloc, bytes, rows*784)
+		}
+	}
+}
+
+// Training and test images may be of other types of numbers.
+func TestReadIDXOfTwoTypes(t *testing.T) {
+	folder := inFolder(t, smallIDX())
+	test := idxBytes(14, []int{1, 2, 2}, []float64{0.25, -1, 3, 7})
+	if err := os.WriteFile(filepath.Join(folder, "t10k-images.idx3-ubyte"), test, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := gathered(readIDX(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := &set.Clients[0].X; x.Row(0)[2] != 0.2 || x.Row(x.Rows - 1)[0] != 0.25 || x.Row(x.Rows - 1)[3] != 7 {
+		t.Errorf("rows %v and %v", x.Row(0), x.Row(x.Rows-1))
+	}
+}
