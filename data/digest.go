@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 
 	"fedsim/internal/state"
 )
@@ -23,9 +25,12 @@ func (s *Set) Digest() uint64 {
 		if !t.X.Dense() {
 			t.X.digest(c)
 		}
-		for _, v := range t.X.Single {
-			wide := float64(v)
-			c.Float64(&wide)
+		var wide [8 * 512]byte
+		for x := range slices.Chunk(t.X.Single, len(wide)/8) {
+			for j, v := range x {
+				binary.LittleEndian.PutUint64(wide[8*j:], math.Float64bits(float64(v)))
+			}
+			_, _ = sum.Write(wide[:8*len(x)])
 		}
 	}
 	return binary.LittleEndian.Uint64(sum.Sum(nil))

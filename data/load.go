@@ -93,11 +93,7 @@ func (c Config) split() (*Split, error) {
 		}
 		return split, nil
 	}
-	set, err := load(c)
-	if err != nil {
-		return nil, err
-	}
-	split, err := c.divide(set, c.SplitSeed())
+	split, err := c.divided()
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +101,19 @@ func (c Config) split() (*Split, error) {
 		return nil, err
 	}
 	return split, nil
+}
+
+// divided loads the set and divides it into parts whose features Transform can prepare.
+func (c *Config) divided() (*Split, error) {
+	set, err := load(*c)
+	if err != nil {
+		return nil, err
+	}
+	split, err := c.divide(set, c.SplitSeed())
+	if err != nil {
+		return nil, err
+	}
+	return split, c.requireDense(split.Train)
 }
 
 // Divide splits a loaded set into its own training and test rows, or by a seed, as

@@ -35,7 +35,9 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		func(*Config) {},
 		func(cfg *Config) { cfg.Precision = PrecisionSingle },
 		func(cfg *Config) { cfg.Standardize, cfg.Validation, cfg.Bias = true, 0.2, false },
-		func(cfg *Config) { cfg.Standardize, cfg.Precision, cfg.TestRows = true, PrecisionSingle, TestRowsRandom },
+		func(cfg *Config) {
+			cfg.Standardize, cfg.Precision, cfg.TestRows = true, PrecisionSingle, TestRowsRandom
+		},
 	} {
 		cfg := Defaults()
 		cfg.Source, cfg.Path, cfg.Target, cfg.Pool = SourceIDX, path, TargetClasses, true

@@ -13,19 +13,25 @@ func (c Config) SizesKnown() bool {
 
 // Sizes returns the number of training rows of each device of a configuration, the number
 // of features including the bias, and that of Outputs. It does not generate rows, unless they
-// are skewed, shared among devices or partitioned.
+// are skewed, shared among devices or partitioned, and does not prepare features.
 func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 	cfg, _ = cfg.OrFallback()
 	if !cfg.countable() {
-		split, err := Prepare(cfg)
+		split, err := cfg.divided()
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		rows = make([]int32, len(split.Train.Clients))
-		for t := range rows {
-			rows[t] = int32(split.Train.Clients[t].X.Rows)
+		train, err := Share(split.Train, cfg.ClientsPerTask, cfg.SplitSeed())
+		if err != nil {
+			return nil, 0, 0, err
 		}
-		return rows, split.Train.Features, split.Train.Outputs(), nil
+		for t := range train.Clients {
+			rows = append(rows, int32(train.Clients[t].X.Rows))
+		}
+		if features = train.Features; cfg.Bias {
+			features++
+		}
+		return rows, features, train.Outputs(), nil
 	}
 	if cfg.Source == SourceExternal {
 		rows, _ := cfg.External.Rows.of(cfg.External.Clients)

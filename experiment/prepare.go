@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 
 	"fedsim/data"
@@ -164,6 +165,7 @@ func (p *preparer) split(of data.Config) (*data.Split, error) {
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}
+	runtime.GC() // what the file had; with rows that fill the heap, the next collection is far
 	if err := split.Learnable(of); err != nil {
 		return nil, err // before there is a checkpoint: other rows cannot resume
 	}
