@@ -104,6 +104,8 @@ func TestRelease(t *testing.T) {
 	t.Run("bill of materials", func(t *testing.T) { testMaterials(t, dist) })
 	t.Run("Debian package", func(t *testing.T) { testDeb(t, dist, "amd64") })
 	t.Run("wheels", func(t *testing.T) { testWheels(t, dist) })
+	t.Run("tutorial from the archive", func(t *testing.T) { testTutorialArchive(t, dist) })
+	t.Run("tutorial from the wheel", func(t *testing.T) { testTutorialWheel(t, dist) })
 	t.Run("sources", func(t *testing.T) { testSources(t, dist) })
 	if *full {
 		t.Run("archive for arm64", func(t *testing.T) { testArchive(t, dist, "arm64") })
@@ -235,36 +237,41 @@ func testWheels(t *testing.T, dist string) {
 	if info, err := os.Stat(wheels[0]); err != nil || info.Size() > 20e6 {
 		t.Errorf("%d bytes, want at most 20 MB (%v)", info.Size(), err)
 	}
-	tried := 0
-	for _, minor := range []int{10, 11, 12, 13} {
-		env := append(os.Environ(), fmt.Sprint("PYENV_VERSION=3.", minor))
-		python := fmt.Sprint("python3.", minor)
-		probe := exec.Command(python, "-c", "import venv, ensurepip")
-		if probe.Env = env; probe.Run() != nil || tried > 0 && !*full {
-			continue
-		}
-		tried++
+	for _, python := range pythons(t) {
 		venv := filepath.Join(t.TempDir(), "venv")
-		command(t, dist, env, python, "-m", "venv", venv)
+		command(t, dist, os.Environ(), python, "-m", "venv", venv)
 		program := filepath.Join(venv, "bin", "python")
 		download := exec.Command(program, "-m", "pip", "install", "-q", "numpy", "twine")
 		if text, err := download.CombinedOutput(); err != nil {
 			t.Skipf("NumPy and twine cannot be installed: %s", text)
 		}
-		command(t, dist, env, program, "-m", "pip", "install", "-q", "--no-index", wheels[0])
+		command(t, dist, os.Environ(), program, "-m", "pip", "install", "-q", "--no-index", wheels[0])
 		files, err := filepath.Glob(filepath.Join(dist, "pyfedsim*"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		command(t, dist, env, program, append([]string{"-m", "twine", "check", "--strict"}, files...)...)
+		command(t, dist, os.Environ(), program, append([]string{"-m", "twine", "check", "--strict"}, files...)...)
 		script := "import pyfedsim; r = pyfedsim.run('quickstart', out='out'); print(pyfedsim.__version__, len(r.rounds) > 0)"
 		if got := command(t, t.TempDir(), []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}, program, "-c", script); !strings.HasSuffix(got, "1.0.0rc1 True\n") {
-			t.Errorf("Python 3.%d prints %q", minor, got)
+			t.Errorf("%s prints %q", python, got)
 		}
 	}
-	if tried == 0 {
-		t.Skip("there is no Python from 3.10 on")
+}
+
+// pythons returns the programs of Python 3.10 to 3.13 that are here, or one of them without full.
+func pythons(t *testing.T) (found []string) {
+	t.Helper()
+	for _, minor := range []int{13, 12, 11, 10} {
+		probe := exec.Command(fmt.Sprint("python3.", minor), "-c", "import ensurepip, sys, venv; print(sys.executable)")
+		probe.Env = append(os.Environ(), fmt.Sprint("PYENV_VERSION=3.", minor))
+		if path, err := probe.Output(); err == nil && (len(found) == 0 || *full) {
+			found = append(found, strings.TrimSpace(string(path)))
+		}
 	}
+	if len(found) == 0 {
+		t.Skip("there is no Python from 3.10 to 3.13")
+	}
+	return found
 }
 
 // The archive of sources builds without a network; in short tests it only lists its packages.

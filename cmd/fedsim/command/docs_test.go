@@ -223,7 +223,7 @@ func TestPagesFollowOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken := map[string]string{"runs/drops": "tutorial.md", "runs/calm": "tutorial.md", "runs/quickstart": "README.md and tutorial.md"}
+	taken := map[string]string{"runs/drops": "tutorial.md", "runs/calm": "tutorial.md", "runs/own": "tutorial.md", "runs/quickstart": "README.md and tutorial.md"}
 	out := regexp.MustCompile(` --out (\S+)`)
 	found := 0
 	for _, path := range pages {
