@@ -75,7 +75,8 @@ func follow(t *testing.T, file, commands string, programs map[string]string, var
 			t.Fatal(err)
 		}
 	}
-	t.Log(command(t, dir, append(variables, "PATH="+bin, "HOME="+dir), filepath.Join(bin, "sh"), "-e", "-c", "date '+## start at %T'\n"+commands))
+	printed := command(t, dir, append(variables, "PATH="+bin, "HOME="+dir), filepath.Join(bin, "sh"), "-e", "-c", "date '+## start at %T'\n"+commands)
+	t.Log(regexp.MustCompile("(?m)^## .*").FindAllString(printed, -1))
 	return dir
 }
 

@@ -253,3 +253,49 @@ func TestPagesFollowOneAnother(t *testing.T) {
 		t.Errorf("%d commands were found", found)
 	}
 }
+
+// TestJournalPaper checks the paper on fedsim: its citations are those of paper.bib, each with an
+// identifier, and the numbers of a paragraph stand in the pages that it names.
+func TestJournalPaper(t *testing.T) {
+	t.Parallel()
+	parts := strings.SplitN(read(t, "docs/joss/paper.md"), "---\n", 3)
+	bib := read(t, "docs/joss/paper.bib")
+	if len(parts) != 3 || !strings.Contains(parts[1], "\nbibliography: paper.bib\n") {
+		t.Fatal("the paper does not begin with its metadata")
+	}
+	if words := len(strings.Fields(parts[2])); words < 750 || words > 1250 {
+		t.Errorf("%d words, want about 1,000", words)
+	}
+	cited := map[string]bool{}
+	for _, m := range regexp.MustCompile(`@([a-z]+[0-9]{4})`).FindAllStringSubmatch(parts[2], -1) {
+		cited[m[1]] = true
+	}
+	for _, entry := range strings.Split(bib, "\n@") {
+		_, key, _ := strings.Cut(entry, "{")
+		key, fields, _ := strings.Cut(key, ",")
+		if !cited[key] || !strings.Contains(fields, " doi = ") && !strings.Contains(fields, " eprint = ") {
+			t.Errorf("paper.bib: %s is not cited, or has no identifier", key)
+		}
+		delete(cited, key)
+	}
+	if len(cited) > 0 {
+		t.Errorf("paper.bib has no entry for %v", cited)
+	}
+	checked := 0
+	for _, paragraph := range strings.Split(parts[2], "\n\n") {
+		var pages strings.Builder
+		for _, m := range regexp.MustCompile("`(docs/[a-z/A-Z]+[.]md)`").FindAllStringSubmatch(paragraph, -1) {
+			pages.WriteString(read(t, m[1]))
+		}
+		claims := regexp.MustCompile(`@[a-z]+[0-9]{4}`).ReplaceAllString(paragraph, "")
+		for _, number := range regexp.MustCompile(`[0-9][0-9,.]*[0-9]|[0-9]`).FindAllString(claims, -1) {
+			checked++
+			if !regexp.MustCompile(`(^|[^0-9.])` + regexp.QuoteMeta(number) + `([^0-9]|$)`).MatchString(pages.String()) {
+				t.Errorf("the number %s of %.60q stands in no page that the paragraph names", number, paragraph)
+			}
+		}
+	}
+	if checked < 15 {
+		t.Errorf("checked %d numbers, want at least 15", checked)
+	}
+}
