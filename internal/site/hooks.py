@@ -57,7 +57,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links that leave docs/ to the repository, or drop them while it has no address."""
+    """Point links that leave docs/ to the repository, or drop them while it has no address.
+
+    A word after the language of a block is for the tests of pages: Markdown knows none there.
+    """
 
     def rewritten(match: re.Match[str]) -> str:
         text, target, anchor = match[1], match[2], match[3] or ""
@@ -71,7 +74,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         kind = "tree" if (ROOT / inside).is_dir() else "blob"
         return f"[{text}]({config.repo_url.rstrip('/')}/{kind}/main/{inside}{anchor})"
 
-    return LINK.sub(rewritten, markdown)
+    return LINK.sub(rewritten, re.sub(r"^(```\w+) .*", r"\1", markdown, flags=re.MULTILINE))
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
