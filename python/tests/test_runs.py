@@ -191,11 +191,13 @@ def test_notebooks(
 ) -> None:
     """A cell that is run again gets a numbered directory; progress shows before the first line."""
     shown: list[str] = []
+    bars: list[str] = []
 
     class Cell:
         def update(self, content: Any, *, raw: bool) -> None:
             assert raw
             shown.append(content["text/plain"])
+            bars.append(content["text/html"])
 
     def display(content: Any, *, raw: bool, display_id: bool) -> Cell:
         assert display_id
@@ -212,14 +214,14 @@ def test_notebooks(
     module.display = display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     capsys.readouterr()
     again = [pyfedsim.run(SCENARIO, figures=False) for _ in range(2)]
     assert [str(run.directory) for run in again] == ["runs/small-2", "runs/small-3"]
     told = "runs/small: holds a complete run: the results go to runs/small-"
     assert capsys.readouterr().err.count(told) == 2
     assert shown[0] == "starting"
-    assert shown[-1] == ""
+    assert shown[-1] == bars[-1] == ""
+    assert re.match(r'<progress value="[01]\.\d{4}"', bars[-2])
     with pytest.raises(pyfedsim.UsageError, match="holds a complete run"):
         pyfedsim.run(SCENARIO, out="runs/small", progress=False)
     for number in ("", "-2"):
@@ -523,7 +525,6 @@ def test_progress_in_a_log_has_no_carriage_returns() -> None:
 
 def test_progress_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)  # as if it were not installed
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     out = Terminal()
     with Display(out) as display:
         display.update(line(0.5, 30.2))

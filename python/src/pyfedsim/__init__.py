@@ -4,6 +4,11 @@ The program fedsim simulates devices, links, batteries and dropouts. This packag
 its scenarios and lends its clock to learners that are written in Python.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from pyfedsim.calibration import Calibration
 from pyfedsim.engine import Engine
 from pyfedsim.errors import (
@@ -19,10 +24,13 @@ from pyfedsim.errors import (
     Stalled,
     UsageError,
 )
-from pyfedsim.learner import Learner, Metric, Update
-from pyfedsim.model import Batch, Model, serve
 from pyfedsim.runs import DataSet, Figure, Run, run, sweep
 from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
+
+if TYPE_CHECKING:
+    from pyfedsim._download import download
+    from pyfedsim.learner import Learner, Metric, Update
+    from pyfedsim.model import Batch, Model, serve
 
 __all__ = [
     "Batch",
@@ -46,6 +54,7 @@ __all__ = [
     "Stalled",
     "Update",
     "UsageError",
+    "download",
     "run",
     "serve",
     "sweep",
@@ -55,8 +64,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
-    """Return ``__version__``: that of the program in the wheel."""
+# Names of modules that import NumPy or ssl: the command fedsim and a driver need none.
+_LATER = {
+    "download": "_download",
+    **dict.fromkeys(("Learner", "Metric", "Update"), "learner"),
+    **dict.fromkeys(("Batch", "Model", "serve"), "model"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return ``__version__``, that of the program in the wheel, or a name of ``_LATER``."""
+    if name in _LATER:
+        return getattr(importlib.import_module(f"pyfedsim.{_LATER[name]}"), name)
+    if name in _LATER.values():
+        return importlib.import_module(f"pyfedsim.{name}")
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import

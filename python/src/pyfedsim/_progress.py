@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 import os
 import sys
 import time
@@ -36,8 +38,8 @@ def _duration(seconds: float) -> str:
 class Display:
     """Progress on a stream; a context manager.
 
-    With tqdm and a terminal or notebook it is a bar. Without tqdm it is one line that
-    changes; in a log a line every ten seconds, without carriage returns.
+    In a notebook it is a bar of HTML, in a terminal a bar of tqdm or one line that changes; in a
+    log a line every ten seconds, without carriage returns.
     """
 
     def __init__(
@@ -54,10 +56,10 @@ class Display:
 
     def __enter__(self) -> Display:  # noqa: PYI034 - not subclassed
         """Return the display."""
-        if self._notebook or self._terminal:
-            self._bar = _bar(self._out)
-        if self._notebook and self._bar is None:
+        if self._notebook:
             self._show_cell("starting")  # the first line of progress may take long
+        elif self._terminal:
+            self._bar = _bar(self._out)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,7 +67,7 @@ class Display:
         if self._bar is not None:
             self._bar.close()
         elif self._cell is not None:
-            self._cell.update({"text/plain": ""}, raw=True)
+            self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
         elif self._drawn and self._terminal:
             self._out.write("\r\x1b[K")
             self._out.flush()
@@ -76,7 +78,7 @@ class Display:
             self._bar.n = round(100 * line["share"])
             self._bar.set_postfix_str(f"{line['phase']} {line['run']}")
         elif self._notebook:
-            self._show_cell(describe(line))
+            self._show_cell(describe(line), line["share"])
         elif self._terminal:
             self._drawn = True
             self._out.write(f"\r{_fit(describe(line), self._out)}\x1b[K")
@@ -93,10 +95,13 @@ class Display:
         self._out.write(line + "\n")
         self._out.flush()
 
-    def _show_cell(self, text: str) -> None:
-        from IPython.display import display  # noqa: PLC0415 - optional
-
-        content = {"text/plain": text}
+    def _show_cell(self, text: str, share: float = 0.0) -> None:
+        display: Any = importlib.import_module("IPython.display").display
+        bar = f'<progress value="{share:.4f}" style="width:12em"></progress>'
+        content = {
+            "text/plain": text,
+            "text/html": f"{bar} <small>{html.escape(text)}</small>",
+        }
         if self._cell is None:
             self._cell = display(content, raw=True, display_id=True)
         else:
@@ -106,7 +111,7 @@ class Display:
 def _bar(out: TextIO) -> Any:
     """Return a bar of tqdm, or None without tqdm."""
     try:
-        from tqdm.auto import tqdm  # noqa: PLC0415 - optional
+        from tqdm import tqdm  # noqa: PLC0415 - optional
     except ImportError:
         return None
     return tqdm(

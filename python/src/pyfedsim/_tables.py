@@ -7,13 +7,13 @@ import csv
 import importlib.util
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from pyfedsim.errors import FedsimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    import numpy as np
 
 __all__ = ["Library", "choose", "read_csv"]
 
@@ -78,6 +78,8 @@ def _polars(path: Path) -> Any:
 
 def _numpy(path: Path) -> Any:
     """Return a structured array: int64, uint64 or float64 columns, and text."""
+    import numpy as np  # noqa: PLC0415 - importing this package does without
+
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         names = next(rows)
@@ -96,6 +98,8 @@ def _numpy(path: Path) -> Any:
 
 def _column(cells: list[str]) -> np.ndarray[Any, Any]:
     """Return the values of a column: integers, floats (NaN if empty) or text."""
+    import numpy as np  # noqa: PLC0415
+
     for dtype, convert in _DTYPES:
         with contextlib.suppress(ValueError, OverflowError):
             return np.array([convert(cell) for cell in cells], dtype=dtype)
@@ -106,8 +110,8 @@ def _float(cell: str) -> float:
     return float(cell) if cell else float("nan")
 
 
-_DTYPES: tuple[tuple[type[np.generic], Callable[[str], float]], ...] = (
-    (np.int64, int),
-    (np.uint64, int),
-    (np.float64, _float),
+_DTYPES: tuple[tuple[str, Callable[[str], float]], ...] = (
+    ("int64", int),
+    ("uint64", int),
+    ("float64", _float),
 )

@@ -17,8 +17,6 @@ from pyfedsim._notebook import numbered
 from pyfedsim._progress import Display
 from pyfedsim._scenario import arguments, as_file
 from pyfedsim.errors import FedsimError, Interrupted, RunError, UsageError, error_of_exit
-from pyfedsim.learner import command
-from pyfedsim.learner._load import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -138,7 +136,7 @@ def run(
     def start(directory: str | None) -> Run:
         place = _given({"--resume" if resume else "--out": directory})
         with as_file(scenario) as path, contextlib.ExitStack() as stack:
-            update, text = _shown(progress, stack)
+            update, text = shown(progress, stack)
             line = ["run", "--json", "--progress=json", *place, *options, "--", path]
             if here is None:
                 return _outcome(*_process.watch(line, update, text), directory)
@@ -161,10 +159,13 @@ def _given(flags: Mapping[str, object]) -> list[str]:
     ]
 
 
-def _shown(
+def shown(
     progress: bool | Callable[[dict[str, Any]], None], stack: contextlib.ExitStack
 ) -> tuple[Callable[[dict[str, Any]], None], Callable[[str], None]]:
-    """Return the functions that get lines of progress and other lines."""
+    """Return the functions that get lines of progress and other lines.
+
+    ``progress`` is that of :func:`run`; a display ends with ``stack``.
+    """
     if callable(progress):
         return progress, Display().text
     if not progress:
@@ -218,6 +219,8 @@ def _methods(learner: object) -> dict[str, Value]:
             "run(learner=...) was called while fedsim loads the learner: "
             'call it under "if __name__ == "__main__":"'
         )
+    from pyfedsim.learner import command  # noqa: PLC0415 - imports NumPy
+
     named = learner if isinstance(learner, dict) else {_name(learner): learner}
     settings: dict[str, Value] = {}
     for name, one in named.items():
@@ -229,7 +232,9 @@ def _methods(learner: object) -> dict[str, Value]:
 
 def _here(model: object) -> Here | None:
     """Return what serves a model of this process; None if the model is another."""
-    from pyfedsim.model import Model  # noqa: PLC0415
+    if model is None:
+        return None
+    from pyfedsim.model import Model  # noqa: PLC0415 - imports NumPy
     from pyfedsim.model._here import Here  # noqa: PLC0415
 
     return Here(model) if isinstance(model, Model) else None
@@ -237,7 +242,8 @@ def _here(model: object) -> Here | None:
 
 def _problem(model: object) -> dict[str, Value]:
     """Return the settings of a model of one's own."""
-    from pyfedsim.model import Model  # noqa: PLC0415 - of scenarios that have one
+    from pyfedsim.learner import command  # noqa: PLC0415
+    from pyfedsim.model import Model  # noqa: PLC0415 - imports NumPy
     from pyfedsim.model._here import COMMAND  # noqa: PLC0415
 
     source = os.fspath(model) if isinstance(model, os.PathLike) else model
@@ -258,6 +264,8 @@ def _name(learner: object) -> str:
     """Return the name of the method of a learner: that of its class, module or file."""
     if isinstance(learner, type):
         return learner.__name__.lower()
+    from pyfedsim.learner._load import split  # noqa: PLC0415 - imports NumPy
+
     source, _, wanted = split(str(learner))
     return (wanted or Path(source).name.removesuffix(".py").rpartition(".")[2]).lower()
 

@@ -1,0 +1,39 @@
+"""What ``import pyfedsim`` and the command fedsim load."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pyfedsim
+
+HEAVY = {"numpy", "pandas", "polars", "torch", "flwr", "tqdm", "IPython", "asyncio", "ssl"}
+
+
+@pytest.mark.parametrize("module", ["pyfedsim", "pyfedsim.__main__", "pyfedsim.observe"])
+def test_import_is_light(module: str) -> None:
+    """Nothing heavy is imported: the time of an import is that of such modules."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", f"import {module}"],
+        env={"PYTHONPATH": str(Path(pyfedsim.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(re.findall(r"\|\s+([\w.]+)$", done.stderr, re.MULTILINE))
+    assert module in loaded
+    assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
+
+
+@pytest.mark.parametrize("name", [*pyfedsim.__all__, "learner", "model"])
+def test_every_name_exists(name: str) -> None:
+    assert getattr(pyfedsim, name).__name__.rpartition(".")[2] == name
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="module 'pyfedsim' has no attribute 'lerner'"):
+        pyfedsim.lerner  # noqa: B018
