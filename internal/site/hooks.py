@@ -1,7 +1,8 @@
-"""Hooks of the site: links to files outside docs/, and the pages of the APIs."""
+"""Hooks of the site: links to files outside docs/, the pages of the APIs, and the notebooks."""
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import subprocess
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
+NOTEBOOKS = "examples/notebooks/"
 PYTHON = {
     "pyfedsim": "Runs, tables, scenarios",
     "pyfedsim.learner": "Learners",
@@ -46,6 +48,46 @@ def go_packages() -> str:
     return "\n".join(lines) + "\n"
 
 
+def notebook_page(path: Path) -> tuple[str, dict[str, str]]:
+    """Return a notebook with its outputs as a page, and its figures by name."""
+    parts: list[str] = []
+    figures: dict[str, str] = {}
+    title = ""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            source = re.sub(r"\]\(\.\./\.\./docs/", "](../", re.sub(r"\]\((\S+)\.ipynb\)", r"](\1.md)", source))
+            title = ([title, *re.findall(r"^#+ (.*)", source, re.MULTILINE)])[-1]
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {"text/plain": output.get("text")})
+            if "image/svg+xml" in data:
+                name = f"{path.stem}-{len(figures) + 1}.svg"
+                figures[name] = "".join(data["image/svg+xml"])
+                parts.append(f"![Figure: {title}]({name})")
+            elif "text/html" in data:  # a table of pandas: with the style of the site
+                table = re.search(r"<table.*</table>", "".join(data["text/html"]), re.DOTALL)
+                if table is None:
+                    raise PluginError(f"{path}: an output in HTML is not a table")
+                plain = re.sub(r"<(table|tr)[^>]*>", r"<\1>", table[0])
+                # The name of the index has a row of its own: it goes to the first one.
+                parts.append(
+                    re.sub(
+                        r"<th>\w*</th>(.*?)</tr>\s*<tr>\s*(<th>[^<]+</th>)(\s*<th></th>)+",
+                        r"\2\1",
+                        plain,
+                        count=1,
+                        flags=re.DOTALL,
+                    )
+                )
+            else:
+                parts.append(f"```text\n{''.join(data['text/plain']).rstrip()}\n```")
+    parts.insert(1, f"The notebook is [`{NOTEBOOKS}{path.name}`](../../{NOTEBOOKS}{path.name}).")
+    return "\n\n".join(parts) + "\n", figures
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made of code."""
     python = ["# Python API", "", "The package pyfedsim ([guide](../python.md)).", ""]
@@ -53,6 +95,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         python += [f"## {title}", "", f"::: {module}", "    options:", "      heading_level: 3", ""]
     files.append(File.generated(config, "api/python.md", content="\n".join(python)))
     files.append(File.generated(config, "api/go.md", content=go_packages()))
+    for path in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):
+        content, figures = notebook_page(path)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=content))
+        for name, figure in figures.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=figure))
     return files
 
 
@@ -69,6 +116,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return match[0]
         if not (ROOT / inside).exists():
             raise PluginError(f"{page.file.src_uri}: {target} does not exist")
+        if inside.startswith(NOTEBOOKS) and not page.file.src_uri.startswith("notebooks/"):
+            place = posixpath.relpath(f"notebooks/{Path(inside).stem}.md", posixpath.dirname(page.file.src_uri))
+            return f"[{text}]({place}{anchor})"
         if not config.repo_url:
             return text
         kind = "tree" if (ROOT / inside).is_dir() else "blob"

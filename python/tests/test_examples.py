@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -73,33 +72,6 @@ def test_torch_mnist(example: Any) -> None:
     # 60 images, 5 times, forward and twice that backward; a multiply and an add count as 2.
     assert rounds["flops"].max() % (60 * 5 * 3 * 2 * (784 * 64 + 64 * 10)) == 0
     assert rounds["test_error"].reshape(3, 3)[:, -1].max() < 0.9
-
-
-@pytest.mark.slow
-def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code of its cells runs in order, without a kernel."""
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    monkeypatch.chdir(tmp_path)
-    notebook = json.loads((EXAMPLES / "stragglers.ipynb").read_text(encoding="utf-8"))
-    names: dict[str, Any] = {}
-    for cell in notebook["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] != "code":
-            continue
-        assert cell["outputs"] == []
-        if source.startswith("%%writefile "):
-            first, text = source.split("\n", 1)
-            Path(first.split()[1]).write_text(text, encoding="utf-8")
-        else:
-            exec(compile(source, "stragglers.ipynb", "exec"), names)  # noqa: S102
-    # The rounds do not depend on the speed of the devices; the time to the target does.
-    rounds, seconds = names["to_target"].to_numpy().T
-    assert len(set(rounds)) == 1
-    assert np.all(np.diff(seconds) > 0)
-    assert seconds[-1] > 5 * seconds[0]
-    waiting, deadline = (names["times"].loc[name] for name in ("waits for all", "deadline of 2 s"))
-    assert np.all(deadline < 0.7 * waiting)
-    assert names["mine"].runs["time_s_to_train_loss_0.55"].notna().all()
 
 
 def blocks(page: Path) -> dict[str, str]:
