@@ -66,6 +66,16 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 	if err != nil {
 		return nil, err
 	}
+	var program *external.Metered
+	setup.Problem, program = p.served.metered(setup.Problem)
+	if rec != nil {
+		defer func() {
+			addTime(&rec.about, program)
+			if shared != nil {
+				addTime(&rec.about, shared.program)
+			}
+		}()
+	}
 	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: shared, rec: rec}
 	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenario.Learning {
 		var end func() error

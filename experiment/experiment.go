@@ -268,6 +268,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Stragglers = results.StragglersOf(out.Rounds)
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
+	result.ProgramTime = rec.about.ProgramTime
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
 	if r.compared != nil {
 		r.compared[rec.index] = result

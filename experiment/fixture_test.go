@@ -102,7 +102,9 @@ func gather(ctx context.Context, experiments []scenario.Experiment, o Options) (
 func gatherBy(o Options, call func(Options) error) (map[int]results.Run, error) {
 	runs := map[int]results.Run{}
 	var twice []int
-	o.Clock = time.Now
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	var given recordtest.Recorder
 	if o.Recorder != nil {
 		given = *o.Recorder.(*recordtest.Recorder)

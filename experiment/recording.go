@@ -11,8 +11,10 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
 	"fedsim/internal/checkpoint"
+	"fedsim/internal/external"
 	"fedsim/internal/replay"
 	"fedsim/internal/traces"
+	"fedsim/mtl"
 )
 
 // recording is the computation that several runs share because they differ in time
@@ -20,7 +22,8 @@ import (
 // round; so it does under a protocol that draws the limits of work, where nothing fails.
 type recording struct {
 	*replay.Shared
-	restored int // rounds from before an interruption
+	program  *external.Metered // of an external model; nil: it is another. A run takes its time
+	restored int               // rounds from before an interruption
 
 	mu     sync.Mutex
 	saver  *checkpoint.Saver // nil: no checkpoints
@@ -74,9 +77,10 @@ func nothingFails(s *scenario.Settings) bool {
 func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKeyOf(run)
 	return r.recordings.get(key, func() (*recording, error) {
+		problem, program := p.served.metered(p.problem)
 		method, err := factory.Start(algorithms.Setup{
-			Rows: p.problem.RowCounts(), Shape: p.problem.Shape,
-			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
+			Rows: problem.RowCounts(), Shape: problem.Shape,
+			Problem: problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
 		}, run.Options)
 		if err != nil {
 			return nil, err
@@ -84,10 +88,10 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 		if method.About.Messages.Differ || method.Tiered != nil {
 			return nil, nil
 		}
-		rec := &recording{failed: r.cancel, Shared: &replay.Shared{
+		rec := &recording{failed: r.cancel, program: program, Shared: &replay.Shared{
 			Of: method, Devices: p.problem.Clients(), Seed: run.System, Pool: r.pool,
 			Halt:     algorithms.NewHalt(algorithms.Overtime, func() bool { return r.ctx.Err() != nil }),
-			Evaluate: func() (algorithms.Evaluation, error) { return r.evaluate(p, method) },
+			Evaluate: func() (algorithms.Evaluation, error) { return r.evaluate(p, problem, method) },
 		}}
 		if drawn := run.Settings.Federation.Traits().DrawnSteps; drawn != nil {
 			seed, least := run.System, int(slices.Min(p.problem.RowCounts()))
@@ -112,7 +116,7 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 }
 
 // evaluate evaluates the present model of a method.
-func (r *runner) evaluate(p *prepared, method *algorithms.Method) (values algorithms.Evaluation, err error) {
+func (r *runner) evaluate(p *prepared, problem *mtl.Problem, method *algorithms.Method) (values algorithms.Evaluation, err error) {
 	if method.Reporter != nil {
 		if values, err = method.Reporter.Evaluate(); err != nil {
 			return values, err
@@ -121,8 +125,8 @@ func (r *runner) evaluate(p *prepared, method *algorithms.Method) (values algori
 	if method.About.Evaluated == algorithms.ByRun {
 		m := method.Model()
 		w := m.Evaluated()
-		values.Metrics = p.problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
-		values.Values = append(values.Values, learning.ProgramValues(p.problem, &values.Metrics)...)
+		values.Metrics = problem.Evaluate(r.pool, p.coupling, w, m.V, m.Duals)
+		values.Values = append(values.Values, learning.ProgramValues(problem, &values.Metrics)...)
 		values.Hash = learning.HashWeights(w, p.problem.StoredRows(w))
 	}
 	return values, nil

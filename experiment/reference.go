@@ -49,7 +49,11 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem, err := mtl.NewExternalProblem(r.of.problem, *split, served.program)
+	var program mtl.Program
+	if served.program != nil {
+		program = served.program
+	}
+	problem, err := mtl.NewExternalProblem(r.of.problem, *split, program)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"fedsim/internal/external"
 	"fedsim/internal/state"
 	"fedsim/mtl"
+	"fedsim/results"
 )
 
 // rowsOf returns the rows of a problem; nil if the program of its model has them.
@@ -22,9 +23,33 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 
 // served is the program of an external model.
 type served struct {
-	program mtl.Program // nil: the model is not external
-	about   string      // identifies the program
-	earlier []string    // programs that the runs had before, with Options.AllowOtherProgram
+	program *external.Model // nil: the model is not external
+	about   string          // identifies the program
+	earlier []string        // programs that the runs had before, with Options.AllowOtherProgram
+}
+
+// metered returns the problem of a run, of whose program the time is added up; that of another model is p.
+func (s *served) metered(p *mtl.Problem) (*mtl.Problem, *external.Metered) {
+	if s.program == nil {
+		return p, nil
+	}
+	m := &external.Metered{Model: s.program}
+	return p.Through(m), m
+}
+
+// addTime adds the time of programs to that of a run; nil programs have none.
+func addTime(to *results.Run, programs ...*external.Metered) {
+	for _, p := range programs {
+		if p == nil {
+			continue
+		}
+		if to.ProgramTime == nil {
+			to.ProgramTime = new(results.ProgramTime)
+		}
+		evaluations, gradients := p.Take()
+		to.ProgramTime.EvaluateS += evaluations
+		to.ProgramTime.GradientS += gradients
+	}
 }
 
 // modelKey is what processes of a program can serve: problems on the same rows share them.

@@ -111,6 +111,15 @@ func (l *RowLoss) Err() error {
 	return l.program.err
 }
 
+// Through returns the problem of an external model whose program is reached through another one, which
+// gives the same answers: runs that share a problem are told apart so.
+func (p *Problem) Through(other Program) *Problem {
+	of := *p
+	of.RowLoss = p.RowLoss.through(other)
+	of.everything.of = &of
+	return &of
+}
+
 // try calls ask, unless the program has failed, and notes its error. It reports whether all went
 // well.
 func (p *program) try(ask func() error) bool {

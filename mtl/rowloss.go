@@ -31,9 +31,7 @@ type RowLoss struct {
 func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error) {
 	if external != nil {
 		shape := Shape{Features: train.Features, Outputs: train.Outputs(), Given: external.Sizes()}
-		l := &RowLoss{Shape: shape, real: train.Real, program: &program{Program: external}}
-		l.scratch = &sync.Pool{New: func() any { return l.NewGradient() }}
-		return l, nil
+		return (&RowLoss{Shape: shape, real: train.Real}).through(external), nil
 	}
 	loss, scores := lossOf(cfg)
 	if train.Real && (loss == nil || !loss.Traits().RealTargets) {
@@ -51,6 +49,14 @@ func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error
 	l.layers = l.Shape.layers()
 	l.scratch = &sync.Pool{New: func() any { return l.NewGradient() }}
 	return l, nil
+}
+
+// through returns the loss of an external model with a program.
+func (l *RowLoss) through(external Program) *RowLoss {
+	of := *l
+	of.program = &program{Program: external}
+	of.scratch = &sync.Pool{New: func() any { return of.NewGradient() }}
+	return &of
 }
 
 // Smooth reports whether the loss of a row is a smooth function of its scores; that of an external

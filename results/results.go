@@ -6,6 +6,7 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -32,45 +33,70 @@ const (
 
 // Run is one method at one point of an experiment with one seed. In JSON it is without its numbers.
 type Run struct {
-	ID         string        `json:"id"` // unique in the directory: experiment/method/point/seed
-	Experiment string        `json:"experiment"`
-	Method     string        `json:"method"`    // the method's label in the scenario
-	Algorithm  string        `json:"algorithm"` // the registered name
-	Point      []Setting     `json:"point,omitempty"`
-	Tuned      []Setting     `json:"tuned,omitempty"`    // chosen by tuning; empty without tuning
-	Edges      []Edge        `json:"edges,omitempty"`    // options of Tuned whose value is the lowest or highest tried
-	Searched   []Range       `json:"searched,omitempty"` // values of the options of Tuned that were tried
-	Seed       uint64        `json:"seed"`
-	Vary       Vary          `json:"vary,omitempty"`      // varied by the seed; empty: VarySystem
-	Real       bool          `json:"real,omitempty"`      // the data have real targets: errors are root mean square errors
-	Data       *DataSet      `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
-	Program    string        `json:"program,omitempty"`   // identifies the program of an external model; empty: the model is another
-	Relative   bool          `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
-	Objective  string        `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
-	Status     Status        `json:"status"`
-	Reason     string        `json:"reason,omitempty"`        // why the run stalled, empty otherwise
-	Optimum    float64       `json:"-"`                       // the reference optimum P*; NaN when it was not computed
-	OptimumGap float64       `json:"-"`                       // certified relative gap of the optimum; NaN likewise
-	AtOptimum  *Round        `json:"-"`                       // errors and metrics of the model at the optimum of the run's problem; nil when it is not known, or the method minimizes something else
-	ReportLast int           `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
-	Trials     int           `json:"trials,omitempty"`        // candidates that tuning tried; 0: there was none
-	EventHash  uint64        `json:"-"`                       // of the stream of events
-	ModelHash  uint64        `json:"-"`                       // of the bits of the final W
-	Model      string        `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
-	Events     int64         `json:"events"`                  // number of events
-	Steps      int64         `json:"steps"`                   // coordinate steps or rows on all devices, including lost work
-	Limit      string        `json:"limit,omitempty"`         // the option that limits local work, for a method that solves to an accuracy; else empty
-	Capped     int64         `json:"capped,omitempty"`        // used updates whose local work reached that limit before its accuracy
-	Known      int           `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
-	Warnings   []Warning     `json:"warnings,omitempty"`      // reasons to doubt its numbers
-	WallS      float64       `json:"-"`                       // seconds of the real clock
-	Metrics    []NamedMetric `json:"metrics,omitempty"`       // that its learner declares; nil for a learner without named metrics
-	Stragglers *Stragglers   `json:"-"`                       // nil: theta was not measured
-	Rounds     []Round       `json:"-"`
+	ID         string    `json:"id"` // unique in the directory: experiment/method/point/seed
+	Experiment string    `json:"experiment"`
+	Method     string    `json:"method"`    // the method's label in the scenario
+	Algorithm  string    `json:"algorithm"` // the registered name
+	Point      []Setting `json:"point,omitempty"`
+	Tuned      []Setting `json:"tuned,omitempty"`    // chosen by tuning; empty without tuning
+	Edges      []Edge    `json:"edges,omitempty"`    // options of Tuned whose value is the lowest or highest tried
+	Searched   []Range   `json:"searched,omitempty"` // values of the options of Tuned that were tried
+	Seed       uint64    `json:"seed"`
+	Vary       Vary      `json:"vary,omitempty"`      // varied by the seed; empty: VarySystem
+	Real       bool      `json:"real,omitempty"`      // the data have real targets: errors are root mean square errors
+	Data       *DataSet  `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
+	Program    string    `json:"program,omitempty"`   // identifies the program of an external model; empty: the model is another
+	Relative   bool      `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
+	Objective  string    `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
+	Status     Status    `json:"status"`
+	Reason     string    `json:"reason,omitempty"`        // why the run stalled, empty otherwise
+	Optimum    float64   `json:"-"`                       // the reference optimum P*; NaN when it was not computed
+	OptimumGap float64   `json:"-"`                       // certified relative gap of the optimum; NaN likewise
+	AtOptimum  *Round    `json:"-"`                       // errors and metrics of the model at the optimum of the run's problem; nil when it is not known, or the method minimizes something else
+	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
+	Trials     int       `json:"trials,omitempty"`        // candidates that tuning tried; 0: there was none
+	EventHash  uint64    `json:"-"`                       // of the stream of events
+	ModelHash  uint64    `json:"-"`                       // of the bits of the final W
+	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
+	Events     int64     `json:"events"`                  // number of events
+	Steps      int64     `json:"steps"`                   // coordinate steps or rows on all devices, including lost work
+	Limit      string    `json:"limit,omitempty"`         // the option that limits local work, for a method that solves to an accuracy; else empty
+	Capped     int64     `json:"capped,omitempty"`        // used updates whose local work reached that limit before its accuracy
+	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
+	Warnings   []Warning `json:"warnings,omitempty"`      // reasons to doubt its numbers
+	WallS      float64   `json:"-"`                       // seconds of the real clock
+	// ProgramTime is the real time of the program of an external model; nil: the model is another, or it was
+	// not measured.
+	ProgramTime *ProgramTime  `json:"-"`
+	Metrics     []NamedMetric `json:"metrics,omitempty"` // that its learner declares; nil for a learner without named metrics
+	Stragglers  *Stragglers   `json:"-"`                 // nil: theta was not measured
+	Rounds      []Round       `json:"-"`
 
 	// ByClient has the values by client of the last round that has any, metric by metric.
 	// They may be many: nil unless rundir.AddClients has read them.
 	ByClient []ClientRow `json:"-"`
+}
+
+// ProgramTime is the real time for which the program of an external model was asked, summed over its
+// processes.
+type ProgramTime struct {
+	EvaluateS float64 `json:"evaluate_s"` // seconds of evaluations
+	GradientS float64 `json:"gradient_s"` // seconds of gradients
+}
+
+// ProgramTimeText says how long the programs of the models of runs were asked; "" if none was.
+func ProgramTimeText(runs []Run) string {
+	var sum ProgramTime
+	for i := range runs {
+		if of := runs[i].ProgramTime; of != nil {
+			sum.EvaluateS += of.EvaluateS
+			sum.GradientS += of.GradientS
+		}
+	}
+	if sum == (ProgramTime{}) {
+		return ""
+	}
+	return fmt.Sprintf("the program of the model took %s for evaluations and %s for gradients", HumanTime(sum.EvaluateS), HumanTime(sum.GradientS))
 }
 
 // Round is the state after a round. Round 0 is the state before the first round. A value

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fedsim/data"
@@ -47,6 +48,29 @@ type Model struct {
 }
 
 var _ mtl.Program = (*Model)(nil)
+
+// Metered is a model that adds up for how long its program was asked.
+type Metered struct {
+	*Model
+	evaluations, gradients atomic.Int64 // nanoseconds
+}
+
+// Take returns the seconds of evaluations and of gradients since the last call, summed over the
+// processes.
+func (m *Metered) Take() (evaluations, gradients float64) {
+	seconds := func(of *atomic.Int64) float64 { return time.Duration(of.Swap(0)).Seconds() }
+	return seconds(&m.evaluations), seconds(&m.gradients)
+}
+
+// Gradient is that of the model.
+func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
+	return m.Model.gradient(&m.gradients, client, rows, w, seed, g)
+}
+
+// Evaluate is that of the model.
+func (m *Metered) Evaluate(part int, elements []int32, w []float64, into []mtl.Measure) error {
+	return m.Model.evaluate(&m.evaluations, part, elements, w, into)
+}
 
 // initial are values that a model starts with. Many devices ask for those of the same seed.
 type initial struct {
@@ -216,14 +240,22 @@ func (m *Model) start() (*modelProcess, error) {
 }
 
 // with calls ask with an idle process, or with a new one if all are busy and there may be more. The
-// errors that it returns name the model and the request.
-func (m *Model) with(about func() string, ask func(p *modelProcess) error) error {
+// errors that it returns name the model and the request. The nanoseconds of ask are added to spent, if it
+// is not nil and there is a clock.
+func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *modelProcess) error) error {
 	p, err := m.lease()
 	if err == nil {
 		err = p.open()
 	}
 	if err == nil {
-		err = ask(p)
+		clock := m.of.board.clock
+		if spent == nil || clock == nil {
+			err = ask(p)
+		} else {
+			began := clock()
+			err = ask(p)
+			spent.Add(int64(clock().Sub(began)))
+		}
 	}
 	if p != nil {
 		m.mu.Lock()
@@ -285,7 +317,7 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 		copy(w, known.w)
 		return nil
 	}
-	err := m.with(func() string { return "init" }, func(p *modelProcess) error {
+	err := m.with(nil, func() string { return "init" }, func(p *modelProcess) error {
 		if err := p.ask(&modelRequest{Op: "init", Seed: &seed}, none); err != nil {
 			return err
 		}
@@ -301,7 +333,11 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 
 // Gradient sets g to the gradient of the mean loss of rows of a client at w.
 func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
-	err = m.with(func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
+	return m.gradient(nil, client, rows, w, seed, g)
+}
+
+func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
+	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
 		if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
 			return err
 		}
@@ -323,10 +359,14 @@ func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, g [
 
 // Evaluate measures w on the rows of elements of a part.
 func (m *Model) Evaluate(part int, elements []int32, w []float64, into []mtl.Measure) error {
+	return m.evaluate(nil, part, elements, w, into)
+}
+
+func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []float64, into []mtl.Measure) error {
 	about := func() string {
 		return fmt.Sprintf("evaluate of %s rows of clients from %d on", partNames[part], elements[0])
 	}
-	return m.with(about, func(p *modelProcess) error {
+	return m.with(spent, about, func(p *modelProcess) error {
 		if err := p.slots.write(p.slots.w, w); err != nil {
 			return err
 		}

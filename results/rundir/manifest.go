@@ -92,6 +92,9 @@ type Clock struct {
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
 	RunWallS []*float64 `json:"run_wall_s"`         // seconds per run, in order; null when not measured
+	// RunProgramS are the seconds of the programs of external models by run, in order; null: it has none.
+	// Absent if no run has.
+	RunProgramS []*results.ProgramTime `json:"run_program_s,omitempty"`
 	// Of all runs together, from start to finish; absent at a checkpoint.
 	StepsPerS  float64 `json:"steps_per_s,omitempty"`
 	EventsPerS float64 `json:"events_per_s,omitempty"`
@@ -159,13 +162,14 @@ func newRunEntry(r *results.Run) RunEntry {
 		AtOptimum: newAtOptimum(r.AtOptimum), Values: countNamed(r), Stragglers: newStragglers(r.Stragglers),
 	}
 	e.Run.Optimum, e.Run.OptimumGap, e.Run.WallS, e.Run.EventHash, e.Run.ModelHash = 0, 0, 0, 0, 0
-	e.Run.AtOptimum, e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient = nil, nil, nil, nil
+	e.Run.AtOptimum, e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient, e.Run.ProgramTime = nil, nil, nil, nil, nil
 	return e
 }
 
 // run returns the run of an entry, without its numbers.
 func (e *RunEntry) run() results.Run {
 	r := e.Run
+	r.ProgramTime = nil
 	r.Optimum, r.OptimumGap, r.WallS = math.NaN(), math.NaN(), math.NaN()
 	r.EventHash, r.ModelHash = uint64(e.EventHash), uint64(e.ModelHash)
 	r.AtOptimum, r.Stragglers = e.AtOptimum.round(e.Metrics), e.Stragglers.of()
@@ -202,6 +206,12 @@ func newClock(started time.Time, runs []results.Run, end *End) *Clock {
 			wall = &runs[i].WallS
 		}
 		c.RunWallS = append(c.RunWallS, wall)
+		if of := runs[i].ProgramTime; of != nil {
+			if c.RunProgramS == nil {
+				c.RunProgramS = make([]*results.ProgramTime, len(runs))
+			}
+			c.RunProgramS[i] = of
+		}
 		steps += runs[i].Steps
 		events += runs[i].Events
 	}

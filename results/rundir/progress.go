@@ -85,10 +85,11 @@ type logLine struct {
 // logEnd is a run without its rounds.
 type logEnd struct {
 	RunEntry
-	Optimum    float      `json:"optimum"`
-	OptimumGap float      `json:"optimum_gap"`
-	WallS      float      `json:"wall_s"`
-	Rows       storedRows `json:"rows,omitzero"`
+	Optimum    float                `json:"optimum"`
+	OptimumGap float                `json:"optimum_gap"`
+	WallS      float                `json:"wall_s"`
+	Rows       storedRows           `json:"rows,omitzero"`
+	ProgramS   *results.ProgramTime `json:"program_s,omitempty"`
 }
 
 // openRun is a run in the log that has begun.
@@ -248,7 +249,7 @@ func (l *progressLog) addEnd(run *endedRun) {
 	}
 	delete(l.runs, place)
 	l.addLine(logLine{Place: &place, End: &logEnd{
-		newRunEntry(&run.Run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), run.rows}})
+		newRunEntry(&run.Run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), run.rows, run.ProgramTime}})
 }
 
 // schedule makes the buffer be written soon. No timer runs while it is empty.

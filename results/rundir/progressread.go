@@ -172,7 +172,7 @@ func (p *progress) addLine(text []byte, number int) error {
 		rounds := run.Rounds
 		*run = endedRun{line.End.run(), run.place, line.End.Rows}
 		run.Optimum, run.OptimumGap, run.WallS = float64(line.End.Optimum), float64(line.End.OptimumGap), float64(line.End.WallS)
-		run.Rounds = rounds
+		run.Rounds, run.ProgramTime = rounds, line.End.ProgramS
 	}
 	return nil
 }

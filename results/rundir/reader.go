@@ -44,6 +44,11 @@ func Read(dir string) (*Results, error) {
 		return nil, err
 	}
 	res := &Results{Dir: dir, Manifest: *m, Runs: m.runs()}
+	if c := m.Clock; c != nil && len(c.RunProgramS) == len(res.Runs) {
+		for i, of := range c.RunProgramS {
+			res.Runs[i].ProgramTime = of
+		}
+	}
 	if res.Scenario, err = input.ReadOwn(filepath.Join(dir, scenarioFile), config.MaxSource); err != nil {
 		return nil, err
 	}

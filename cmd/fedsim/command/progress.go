@@ -155,6 +155,13 @@ func (p *progress) end() {
 	}
 }
 
+// note prints a text after the progress, if there is one and it is text.
+func (p *progress) note(text string) {
+	if p.out != nil && !p.json && text != "" {
+		_, _ = fmt.Fprintln(p.out, columns.Wrap(text, columns.Width, 0))
+	}
+}
+
 // fit joins text and the name of a run in at most width columns. It cuts the middle of
 // a long name: the start and the end identify the run.
 func fit(text, name string, width int) string {

@@ -59,7 +59,7 @@ func showResults(out io.Writer, dir string) error {
 		{"command", strings.Join(m.Command, " ")},
 		{"made by", fmt.Sprintf("fedsim %s, numeric version %d", m.Version, m.Numerics)},
 		{"built for", fmt.Sprintf("%s/%s with %s, ran on %s", m.Platform.OS, m.Platform.Arch, m.Go, count(m.Platform.CPUs, "core"))},
-		{"time", took(m)},
+		{"time", strings.TrimSuffix(took(m)+"; "+results.ProgramTimeText(r.Runs), "; ")},
 		{"data", m.Data},
 		{"seeds", strings.Trim(fmt.Sprint(m.Seeds), "[]")},
 		{"runs", endings(m.Runs)},

@@ -119,6 +119,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	waitsForRounds(cmd.Context())
 	err = d.Run(cmd.Context())
 	p.end()
+	p.note(results.ProgramTimeText(d.Writer.Runs()))
 	if unseen := d.Writer.ProgressErr(); unseen != nil { // only a warning: the results are complete
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
 	}
