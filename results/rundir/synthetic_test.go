@@ -28,6 +28,7 @@ func syntheticRuns() []results.Run {
 		r.Optimum, r.OptimumGap, r.WallS = 3.6208, 1e-9/3, 0.125*float64(len(runs))
 		if r.Algorithm == "cocoa" {
 			r.Limit, r.Capped = "max_epochs", int64(r.Seed-1)
+			r.ProgramTime = &results.ProgramTime{EvaluateS: float64(r.Seed), GradientS: 0.5}
 		}
 		if r.Algorithm == "mocha" {
 			r.Trials, r.ReportLast = 9, 3
