@@ -117,8 +117,20 @@ func (r *release) check() error {
 	return errors.Join(err, r.checkNames())
 }
 
-// checkNames compares the version with those that the files of the checkout have.
+// checkNames compares the version with those that the files of the checkout have, and the name of
+// the module with that in the build of wheels, which would have no version under another name.
 func (r *release) checkNames() error {
+	module, err := output(r.root, "go", "list", "-m")
+	if err != nil {
+		return err
+	}
+	build, err := os.ReadFile(filepath.Join(r.root, "python", "hatch_build.py"))
+	if err != nil {
+		return err
+	}
+	if stamp := "'" + module + "/cmd/fedsim/command.stamp="; !strings.Contains(string(build), stamp) {
+		return fmt.Errorf("the module is named %s in go.mod alone; name it by make rename MODULE=%[1]s", module)
+	}
 	base, _, candidate := strings.Cut(r.version, "-")
 	var wrong []error
 	for file, line := range map[string]string{"CHANGELOG.md": "## " + base, "CITATION.cff": "version: " + base} {

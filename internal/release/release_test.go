@@ -306,8 +306,11 @@ func TestRefusals(t *testing.T) {
 	refused("VERSION=v1 is not a version; examples are 1.0.0 and 1.0.0-rc.1", "v1")
 	refused("platform plan9/amd64 is not one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64", "1.0.0", "plan9/amd64")
 	refused(`CHANGELOG.md has no line "## 9.9.9"; write it for this version`, "9.9.9")
+	commit := func(message string) {
+		git("-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-a", "--allow-empty", "-m", message)
+	}
 	git("tag", "v1.0.0-rc.1")
-	git("-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "Another")
+	commit("Another")
 	head, err := output(dir, "git", "rev-parse", "--short=12", "v1.0.0-rc.1")
 	if err != nil {
 		t.Fatal(err)
@@ -317,6 +320,22 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("the checkout has changes; commit them first", "1.0.0-rc.2")
+	if err := os.Remove("new.txt"); err != nil {
+		t.Fatal(err)
+	}
+	command(t, dir, os.Environ(), "go", "mod", "edit", "-module", "example.org/fedsim")
+	commit("Name the module by hand")
+	refused("the module is named example.org/fedsim in go.mod alone; name it by make rename MODULE=example.org/fedsim", "1.0.0-rc.2")
+	git("reset", "-q", "--hard", "HEAD~")
+	if err := os.Mkdir("dist", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"1.0.0-rc.2"}, io.Discard); err == nil || err.Error() != "dist/ exists; move or remove it first" {
+		t.Errorf("with dist/: %v", err)
+	}
+	if err := os.Remove("dist"); err != nil { // fails if something was written to it
+		t.Fatal(err)
+	}
 	t.Setenv("PATH", "")
 	refused("git is missing; install it", "1.0.0-rc.2")
 }
