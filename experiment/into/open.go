@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
@@ -111,6 +112,12 @@ func (o *Options) begins() {
 // requireSame returns an error unless the scenario is that of the run directory.
 func (o *Options) requireSame(s *scenario.Scenario, there []byte) error {
 	resolved, err := s.Resolved()
+	if err == nil && !bytes.Equal(resolved, there) {
+		// An earlier version recorded it without the keys that this version has in addition.
+		if then, wrong := scenario.Parse(filepath.Join(o.Dir, "scenario.toml"), there, nil); wrong == nil {
+			there, err = then.Resolved()
+		}
+	}
 	if err == nil && !bytes.Equal(resolved, there) {
 		err = fmt.Errorf("--resume %s: %w than SCENARIO %s: omit SCENARIO to resume it, or choose another directory with --out", o.Dir, ErrOther, s.Name)
 	}

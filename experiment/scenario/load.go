@@ -38,6 +38,7 @@ type Scenario struct {
 
 	designs      []design
 	tableDesigns []tableDesign
+	recorded     []byte // see ParseRecorded
 }
 
 // Targets returns the targets of all runs, which experiments and axes may set. Results have

@@ -42,7 +42,9 @@ type resolvedPoint struct {
 }
 
 // Resolved writes the scenario as TOML with every default written out and the
-// overrides folded in; reading it gives the same experiments.
+// overrides folded in; reading it gives the same experiments. A scenario that was recorded by an
+// earlier version is returned as it was recorded, which identifies its run, unless a key has now
+// another meaning.
 func (s *Scenario) Resolved() ([]byte, error) {
 	doc := resolved{Name: s.Name, Description: s.Description, Settings: s.Settings}
 	for i := range s.designs {
@@ -57,6 +59,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	}
 	if text = bytes.TrimLeft(text, "\n"); len(text) > config.MaxSource { // which could not be read back
 		return nil, config.Errors{{Place: config.Place{File: s.File}, Text: fmt.Sprintf("has %d bytes with every default written out: must have at most %d", len(text), config.MaxSource)}}
+	}
+	if s.recorded != nil && extends(text, s.recorded) {
+		return s.recorded, nil
 	}
 	return text, nil
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -210,4 +211,37 @@ func FuzzParse(f *testing.F) {
 		}
 		resolveAgain(t, s)
 	})
+}
+
+// A recorded scenario stays as it is where this version has more keys, and not where a key has
+// another meaning.
+func TestRecordedScenariosStay(t *testing.T) {
+	resolved, err := parse(t, "[methods.mocha]\n[methods.fedavg]\n[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [2, 3] }\n").Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(resolved)
+	without := regexp.MustCompile(`(?m)^(eval_clients|clients_every|warmup_rounds|vary) = .*\n`).ReplaceAllString(text, "")
+	if len(text)-len(without) < 40 {
+		t.Fatalf("there are no such keys in\n%s", text)
+	}
+	for name, test := range map[string]struct {
+		recorded string
+		stays    bool
+	}{
+		"this version": {text, true},
+		"fewer keys":   {without, true},
+		"a moved key":  {strings.Replace(text, `sweep = { "run.rounds" = [2, 3] }`, "", 1) + "[sweep]\nrun.rounds = [2, 3]\n", false},
+	} {
+		if test.recorded == text && name != "this version" {
+			t.Fatalf("%s: it is the same text:\n%s", name, text)
+		}
+		s, err := ParseRecorded("dir", []byte(test.recorded))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if again, err := s.Resolved(); err != nil || (string(again) == test.recorded) != test.stays {
+			t.Errorf("%s: stays = %v (%v)\n%s", name, !test.stays, err, again)
+		}
+	}
 }

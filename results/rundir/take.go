@@ -79,10 +79,8 @@ func (t *taking) take(dir string, p *progress, err error) error {
 		return refused(noFile)
 	case err != nil:
 		return refused("%v", err)
-	case p.head.Manifest.Version != t.about.Version:
-		return refused("it is of fedsim %s, and this is %s", p.head.Manifest.Version, t.about.Version)
 	case p.head.Manifest.Numerics != Numerics:
-		return refused("%s", otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
+		return refused("it is of fedsim %s, and this is %s: %s", p.head.Manifest.Version, t.about.Version, otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
 	case p.head.Scenario != string(t.about.Scenario):
 		return refused("it is of another scenario")
 	case p.head.Manifest.Data != t.about.Data: // a file was missing there or is missing here

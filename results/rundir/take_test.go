@@ -84,7 +84,9 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	if err := errors.Join(add(under, 2, half), under.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	groups = append([]string{under.Dir()}, append(groups, group(t, resumable(), 2, 4, 6))...)
+	earlier := resumable()
+	earlier.Version = "v0.0.9" // of the same numeric version
+	groups = append([]string{under.Dir()}, append(groups, group(t, earlier, 2, 4, 6))...)
 	var before []map[string]string
 	for _, dir := range groups {
 		before = append(before, tree(t, dir))
@@ -134,6 +136,13 @@ func TestTakeRefuses(t *testing.T) {
 			return path
 		}
 	}
+	otherNumbers := func(dir string) string {
+		path := filepath.Join(dir, stageDir, progressFile)
+		line, rest, _ := bytes.Cut(filetest.Read(t, path), []byte("\n"))
+		line = bytes.Replace(line[:len(line)-crcTail], []byte(`"numerics":2`), []byte(`"numerics":9`), 1)
+		filetest.Write(t, path, append(endLine(line, 0), rest...))
+		return path
+	}
 	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
 	otherScenario, otherVersion, otherData := resumable(), resumable(), resumable()
 	otherScenario.Scenario, otherVersion.Version, otherData.Data = []byte("seeds = [2]\n"), "v0.2.0", "csv d.csv"
@@ -150,7 +159,7 @@ func TestTakeRefuses(t *testing.T) {
 		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
 		{resumable(), remove(progressFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},
-		{otherVersion, log, "it is of fedsim v0.2.0, and this is v0.1.0"},
+		{otherVersion, otherNumbers, "it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has 2"},
 		{otherData, log, `its data are "csv d.csv", and here they are`},
 	} {
 		dir := group(t, c.about, 12, 40)

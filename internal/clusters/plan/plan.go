@@ -6,6 +6,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,9 +35,14 @@ const (
 	Scenario = "scenario.toml"
 )
 
-// Plan is the content of plan.json. The same scenario and version of fedsim give the same plan.
+// format is the version of the layout of a plan directory.
+const format = 1
+
+// Plan is the content of plan.json. The same scenario and numeric version give the same items.
 type Plan struct {
+	Format   int      `json:"format"`
 	Version  string   `json:"fedsim"`
+	Numerics int      `json:"numerics"` // numeric version: see rundir.Numerics
 	Name     string   `json:"scenario"`
 	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
 	Command  []string `json:"command"`         // of the run that the merged directory equals
@@ -135,12 +141,12 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Version: o.Version, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
+		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
 		Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
 		made := Item{Kind: it.Kind, Of: it.Of, Cost: costOf(it.Cost)}
-		made.ID = sum([]byte(strings.Join(append([]string{p.Scenario, o.Version, it.Kind}, it.Of...), "\n")))[:16]
+		made.ID = sum([]byte(strings.Join(append([]string{p.Scenario, strconv.Itoa(p.Numerics), it.Kind}, it.Of...), "\n")))[:16]
 		for _, name := range it.States {
 			made.States = append(made.States, rundir.StateFile(name))
 		}
@@ -231,8 +237,8 @@ func Is(dir string) bool {
 	return err == nil
 }
 
-// Read reads the plan of a directory and its scenario. It refuses a plan of another version of
-// fedsim, and one that was changed.
+// Read reads the plan of a directory and its scenario. It refuses a plan that was changed, and one
+// of a version of fedsim with another format or numeric version than this one.
 func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	file := filepath.Join(dir, File)
 	text, err := input.ReadOwn(file, maxPlan)
@@ -244,6 +250,11 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	}
 	const again = "plan the scenario again in another directory"
 	var p Plan
+	if json.Unmarshal(text, &p) == nil && (p.Format != format || p.Numerics != rundir.Numerics) {
+		return refuse(fmt.Sprintf("it is of fedsim %s with format %d and numeric version %d, and this is %s with %d and %d",
+			cmp.Or(p.Version, "of unknown version"), p.Format, p.Numerics, version, format, rundir.Numerics), "use that version, or "+again)
+	}
+	p = Plan{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
@@ -254,8 +265,6 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 		return nil, nil, nil, err
 	case want != p.Sum:
 		return refuse("it was changed after it was written: its checksum does not match", "restore it, or "+again)
-	case p.Version != version:
-		return refuse(fmt.Sprintf("it is of fedsim %s, and this is %s", p.Version, version), "use that version, or "+again)
 	}
 	path := filepath.Join(dir, Scenario)
 	resolved, err := input.ReadOwn(path, maxPlan)

@@ -36,8 +36,8 @@ type Dir struct {
 // ErrNoPlan is wrapped by the error of Open for a path without a plan.
 var ErrNoPlan = errors.New("is not a plan directory")
 
-// Open reads the plan of a directory. It refuses a plan that was changed, or that another version
-// of fedsim made.
+// Open reads the plan of a directory. It refuses a plan that was changed, or that a version of
+// fedsim with another format or numeric version made.
 func Open(path, version string) (*Dir, error) {
 	p, s, resolved, err := plan.Read(path, version)
 	if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && !plan.Is(path) {
