@@ -73,7 +73,6 @@ func readKept(t *testing.T, file string) {
 	for _, args := range [][]string{
 		{"results", "show", finished}, {"explain", finished}, {"compare", finished, again, "--target", "test_error=0.9"}, {"plot", finished},
 		{"report", finished}, {"results", "show", filepath.Join(at("interrupted"), ".unfinished")}, {"status", at("interrupted")},
-		{"status", at("plan")}, {"merge", at("plan"), "--partial", "--no-figures", "--out", at("partial")},
 	} {
 		run(args...)
 	}
@@ -93,6 +92,8 @@ func readKept(t *testing.T, file string) {
 	sameContent(t, "the finished run", contentIn(t, filepath.Join(kept, "finished")), want)
 	run("run", "--resume", at("interrupted"), "--no-figures", "--allow-external")
 	sameContent(t, "the resumed run", want, contentIn(t, at("interrupted")))
+	run("status", at("plan"))
+	run("merge", at("plan"), "--partial", "--no-figures", "--out", at("partial"))
 	run("work", at("plan"), "--allow-external")
 	run("merge", at("plan"), "--no-figures", "--out", at("merged"))
 	sameContent(t, "the merged plan", want, contentIn(t, at("merged")))
@@ -126,6 +127,10 @@ func TestResumesDrivenRunsOfEarlierReleases(t *testing.T) {
 	}
 	for _, from := range kept {
 		dir := t.TempDir()
+		if m, err := rundir.ReadManifest(filepath.Join(from, ".unfinished")); err != nil || m.Numerics != rundir.Numerics {
+			t.Logf("%s has another numeric version (%v)", from, err)
+			continue
+		}
 		if err := os.CopyFS(filepath.Join(dir, "resumed"), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
