@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -45,7 +45,14 @@ check:
 		(cd "$$made" && $(GO) work init && $(GO) work use "$(CURDIR)" "$(CURDIR)/examples") && \
 		export GOWORK="$$made/go.work" && $(GO) vet ./... ./examples/... && "$$made/staticcheck" ./... ./examples/...
 	internal/tools/deadcode
+	cd internal/tools && $(GO) vet ./api && $(GO) test ./api && PYTHON="$(PYTHON)" $(GO) run ./api
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
+
+# Adds what is new in the Go packages and in pyfedsim to the lists of what programs may rely on
+# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes what is gone, for a
+# new major version.
+api:
+	cd internal/tools && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
 
 race:
 	@$(MAKE) --no-print-directory -j2 --output-sync=target race-packages race-commands

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,4 +152,39 @@ func TestFieldWithoutTag(t *testing.T) {
 		}
 	}()
 	Fields(&struct{ A int }{})
+}
+
+// Deprecated keys work, are documented as such, and are noted where they are set.
+func TestDeprecated(t *testing.T) {
+	type inner struct {
+		Old float64 `toml:"old" doc:"a share" deprecated:"use new"`
+		New float64 `toml:"new" doc:"a share"`
+	}
+	type table struct {
+		Inner inner    `toml:"inner" doc:"shares"`
+		List  []string `toml:"list" doc:"names" deprecated:"it has no effect"`
+	}
+	defaults := func() *table { return &table{Inner: inner{Old: 0.5}, List: []string{"a"}} }
+	for source, want := range map[string][]string{
+		"":                                      nil,
+		"list = [\"a\"]\ninner.old = 0.5":       nil,
+		"inner.new = 1":                         nil,
+		"inner.old = 1":                         {"inner.old is deprecated: use new"},
+		"list = []\ninner = { old = 2, new=3 }": {"inner.old is deprecated: use new", "list is deprecated: it has no effect"},
+	} {
+		root, err := Parse("x.toml", []byte(source))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := defaults()
+		if problems := Decode(root, "", s); problems != nil {
+			t.Errorf("%s: %v", source, problems)
+		}
+		if got := Deprecated(s, defaults()); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+	if f := Fields(defaults())[1]; f.Key != "inner.old" || f.Doc != "a share; deprecated: use new" {
+		t.Errorf("%+v", f)
+	}
 }

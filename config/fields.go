@@ -16,6 +16,9 @@ type Field struct {
 	Doc     string
 	Unit    string // empty if the key names it or there is none
 	Was     string // former name of a renamed key, dotted; empty for others
+	// Deprecated says what replaces a key that the next major version removes; empty for others. Doc
+	// has it, too.
+	Deprecated string
 	// Choices are the names that Validate accepts for the value, or for each element
 	// of a list; nil: any.
 	Choices []string
@@ -28,6 +31,24 @@ func Fields(structPtr any) []Field {
 	var fields []Field
 	appendFields(&fields, "", reflect.ValueOf(structPtr).Elem())
 	return fields
+}
+
+// Deprecated returns a note for each deprecated key of a configuration struct whose value differs
+// from that of another struct of the type, which has the defaults.
+func Deprecated(structPtr, defaults any) (notes []string) {
+	t := reflect.TypeOf(defaults)
+	some, known := deprecating.Load(t)
+	if known && some == false {
+		return nil
+	}
+	standard := Fields(defaults)
+	deprecating.Store(t, slices.ContainsFunc(standard, func(f Field) bool { return f.Deprecated != "" }))
+	for i, f := range Fields(structPtr) {
+		if f.Deprecated != "" && f.Default != standard[i].Default {
+			notes = append(notes, fmt.Sprintf("%s is deprecated: %s", f.Key, f.Deprecated))
+		}
+	}
+	return notes
 }
 
 // choices returns the names that the Validate method of a table accepts, by key.
@@ -45,7 +66,10 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 	names := choices(v)
 	for _, f := range structFields(v.Type()) {
 		value := v.FieldByIndex(f.index)
-		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit, Choices: names[f.key]}
+		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit, Choices: names[f.key], Deprecated: f.deprecated}
+		if f.deprecated != "" {
+			field.Doc += "; deprecated: " + f.deprecated
+		}
 		if f.was != "" {
 			field.Was = prefix + f.was
 		}
@@ -83,6 +107,7 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 type structField struct {
 	key, doc, unit string
 	was            string // former key
+	deprecated     string // what replaces the key
 	index          []int
 }
 
@@ -109,7 +134,7 @@ func structFields(t reflect.Type) []structField {
 			panic(fmt.Sprintf("config: field %s of %s has no toml tag", f.Name, t))
 		default:
 			fields = append(fields, structField{
-				key: key, doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), was: f.Tag.Get("was"), index: []int{i},
+				key: key, doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), was: f.Tag.Get("was"), deprecated: f.Tag.Get("deprecated"), index: []int{i},
 			})
 		}
 	}
@@ -117,8 +142,9 @@ func structFields(t reflect.Type) []structField {
 	return fields
 }
 
-// knownFields holds the results of structFields by type.
-var knownFields sync.Map
+// knownFields holds the results of structFields by type, and deprecating whether a type has
+// deprecated keys.
+var knownFields, deprecating sync.Map
 
 // typeName returns the TOML type of a Go type in the singular.
 func typeName(t reflect.Type) string {

@@ -22,6 +22,7 @@ import (
 type probeOptions struct {
 	Epochs float64 `toml:"epochs" doc:"local passes"`
 	Fail   bool    `toml:"fail" doc:"refuse to start"`
+	Passes float64 `toml:"passes" doc:"local passes" deprecated:"use epochs"`
 }
 
 func (o *probeOptions) Validate(*config.Checker) {}
@@ -176,3 +177,21 @@ func tunedTo(r results.Run) string {
 }
 
 func formatted(x float64) string { return fmt.Sprintf("%.6f", x) }
+
+// A deprecated option is noted once, however it is set and in however many runs.
+func TestDeprecatedOptionsAreNoted(t *testing.T) {
+	const method = "[methods.x]\nalgorithm = \"probe\"\n"
+	want := []string{"methods.x.options.passes is deprecated: use epochs"}
+	for name, s := range map[string]*scenario.Scenario{
+		"file":  parsed(t, method+"options.passes = 2\n", "run.seeds=[1, 2]"),
+		"--set": parsed(t, method, "methods.x.options.passes=2"),
+		"sweep": parsed(t, method+"[[experiment]]\nname = \"a\"\nsweep = { \"methods.x.options.passes\" = [0, 1] }\n"),
+	} {
+		if !slices.Equal(s.Notes, want) {
+			t.Errorf("%s: %q", name, s.Notes)
+		}
+	}
+	if s := parsed(t, method+"options.passes = 0\n"); len(s.Notes) > 0 {
+		t.Errorf("the default: %q", s.Notes)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 )
 
@@ -34,6 +35,30 @@ func (s *Scenario) noteIdle(root *config.Node) {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s.%s has no effect: %s.%s is not set", t.table, t.keys[i], t.table, t.by[0]))
 		}
 	}
+}
+
+// noteDeprecated notes deprecated keys that have another value than their default in any run.
+func (s *Scenario) noteDeprecated() {
+	standard, defaults := defaultSettings(), map[string]algorithms.Options{}
+	var notes []string
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			run := &j.Candidates[0]
+			notes = append(notes, config.Deprecated(&run.Settings, &standard)...)
+			if _, known := defaults[run.Algorithm]; !known {
+				if f, ok := lookup(run.Algorithm); ok {
+					defaults[run.Algorithm] = f.Options()
+				}
+			}
+			if d := defaults[run.Algorithm]; d != nil {
+				for _, note := range config.Deprecated(run.Options, d) {
+					notes = append(notes, "methods."+config.Path{run.Method}.String()+".options."+note)
+				}
+			}
+		}
+	}
+	slices.Sort(notes)
+	s.Notes = append(s.Notes, slices.Compact(notes)...)
 }
 
 // any reports whether a setting is on in any run.

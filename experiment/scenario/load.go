@@ -189,6 +189,7 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 		return nil, problems
 	}
 	s.noteIdle(root)
+	s.noteDeprecated()
 	return s, nil
 }
 
