@@ -1,10 +1,13 @@
 package command
 
 import (
+	"errors"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -66,5 +69,28 @@ func TestPublicPackages(t *testing.T) {
 		if !slices.ContainsFunc(doc.Examples(tests...), func(e *doc.Example) bool { return e.Output != "" }) {
 			t.Errorf("package %s has no Example with its output", name)
 		}
+	}
+}
+
+// A program in a module of its own, beside a checkout, imports the library by the commands of
+// docs/plugins.md.
+func TestOwnModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	t.Parallel()
+	checkout, err := filepath.Abs(root)
+	dir := t.TempDir()
+	err = errors.Join(err, os.Symlink(checkout, filepath.Join(dir, "fedsim")))
+	_, section, _ := strings.Cut(read(t, "docs/plugins.md"), "\n## Start a module\n")
+	if err != nil || len(blocks(section, "sh")) == 0 {
+		t.Fatal("docs/plugins.md has no commands that start a module", err)
+	}
+	commands := blocks(section, "sh")[0] + "cp \"$CHECKOUT/examples/rates/rates.go\" .\ncp \"$CHECKOUT/examples/go.sum\" .\ngo vet -mod=mod .\n" // tidy would need the tests of all modules
+	cmd := exec.Command("sh", "-e", "-c", commands)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CHECKOUT="+checkout)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
