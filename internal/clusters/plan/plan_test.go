@@ -45,7 +45,7 @@ func TestPlansReadBack(t *testing.T) {
 	if p.Runs != 6 || len(p.Groups()) == 0 {
 		t.Errorf("%d runs, %d groups", p.Runs, len(p.Groups()))
 	}
-	written(t, dir, load(t), "v1") // the same plan again
+	written(t, dir, load(t), "v1")              // the same plan again
 	back, again, _, err := plan.Read(dir, "v2") // of another release
 	if err != nil {
 		t.Fatal(err)
