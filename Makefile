@@ -49,8 +49,8 @@ check:
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
 # Adds what is new in the Go packages and in pyfedsim to the lists of what programs may rely on
-# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes what is gone, for a
-# new major version.
+# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes what is gone, before
+# 1.0.0 and for a new major version.
 api:
 	cd internal/tools && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
 

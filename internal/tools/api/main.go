@@ -5,7 +5,7 @@
 //	go run ./api             compare; in the folder internal/tools, as "make check" does
 //	go run ./api -update     add what is new to the lists
 //	go run ./api -update -incompatible
-//	                         also remove what is gone, for a new major version
+//	                         also remove what is gone, before 1.0.0 and for a new major version
 //
 // A line is one thing that a program can use: a function with its signature, a field with its type,
 // an interface with all of its methods. Every line of the list must stay; lines may be added. The
@@ -75,8 +75,8 @@ func compare(file string, now []string, update, incompatible bool) error {
 	gone, added := without(then, now), without(now, then)
 	switch {
 	case len(gone) > 0 && !(update && incompatible):
-		return fmt.Errorf("internal/tools/%s: programs may use what is gone or has changed:\n\t%s\nbring it back, beside what is new; a new major version, and no other, accepts it with: make api INCOMPATIBLE=1",
-			file, strings.Join(gone, "\n\t"))
+		return fmt.Errorf("internal/tools/%s: programs may use what is gone or has changed:\n\t%s\nnew is:\n\t%s\nbring back what is gone, beside what is new; only before 1.0.0 and for a new major version: make api INCOMPATIBLE=1",
+			file, strings.Join(gone, "\n\t"), strings.Join(added, "\n\t"))
 	case len(added) > 0 && !update:
 		return fmt.Errorf("internal/tools/%s lacks what is new:\n\t%s\nadd it with: make api", file, strings.Join(added, "\n\t"))
 	case !update:

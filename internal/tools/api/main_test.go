@@ -15,7 +15,7 @@ func TestCompare(t *testing.T) {
 		want, left           string // of the error, and of the file
 	}{
 		"same":     {now: []string{"a", "b"}, left: "a b"},
-		"gone":     {now: []string{"a", "b2", "c"}, want: "is gone or has changed:\n\tb\nbring it back", left: "a b"},
+		"gone":     {now: []string{"a", "b2", "c"}, want: "is gone or has changed:\n\tb\nnew is:\n\tb2\n\tc\nbring back", left: "a b"},
 		"new":      {now: []string{"a", "b", "c"}, want: "lacks what is new:\n\tc\nadd it with: make api", left: "a b"},
 		"added":    {now: []string{"a", "b", "c"}, update: true, left: "a b c"},
 		"dropped":  {now: []string{"a", "c"}, update: true, want: "\tb\n", left: "a b"},
