@@ -25,9 +25,18 @@ def public(tree):
     return []
 
 
+def flat(tree):
+    """Return the statements at the top of a module, with those below ``if TYPE_CHECKING``."""
+    for node in tree.body:
+        if isinstance(node, ast.If):
+            yield from node.body
+        else:
+            yield node
+
+
 def find(module, name):
     """Return the node that defines a name of a module, and the name of its module."""
-    for node in modules[module].body:
+    for node in flat(modules[module]):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == name:
             return node, module
         if isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -84,7 +93,7 @@ def show(name, node, module):
 def members(name, node, module):
     """Print the public attributes of a class, with those that it inherits from pyfedsim."""
     for base in node.bases:
-        known = [n for n in modules[module].body if isinstance(n, (ast.ClassDef, ast.ImportFrom))]
+        known = [n for n in flat(modules[module]) if isinstance(n, (ast.ClassDef, ast.ImportFrom))]
         if isinstance(base, ast.Name) and any(
             getattr(n, "name", "") == base.id
             or isinstance(n, ast.ImportFrom) and n.module in modules and base.id in [i.name for i in n.names]
