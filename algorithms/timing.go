@@ -113,7 +113,7 @@ func (f Factory) Timed() Factory {
 		d := describe(o, shape)
 		return Description{
 			Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Messages: d.Messages, Work: d.Work,
-			HubRounds: d.HubRounds, Asynchronous: d.Asynchronous, Evaluated: ByNobody,
+			HubRounds: d.HubRounds, Asynchronous: d.Asynchronous, Means: d.Means, Evaluated: ByNobody,
 		}
 	}
 	f.New = func(s Setup, _ Options) (Algorithm, error) { return newTiming(s) }

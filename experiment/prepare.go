@@ -58,6 +58,7 @@ type preparer struct {
 	// Problems with external models, whose programs end with this call; the processes of them; and
 	// whether another program than before an interruption is accepted.
 	served       memo[problemKey, *prepared]
+	sizedModels  memo[problemKey, *prepared] // of runs without learning
 	models       memo[modelKey, *external.Model]
 	given        sync.Map   // by problemKey: the mtl.Shape of external models whose programs have started
 	programs     sync.Mutex // held while the program of a model is compared with that of a checkpoint
@@ -115,7 +116,9 @@ func keyOf(s *scenario.Settings) problemKey {
 func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
 	of := keyOf(s)
 	problems := &p.problems
-	if s.Problem.Model == mtl.ModelExternal {
+	if s.Problem.Model == mtl.ModelExternal && s.Run.Mode == scenario.Timing {
+		return p.timed(s)
+	} else if s.Problem.Model == mtl.ModelExternal {
 		problems = &p.served
 	} else if s.Data.Source == data.SourceExternal {
 		return p.sizesOf(s)

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
 	"fedsim/internal/state"
 	"fedsim/mtl"
@@ -67,7 +68,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	if cfg.Model != mtl.ModelExternal {
 		return served{}, split, nil
 	}
-	o := external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory}
+	o := p.programOptions(cfg)
 	if o.Processes == 0 {
 		o.Processes = p.pool.Size()
 	}
@@ -82,6 +83,39 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	}
 	s := served{program: m, about: m.Fingerprint()}
 	return s, split, p.sameProgram(cfg.Command, &s)
+}
+
+// programOptions returns the options of the program of a problem.
+func (p *preparer) programOptions(cfg *mtl.Config) external.ModelOptions {
+	return external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory}
+}
+
+// timed returns the sizes of the data of a run without learning, and those of its external model, whose
+// program is asked for nothing else.
+func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
+	return p.sizedModels.get(keyOf(s), func() (*prepared, error) {
+		sized, err := p.sizesOf(s)
+		if err != nil {
+			return nil, err
+		}
+		told := &external.Told{Clients: sized.clients, Features: sized.shape.Features, Outputs: sized.shape.Outputs, Real: s.Data.Target == data.TargetReal}
+		if s.Data.Source == data.SourceExternal {
+			told = nil
+		}
+		m, err := p.learners.StartTimed(p.programOptions(&s.Problem), told)
+		if err != nil {
+			return nil, err
+		}
+		if told == nil && !s.Federation.Lazy() {
+			if _, err := programRows(m, s.Data); err != nil {
+				return nil, err
+			}
+		}
+		of := *sized
+		of.served.about = m.Fingerprint()
+		of.shape.Given = m.Sizes()
+		return &of, p.sameProgram(s.Problem.Command, &of.served)
+	})
 }
 
 // programRows returns the rows of a program, which has those that the scenario says.

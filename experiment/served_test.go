@@ -198,7 +198,6 @@ func TestWhatAnExternalModelCannotDo(t *testing.T) {
 		{"optimum", "", `must be positive, and problem.model "linear": optimum is the model that the central solver finds`},
 		{"fedavg", "problem.loss=softmax", `problem.loss=softmax: must be left out when model is "external": its program has the loss`},
 		{"fedavg", "problem.warm_omega=1", `problem.warm_omega=1: must be 0 when model is "external": the central solver is for linear models`},
-		{"fedavg", "run.mode=timing", `problem.model=external: must be another with run.mode "timing"`},
 		{"fedavg", "problem.command=[]", `problem.command=[]: must be the program of the model and its arguments`},
 	} {
 		source := fmt.Sprintf("[methods.%s]\n", c.method)

@@ -123,8 +123,6 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkScales(c)
 	s.checkExternal(c)
 	s.checkLazy(c)
-	c.Require(s.Run.Mode != Timing || s.Problem.Model != mtl.ModelExternal, "problem.model", s.Problem.Model,
-		"must be another with run.mode \"timing\": only its program, which such a run does not start, knows the size of an external model")
 	for _, label := range s.labels() {
 		m := s.Methods[label]
 		c.Require(s.Run.EvalClients == 0 || !m.describe().Own, "run.eval_clients", s.Run.EvalClients, fmt.Sprintf("must be 0: method %s evaluates its own model", label))

@@ -46,6 +46,8 @@ func (f *Federation) checkProblem(c *config.Checker) {
 	loss, model := "", mtl.ModelLinear
 	if s.Shape.Hidden != (mtl.Widths{}) {
 		model = mtl.ModelMLP
+	} else if s.Shape.Given.Values > 0 {
+		model = mtl.ModelExternal
 	}
 	if p := s.Problem; p != nil {
 		loss, model = p.Config.Loss, p.Config.Model
@@ -54,9 +56,9 @@ func (f *Federation) checkProblem(c *config.Checker) {
 	if s.Problem != nil && model == mtl.ModelExternal {
 		s.checkClientMetrics(c)
 	}
-	if p := s.Problem; p != nil && p.Given.Buffers > 0 {
+	if given := &s.Shape.Given; given.Buffers > 0 {
 		c.Require(about.Means, "problem.model", model, fmt.Sprintf(
-			"must be one whose values all have a gradient, or the method one that averages models as they are (fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, and %d values are set by mini-batches", about.Name, p.Given.Buffers))
+			"must be one whose values all have a gradient, or the method one that averages models as they are (fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, and %d values are set by mini-batches", about.Name, given.Buffers))
 		if s.Privacy.Differential() {
 			c.Require(false, "privacy.mechanism", s.Privacy.Mechanism, "must be \"none\" for a model with values that mini-batches set, such as running means: they are no part of a gradient, whose norm could be bounded")
 		}

@@ -93,10 +93,25 @@ var partNames = [3]string{"train", "test", "validation"}
 // StartModel starts the program of an external model. The rows are those of a split; nil: the
 // program has rows of its own. Close of the learners ends its processes.
 func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error) {
+	if split == nil {
+		return l.startModel(o, nil, nil)
+	}
+	train := split.Train
+	return l.startModel(o, &Told{len(train.Clients), train.Features, train.Outputs(), train.Real}, split)
+}
+
+// StartTimed starts the program of an external model to ask it for its sizes alone. told is nil where the
+// program has rows of its own.
+func (l *Learners) StartTimed(o ModelOptions, told *Told) (*Model, error) {
+	o.Processes = 1
+	return l.startModel(o, told, nil)
+}
+
+func (l *Learners) startModel(o ModelOptions, told *Told, split *data.Split) (*Model, error) {
 	m := &Model{of: l, options: o, asks: modelRequest{Op: "hello", V: []int{version}}}
 	m.freed = sync.NewCond(&m.mu)
-	if split != nil {
-		m.asks.about(split)
+	if told != nil {
+		m.asks.Clients, m.asks.Features, m.asks.Outputs, m.asks.Real = told.Clients, told.Features, told.Outputs, told.Real
 	}
 	l.mu.Lock()
 	l.models = append(l.models, m)
@@ -104,7 +119,7 @@ func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error)
 	p, err := m.start()
 	if err == nil {
 		m.idle = append(m.idle, p)
-		err = m.take(&p.of.about, split)
+		err = m.take(&p.of.about, told == nil, split)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: hello: %w", m.name(), err)
@@ -112,16 +127,17 @@ func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error)
 	return m, nil
 }
 
-// take takes the first answer to hello.
-func (m *Model) take(about *modelHello, split *data.Split) error {
+// take takes the first answer to hello, of a program that has the rows or whose rows are those of a split; nil:
+// nobody asks for them.
+func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 	switch {
-	case split == nil && about.rows[0] == nil:
+	case own && about.rows[0] == nil:
 		return errors.New("answers without rows: with data.source = \"external\" the program says how many rows each client has")
-	case split != nil && about.rows[0] != nil:
+	case !own && about.rows[0] != nil:
 		return errors.New("answers with rows: they are those of fedsim, unless data.source is \"external\"")
-	case split == nil:
+	case own:
 		m.rows = about.rows
-	default:
+	case split != nil:
 		for part, set := range split.Parts() {
 			m.rows[part] = make([]int32, len(set.Clients))
 			for k := range set.Clients {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
-	"fedsim/data"
 	"fedsim/internal/pipe"
 	"fedsim/internal/quote"
 )
@@ -28,10 +27,11 @@ type modelRequest struct {
 	Part     string      `json:"part,omitzero"`
 }
 
-// about adds what a program is told of rows of fedsim.
-func (q *modelRequest) about(split *data.Split) {
-	train := split.Train
-	q.Clients, q.Features, q.Outputs, q.Real = len(train.Clients), train.Features, train.Outputs(), train.Real
+// Told is what a program is told of rows of fedsim: how many clients have some, their features and outputs,
+// and whether targets are real.
+type Told struct {
+	Clients, Features, Outputs int
+	Real                       bool
 }
 
 // fileLayout says where the slots of a process are, in bytes from the start of its file.
