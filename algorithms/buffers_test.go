@@ -25,15 +25,15 @@ func (m countingModel) Metrics() []mtl.NamedMetric { return nil }
 
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
 
-func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, g []float64) (float64, error) {
+func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64, into, buffers []float64) (float64, error) {
 	if m.asked != nil {
 		m.asked.Add(1)
 	}
-	for j := range 2 {
-		g[j] = w[j] - float64(client)
+	for j := range into {
+		into[j] += scale * (w[j] - float64(client))
 	}
-	for j := 2; j < len(w); j++ {
-		g[j] = w[j] + 1
+	for j := range buffers {
+		buffers[j] = w[2+j] + 1
 	}
 	return 0, nil
 }

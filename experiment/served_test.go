@@ -259,7 +259,7 @@ func BenchmarkExternalGradient(b *testing.B) {
 			}
 			w, g, rows := make([]float64, m.Sizes().Values), make([]float64, m.Sizes().Values), []int32{0}
 			for b.Loop() {
-				if _, err := m.Gradient(0, rows, w, 0, g); err != nil {
+				if _, err := m.Gradient(0, rows, w, 0, 1, g, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -21,10 +21,10 @@ type Gradient struct {
 	all    []int32    // the indices of a block
 
 	// Of an external model: the client whose gradients are computed, -1 if nobody has said it, the
-	// source of seeds, and the gradient of a mini-batch.
-	client int
-	draws  Stream
-	own    []float64
+	// source of seeds, and the buffers after a mini-batch.
+	client  int
+	draws   Stream
+	buffers []float64
 }
 
 // NewGradient returns scratch space.
@@ -36,7 +36,7 @@ func (l *RowLoss) NewGradient() *Gradient {
 		}
 	}
 	if l.program != nil {
-		g.own = make([]float64, l.Values())
+		g.buffers = make([]float64, l.Given.Buffers)
 	}
 	return g
 }

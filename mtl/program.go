@@ -9,7 +9,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 )
 
@@ -26,9 +25,10 @@ type Program interface {
 	Metrics() []NamedMetric
 	// Initial sets w to the values that the model starts with.
 	Initial(seed uint64, w []float64) error
-	// Gradient sets g to the gradient of the mean loss of training rows of a client at w, and
-	// returns that loss. The seed is for random numbers of the model, such as those of dropout.
-	Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error)
+	// Gradient adds scale times the gradient of the mean loss of training rows of a client at w to
+	// into, which has the values that have one, and returns that loss. It sets buffers to the new
+	// values of the others. The seed is for random numbers of the model, such as those of dropout.
+	Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error)
 	// Evaluate measures w on all rows of elements of a part of the data (data.Split.Parts: 0 training,
 	// 1 test, 2 validation rows).
 	Evaluate(part int, elements []int32, w []float64, into []Measure) error
@@ -43,7 +43,7 @@ type Sizes struct {
 	RowTraffic float64
 	Single     bool // the program computes in single precision: it is given rounded values
 	// Buffers is how many values at the end have no gradient, such as the running means of batch
-	// normalization: a mini-batch sets them. Program.Gradient writes their new values to g.
+	// normalization: a mini-batch sets them.
 	Buffers int
 	Squares bool // Measure.Square is known
 }
@@ -144,15 +144,13 @@ var errNoClient = errors.New("the method does not say whose gradients it compute
 // add is Gradient.Add.
 func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
 	seed := g.draws.Uint64() >> 11
-	if p.try(func() (err error) {
+	p.try(func() (err error) {
 		if g.client < 0 {
 			return errNoClient
 		}
-		_, err = p.Gradient(g.client, rows, w, seed, g.own)
+		_, err = p.Gradient(g.client, rows, w, seed, scale*float64(len(rows)), g.of.Trained(into), g.buffers)
 		return err
-	}) {
-		kernel.Axpy(scale*float64(len(rows)), g.of.Trained(g.own), g.of.Trained(into))
-	}
+	})
 }
 
 // Trained returns the part of a vector of Values whose values have a gradient: all of it, or those
@@ -163,7 +161,7 @@ func (l *RowLoss) Trained(x []float64) []float64 { return x[:len(x)-l.Given.Buff
 // of Add. It does nothing for other models.
 func (g *Gradient) Settle(u []float64) {
 	if buffers := g.of.Given.Buffers; buffers > 0 && g.of.Err() == nil {
-		copy(u[len(u)-buffers:], g.own[len(u)-buffers:])
+		copy(u[len(u)-buffers:], g.buffers)
 	}
 }
 
@@ -171,7 +169,9 @@ func (g *Gradient) Settle(u []float64) {
 func (p *program) loss(client int, rows []int32, w []float64, s Stream) float64 {
 	loss := math.NaN()
 	p.try(func() (err error) {
-		loss, err = p.Gradient(client, rows, w, s.Uint64()>>11, make([]float64, len(w)))
+		space := make([]float64, len(w))
+		trained := len(w) - p.Sizes().Buffers
+		loss, err = p.Gradient(client, rows, w, s.Uint64()>>11, 0, space[:trained], space[trained:])
 		return err
 	})
 	return loss

@@ -37,18 +37,22 @@ func (p *pointProgram) Initial(seed uint64, w []float64) error {
 	return p.ask()
 }
 
-func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, g []float64) (loss float64, err error) {
-	for j := range g {
-		g[j] = w[j] - float64(client)
-		loss += g[j] * g[j] / 2
+func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64, into, _ []float64) (loss float64, err error) {
+	if err := p.ask(); err != nil {
+		return 0, err
 	}
-	return loss, p.ask()
+	for j := range into {
+		g := w[j] - float64(client)
+		into[j] += scale * g
+		loss += g * g / 2
+	}
+	return loss, nil
 }
 
 func (p *pointProgram) Evaluate(part int, elements []int32, w []float64, into []Measure) error {
 	p.evaluated.Add(1)
 	for i, k := range elements {
-		loss, _ := p.Gradient(int(k), nil, w, 0, make([]float64, 2))
+		loss, _ := p.Gradient(int(k), nil, w, 0, 1, make([]float64, 2), nil)
 		into[i] = Measure{Rows: 3, Loss: loss, Square: loss * loss, Misses: float64(k)}
 		if p.metrics != nil {
 			into[i].Own = []float64{float64(k) + w[0], float64(part)}

@@ -63,8 +63,8 @@ func (m *Metered) Take() (evaluations, gradients float64) {
 }
 
 // Gradient is that of the model.
-func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
-	return m.Model.gradient(&m.gradients, client, rows, w, seed, g)
+func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+	return m.Model.gradient(&m.gradients, client, rows, w, seed, scale, into, buffers)
 }
 
 // Evaluate is that of the model.
@@ -337,7 +337,7 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 		if err := p.ask(&modelRequest{Op: "init", Seed: &seed}, none); err != nil {
 			return err
 		}
-		return p.slots.read(p.slots.w, w)
+		return p.slots.initial(w)
 	})
 	if err == nil {
 		m.mu.Lock()
@@ -347,12 +347,13 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 	return err
 }
 
-// Gradient sets g to the gradient of the mean loss of rows of a client at w.
-func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
-	return m.gradient(nil, client, rows, w, seed, g)
+// Gradient adds scale times the gradient of the mean loss of rows of a client at w to into, and sets
+// buffers.
+func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+	return m.gradient(nil, client, rows, w, seed, scale, into, buffers)
 }
 
-func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, g []float64) (loss float64, err error) {
+func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
 	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
 		if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
 			return err
@@ -368,7 +369,7 @@ func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []floa
 		if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
 			return err
 		}
-		return p.slots.read(p.slots.g, g)
+		return p.slots.add(scale, into, buffers)
 	})
 	return loss, err
 }

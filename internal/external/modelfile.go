@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
 )
 
 // slots is the file of one process of an external model, which has w, g and the numbers of the rows
@@ -27,7 +28,7 @@ type slots struct {
 	file         *os.File
 	path         string // for the process
 	mapped       []byte // nil: there are no mappings here
-	narrow       []float32
+	copied       []byte // in place of it: a slot on its way to the file, or from it
 }
 
 // pageBytes is a multiple of the pages of all processors.
@@ -70,8 +71,8 @@ func (s *slots) reserve() (err error) {
 	if err == nil {
 		s.mapped = mapFile(s.file, int(s.size))
 	}
-	if s.single && s.mapped == nil {
-		s.narrow = make([]float32, s.values)
+	if s.mapped == nil {
+		s.copied = make([]byte, int64(s.values)*valueBytes(s.single))
 	}
 	return err
 }
@@ -110,21 +111,20 @@ func (s *slots) cutOff(bytes int64) error {
 // write writes values to a slot, rounded where they are single.
 func (s *slots) write(at int64, x []float64) error {
 	if s.mapped != nil {
-		return s.inMapping(func() {
-			if !s.single {
-				copy(numbersOf[float64](s.mapped[at:], len(x)), x)
-				return
-			}
-			narrow(numbersOf[float32](s.mapped[at:], len(x)), x)
-		})
+		return s.inMapping(func() { s.fill(s.mapped[at:], x) })
 	}
-	b := bytesOf(x)
-	if s.single {
-		narrow(s.narrow[:len(x)], x)
-		b = bytesOf(s.narrow[:len(x)])
-	}
-	_, err := s.file.WriteAt(b, at)
+	s.fill(s.copied, x)
+	_, err := s.file.WriteAt(s.copied, at)
 	return err
+}
+
+// fill writes values to the memory of a slot.
+func (s *slots) fill(slot []byte, x []float64) {
+	if s.single {
+		kernel.Round32(x, numbersOf[float32](slot, len(x)))
+	} else {
+		copy(numbersOf[float64](slot, len(x)), x)
+	}
 }
 
 // writeRows writes the numbers of rows.
@@ -136,47 +136,48 @@ func (s *slots) writeRows(rows []int32) error {
 	return err
 }
 
-// read reads the values of a slot.
-func (s *slots) read(at int64, x []float64) error {
+// read calls use with the memory of a slot.
+func (s *slots) read(at int64, use func(slot []byte)) error {
 	if s.mapped != nil {
-		return s.inMapping(func() {
-			if !s.single {
-				copy(x, numbersOf[float64](s.mapped[at:], s.values))
-				return
-			}
-			widen(x, numbersOf[float32](s.mapped[at:], s.values))
-		})
+		return s.inMapping(func() { use(s.mapped[at:]) })
 	}
-	b := bytesOf(x)
-	if s.single {
-		b = bytesOf(s.narrow)
-	}
-	n, err := s.file.ReadAt(b, at)
+	n, err := s.file.ReadAt(s.copied, at)
 	switch {
-	case err == io.EOF || n < len(b):
+	case err == io.EOF || n < len(s.copied):
 		return s.cutOff(at + int64(n))
 	case err != nil:
 		return err
 	}
-	if s.single {
-		widen(x, s.narrow)
-	}
+	use(s.copied)
 	return nil
 }
 
-// narrow rounds values of x to single precision.
-func narrow(into []float32, x []float64) {
-	into = into[:len(x)]
-	for i, v := range x {
-		into[i] = float32(v)
-	}
+// initial reads the values of the slot w.
+func (s *slots) initial(w []float64) error {
+	return s.read(s.w, func(slot []byte) { s.values64(slot, 0, w) })
 }
 
-// widen writes values of single precision.
-func widen(into []float64, x []float32) {
-	into = into[:len(x)]
-	for i, v := range x {
-		into[i] = float64(v)
+// add adds scale times the values of the slot g that have a gradient to into. The others, at the end, are
+// the new values of buffers.
+func (s *slots) add(scale float64, into, buffers []float64) error {
+	return s.read(s.g, func(slot []byte) {
+		if s.single {
+			kernel.Axpy32(scale, numbersOf[float32](slot, len(into)), into)
+		} else {
+			kernel.Axpy(scale, numbersOf[float64](slot, len(into)), into)
+		}
+		s.values64(slot, len(into), buffers)
+	})
+}
+
+// values64 reads the values of a slot from one on.
+func (s *slots) values64(slot []byte, from int, x []float64) {
+	if !s.single {
+		copy(x, numbersOf[float64](slot, from+len(x))[from:])
+		return
+	}
+	for i, v := range numbersOf[float32](slot, from+len(x))[from:] {
+		x[i] = float64(v)
 	}
 }
 

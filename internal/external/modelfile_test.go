@@ -1,12 +1,14 @@
 package external
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
 )
 
-// Values come back from a slot as they were written, rounded once where they are single.
+// Values come back from a slot as they were written, rounded once where they are single. Gradients are
+// added, those behind them are buffers.
 func TestSlots(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		s := newSlotsOf(3, 5, single)
@@ -21,15 +23,20 @@ func TestSlots(t *testing.T) {
 		if err := s.write(s.g, x); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.read(s.g, got); err != nil {
+		got[0] = 5
+		if err := s.add(2, got[:2], got[2:]); err != nil {
+			t.Fatal(err)
+		}
+		first := make([]float64, 3)
+		if err := errors.Join(s.write(s.w, x), s.initial(first)); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range x {
 			if single {
 				v = float64(float32(v))
 			}
-			if got[i] != v {
-				t.Errorf("value %d is %v, want %v", i, got[i], v)
+			if want := []float64{5 + 2*v, 2 * v, v}[i]; got[i] != want || first[i] != v {
+				t.Errorf("value %d is %v, and %v when it is added: want %v and %v", i, first[i], got[i], v, want)
 			}
 		}
 	}
@@ -49,7 +56,7 @@ func TestSlotsCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fmt.Sprintf("has cut off the file of w and g: it has %d bytes, must have %d", size, s.size)
-			if err := s.read(s.g, x); err == nil || err.Error() != want {
+			if err := s.add(1, x, nil); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
@@ -69,7 +76,7 @@ func BenchmarkSlots(b *testing.B) {
 				if err := s.write(s.w, x); err != nil {
 					b.Fatal(err)
 				}
-				if err := s.read(s.g, x); err != nil {
+				if err := s.add(1e-9, x, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

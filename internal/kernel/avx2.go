@@ -68,6 +68,15 @@ func descend(keep, pull, rate float64, u, from, by []float64) {
 	descendAVX2(keep, pull, rate, unsafe.SliceData(u), unsafe.SliceData(from), unsafe.SliceData(by), len(u))
 }
 
+func round32(x []float64, y []float32) {
+	if !avx2 {
+		scalarRound32(x, y)
+		return
+	}
+	sameLength(len(x), len(y))
+	round32AVX2(unsafe.SliceData(x), unsafe.SliceData(y), len(x))
+}
+
 func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
 	sameLength(len(x), len(u))
 	sameLength(len(next), len(u))

@@ -374,6 +374,11 @@ func rotateAVX2(c float64, s float64, x *float64, y *float64, n int)
 //go:noescape
 func descendAVX2(keep float64, pull float64, rate float64, u *float64, from *float64, by *float64, n int)
 
+// round32AVX2 sets y[i] to x[i] in single precision for i < n.
+//
+//go:noescape
+func round32AVX2(x *float64, y *float32, n int)
+
 // gemmTileAVX2 adds a*b to the 6 x 8 tile c: a is 6 x k with stride lda, b k x 8 with stride 8.
 //
 //go:noescape

@@ -9389,6 +9389,131 @@ done:
 	VZEROUPPER
 	RET
 
+// func round32AVX2(x *float64, y *float32, n int)
+// Requires: AVX
+TEXT ·round32AVX2(SB), NOSPLIT, $0-24
+	XORQ AX, AX
+	MOVQ x+0(FP), CX
+	MOVQ y+8(FP), DX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	SHRQ $0x04, SI
+	JZ   rest
+
+block:
+	VCVTPD2PSY (CX)(AX*8), X0
+	VMOVUPS    X0, (DX)(AX*4)
+	VCVTPD2PSY 32(CX)(AX*8), X0
+	VMOVUPS    X0, 16(DX)(AX*4)
+	VCVTPD2PSY 64(CX)(AX*8), X0
+	VMOVUPS    X0, 32(DX)(AX*4)
+	VCVTPD2PSY 96(CX)(AX*8), X0
+	VMOVUPS    X0, 48(DX)(AX*4)
+	ADDQ       $0x10, AX
+	DECQ       SI
+	JNZ        block
+
+rest:
+	ANDQ       $0x0f, BX
+	JZ         done
+	CMPQ       BX, $0x04
+	JLT        tail0
+	VCVTPD2PSY (CX)(AX*8), X0
+	VMOVUPS    X0, (DX)(AX*4)
+	CMPQ       BX, $0x08
+	JLT        tail1
+	VCVTPD2PSY 32(CX)(AX*8), X0
+	VMOVUPS    X0, 16(DX)(AX*4)
+	CMPQ       BX, $0x0c
+	JLT        tail2
+	VCVTPD2PSY 64(CX)(AX*8), X0
+	VMOVUPS    X0, 32(DX)(AX*4)
+	TESTQ      $0x00000002, BX
+	JZ         tail3one
+	VMOVUPD    96(CX)(AX*8), X0
+	VCVTPD2PSX X0, X0
+	VMOVSD     X0, 48(DX)(AX*4)
+	TESTQ      $0x00000001, BX
+	JZ         done
+	VXORPD     X0, X0, X0
+	VCVTSD2SS  112(CX)(AX*8), X0, X0
+	VMOVSS     X0, 56(DX)(AX*4)
+	JMP        done
+
+tail3one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X0, X0, X0
+	VCVTSD2SS 96(CX)(AX*8), X0, X0
+	VMOVSS    X0, 48(DX)(AX*4)
+	JMP       done
+
+tail2:
+	TESTQ      $0x00000002, BX
+	JZ         tail2one
+	VMOVUPD    64(CX)(AX*8), X0
+	VCVTPD2PSX X0, X0
+	VMOVSD     X0, 32(DX)(AX*4)
+	TESTQ      $0x00000001, BX
+	JZ         done
+	VXORPD     X0, X0, X0
+	VCVTSD2SS  80(CX)(AX*8), X0, X0
+	VMOVSS     X0, 40(DX)(AX*4)
+	JMP        done
+
+tail2one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X0, X0, X0
+	VCVTSD2SS 64(CX)(AX*8), X0, X0
+	VMOVSS    X0, 32(DX)(AX*4)
+	JMP       done
+
+tail1:
+	TESTQ      $0x00000002, BX
+	JZ         tail1one
+	VMOVUPD    32(CX)(AX*8), X0
+	VCVTPD2PSX X0, X0
+	VMOVSD     X0, 16(DX)(AX*4)
+	TESTQ      $0x00000001, BX
+	JZ         done
+	VXORPD     X0, X0, X0
+	VCVTSD2SS  48(CX)(AX*8), X0, X0
+	VMOVSS     X0, 24(DX)(AX*4)
+	JMP        done
+
+tail1one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X0, X0, X0
+	VCVTSD2SS 32(CX)(AX*8), X0, X0
+	VMOVSS    X0, 16(DX)(AX*4)
+	JMP       done
+
+tail0:
+	TESTQ      $0x00000002, BX
+	JZ         tail0one
+	VMOVUPD    (CX)(AX*8), X0
+	VCVTPD2PSX X0, X0
+	VMOVSD     X0, (DX)(AX*4)
+	TESTQ      $0x00000001, BX
+	JZ         done
+	VXORPD     X0, X0, X0
+	VCVTSD2SS  16(CX)(AX*8), X0, X0
+	VMOVSS     X0, 8(DX)(AX*4)
+	JMP        done
+
+tail0one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X0, X0, X0
+	VCVTSD2SS (CX)(AX*8), X0, X0
+	VMOVSS    X0, (DX)(AX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func gemmTileAVX2(k int, a *float64, lda int, b *float64, c *float64, ldc int)
 // Requires: AVX
 TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-48

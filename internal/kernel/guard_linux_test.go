@@ -73,6 +73,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			AxpyDot(0.5, x, u, next, near, far)
 			Dot32(x32, u)
 			Axpy32(0.5, x32, u)
+			Round32(x, next32)
 			DotAhead32(x32, u, unsafe.SliceData(next32), nil)
 			AxpyDot32(0.5, x32, u, next32, unsafe.SliceData(x32), nil)
 

@@ -42,6 +42,9 @@ func Rotate(c, s float64, x, y []float64) { rotate(c, s, x, y) }
 // that also pulls u to 0 and to from. It panics when the lengths differ.
 func Descend(keep, pull, rate float64, u, from, by []float64) { descend(keep, pull, rate, u, from, by) }
 
+// Round32 sets y[i] to x[i] in single precision. It panics when the lengths differ.
+func Round32(x []float64, y []float32) { round32(x, y) }
+
 // DotAhead returns Dot(x, u), and AxpyDot does Axpy(a, x, u) and returns
 // Dot(next, u), with u as updated, in one pass over u. They are made for a walk
 // over rows in an order that no cache can foresee: meanwhile they fetch the row

@@ -166,6 +166,13 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	copy(u, y)
 	Axpy32(a, x32, u)
 	mustAgree(t, "axpy32", u, moved)
+	rounded := make([]float32, n)
+	Round32(x, rounded)
+	for i, v := range rounded {
+		if math.Float32bits(v) != math.Float32bits(float32(x[i])) {
+			t.Fatalf("%d of %d values: %v is rounded to %v, want %v", i, n, x[i], v, float32(x[i]))
+		}
+	}
 	for _, hint := range [][2]*float32{{nil, nil}, {near32, nil}, {near32, far32}} {
 		copy(u, y)
 		got := AxpyDot32(a, x32, u, next32, hint[0], hint[1])
@@ -256,7 +263,7 @@ func TestDifferentLengthsPanic(t *testing.T) {
 		for i, f := range []func(){
 			func() { Dot(x, y) }, func() { Axpy(1, x, y) }, func() { DotAhead(y, x, nil, nil) },
 			func() { AxpyDot(1, x, y, y, nil, nil) }, func() { AxpyDot(1, y, y, x, nil, nil) },
-			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { DotAhead32(x32, y, nil, nil) },
+			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { Round32(y, x32) }, func() { DotAhead32(x32, y, nil, nil) },
 			func() { AxpyDot32(1, x32, x, make([]float32, 4), nil, nil) }, func() { AxpyDot32(1, x32, y, x32, nil, nil) },
 			func() { Gemm(2, 2, 2, y[:3], 2, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 1, y, 2, make([]float64, 4), 2) },

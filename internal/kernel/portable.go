@@ -16,6 +16,8 @@ func descend(keep, pull, rate float64, u, from, by []float64) {
 	scalarDescend(keep, pull, rate, u, from, by)
 }
 
+func round32(x []float64, y []float32) { scalarRound32(x, y) }
+
 func axpyDot(a float64, x, u, next []float64, _, _ *float64) float64 {
 	return scalarAxpyDot(a, x, u, next)
 }

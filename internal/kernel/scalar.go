@@ -74,6 +74,14 @@ func scalarRotate(c, s float64, x, y []float64) {
 	}
 }
 
+// scalarRound32 is Round32.
+func scalarRound32(x []float64, y []float32) {
+	sameLength(len(x), len(y))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+}
+
 // scalarDescend is Descend.
 func scalarDescend(keep, pull, rate float64, u, from, by []float64) {
 	sameLength(len(u), len(from))

@@ -146,8 +146,9 @@ func (k *modelChecking) ask(of *external.Model, client int32, w []float64) (x gr
 		rows[i] = int32(i)
 	}
 	x.g = make([]float64, len(w))
+	trained := len(w) - of.Sizes().Buffers
 	var err error
-	x.loss, err = of.Gradient(int(client), rows, w, uint64(client)+7, x.g)
+	x.loss, err = of.Gradient(int(client), rows, w, uint64(client)+7, 1, x.g[:trained], x.g[trained:])
 	return x, k.good(err)
 }
 

@@ -136,6 +136,31 @@ func descend() {
 	RET()
 }
 
+func round32() {
+	begin("round", float32s, "func(x *float64, y *float32, n int)",
+		"sets y[i] to x[i] in single precision for i < n.")
+	index := zeroIndex()
+	x, y := rowAt("x", float64s, index), rowAt("y", float32s, index)
+	elementwise("", argument("n"), index, hints{}, func(_, at, _, count int) {
+		v := XMM()
+		switch count {
+		case 1:
+			VXORPD(v, v, v)
+			VCVTSD2SS(x.at(at), v, v)
+			VMOVSS(v, y.at(at))
+		case width:
+			VCVTPD2PSY(x.at(at), v)
+			VMOVUPS(v, y.at(at))
+		default:
+			VMOVUPD(x.at(at), v)
+			VCVTPD2PSX(v, v)
+			VMOVSD(v, y.at(at))
+		}
+	})
+	VZEROUPPER()
+	RET()
+}
+
 func axpyDot(e element) {
 	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+") float64",
 		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.")

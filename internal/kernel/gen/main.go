@@ -24,6 +24,7 @@ func main() {
 	}
 	rotate()
 	descend()
+	round32()
 	gemmTile()
 	build.Generate()
 }
