@@ -53,7 +53,7 @@ class Calibration:
         seed: int | None = None,
         force: bool = False,
     ) -> Calibration:
-        """Fit the times of clients and links to logs, and write them to a directory.
+        """Fit the times of clients and links to logs; write and return the calibration.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Calibration:
         return self.directory / "fleet.toml"
 
     def run(self, **options: Any) -> Run:
-        """Run the scenario; ``options`` are those of :func:`pyfedsim.run`.
+        """Run the scenario and return the results; ``options`` are those of :func:`pyfedsim.run`.
 
         A what-if is a setting: ``calibration.run(set={"federation.protocol": "deadline",
         "federation.deadline_s": 2.5})``.
@@ -120,7 +120,7 @@ class Calibration:
         return run(str(self.scenario), **options)
 
     def check(self, logs: Paths) -> str:
-        """Return the errors of the calibration on logs that it has not seen, as a text.
+        """Return the errors of the calibration on ``logs`` that it has not seen, as a text.
 
         Beside them stand the errors of nominal values and, for repeated runs, the noise floor.
         """

@@ -65,7 +65,9 @@ _GRACE_S = 10.0  # for the end of the process after the end of its input
 class Message(TypedDict):
     """A request to a client: downlink, computation, uplink.
 
-    ``id`` is a positive integer that the driver counts up. Bytes are exact. ``flops``
+    ``id`` is a positive integer that the driver counts up, and ``client`` a number from 0.
+    ``down_bytes`` and ``up_bytes`` are exact. ``expires_ns`` is the virtual time in nanoseconds at
+    which the attempt ends without a response; None: never. ``flops``
     and ``up_bytes`` are None if they become known after the downlink: the attempt then
     stops with the event ``work`` and continues after :meth:`Engine.work`. ``steps`` is the number
     of mini-batch steps of the work, and ``traffic_bytes`` the bytes of memory that it reads and
@@ -83,7 +85,11 @@ class Message(TypedDict):
 
 
 class Event(TypedDict):
-    """What happened to a message, at virtual time ``t_ns`` in nanoseconds."""
+    """What happened to a message, at virtual time ``t_ns`` in nanoseconds.
+
+    ``id`` and ``client`` are those of the message, ``ev`` is what happened, and ``reason`` why an
+    attempt failed.
+    """
 
     id: int
     client: int
@@ -93,14 +99,14 @@ class Event(TypedDict):
 
 
 class Refusal(TypedDict):
-    """A message that was not sent, and why."""
+    """A message that was not sent: its ``id``, and the ``reason``."""
 
     id: int
     reason: str
 
 
 class Metric(TypedDict):
-    """A metric that the driver will report.
+    """A metric that the driver will report: its ``name``, and its ``unit``, such as "ms".
 
     ``split`` is ``train``, ``validation``, ``test`` or empty; ``better`` is ``higher``,
     ``lower`` or empty.
@@ -113,9 +119,9 @@ class Metric(TypedDict):
 
 
 class MetricValue(TypedDict):
-    """The value of a metric of the whole model.
+    """The ``value`` of a metric of the whole model, in the unit of the metric.
 
-    ``better`` and ``unit`` declare a metric that ``hello`` did not declare.
+    ``split`` and ``name`` are those of the metric. ``better`` and ``unit`` declare a metric that ``hello`` did not declare.
     """
 
     split: str
@@ -126,7 +132,11 @@ class MetricValue(TypedDict):
 
 
 class ClientMetric(TypedDict):
-    """The values of a metric of clients: one value for each client."""
+    """The ``values`` of a metric of ``clients``: one value for each client, in its unit.
+
+    ``split`` and ``name`` are those of the metric. ``better`` and ``unit`` declare one that
+    ``hello`` did not declare.
+    """
 
     split: str
     name: str
@@ -137,7 +147,10 @@ class ClientMetric(TypedDict):
 
 
 class AvailableResponse(TypedDict):
-    """Ranges of available clients, both ends included, and when that changes next."""
+    """Ranges of ``available`` clients, both ends included, at virtual time ``now_ns``.
+
+    That changes next at ``next_change_ns``, in nanoseconds; None: never.
+    """
 
     now_ns: int
     available: list[list[int]]
@@ -145,14 +158,14 @@ class AvailableResponse(TypedDict):
 
 
 class SendResponse(TypedDict):
-    """The messages that were not sent."""
+    """The messages that were ``refused`` at virtual time ``now_ns`` in nanoseconds."""
 
     now_ns: int
     refused: list[Refusal]
 
 
 class WaitResponse(TypedDict):
-    """The events until ``now_ns``, in order of time, and what ended the wait."""
+    """The ``events`` until ``now_ns``, in order of time, and what ended the wait (``end``)."""
 
     now_ns: int
     events: list[Event]
@@ -160,9 +173,9 @@ class WaitResponse(TypedDict):
 
 
 class ExchangeResponse(WaitResponse):
-    """The events of an exchange.
+    """The ``events`` of an exchange until ``now_ns``, and its messages that were ``refused``.
 
-    ``taken`` has the ids whose responses the server takes, if a policy decided.
+    ``end`` is what ended the wait. ``taken`` has the ids whose responses the server takes, if a policy decided.
     """
 
     refused: list[Refusal]
@@ -170,14 +183,17 @@ class ExchangeResponse(WaitResponse):
 
 
 class CloseResponse(TypedDict):
-    """The row of the round, with the columns of rounds.csv."""
+    """The ``row`` of the round, with the columns of rounds.csv, at ``now_ns``."""
 
     now_ns: int
     row: dict[str, Any]
 
 
 class FinishResponse(TypedDict):
-    """Where the results are, and their hashes."""
+    """The ``directory`` of the results, and the hashes of all events and of the model.
+
+    ``event_hash`` is equal for equal simulations; ``model_hash`` is None without a model.
+    """
 
     directory: str  # None if a failed run has saved nothing
     event_hash: str
@@ -349,13 +365,14 @@ class Engine:
         return cast("AvailableResponse", self._ask({"op": "available"}))
 
     def select(self, round: int) -> list[int]:  # noqa: A002 - the field of the protocol
-        """Return the clients that the scenario's selection asks in a round."""
+        """Return the clients that the scenario's selection asks in a round, counted from 1."""
         return cast("list[int]", self._ask({"op": "select", "round": round})["clients"])
 
     def select_epochs(self, round: int, epochs: int) -> dict[int, int]:  # noqa: A002
         """Return the clients of ``select``, and how many of the method's epochs each makes.
 
-        Those that make fewer than ``epochs`` take the time of all (``federation.partial_share``).
+        ``round`` counts from 1. Clients that make fewer than ``epochs`` take the time of all
+        (``federation.partial_share``).
         """
         response = self._ask({"op": "select", "round": round, "epochs": epochs})
         return dict(zip(response["clients"], response["epochs"], strict=True))
@@ -369,7 +386,7 @@ class Engine:
 
         A report is the state of charge as a share of full, None without a battery, and whether
         its device is plugged in. Request and report have ``report_bytes`` each, which take
-        time and energy.
+        time and energy. ``round`` counts from 1.
         """
         request = {"op": "select", "round": round, "report_bytes": report_bytes}
         response = self._ask(request)
@@ -377,9 +394,18 @@ class Engine:
         return response["clients"], dict(zip(response["reported"], states, strict=True))
 
     def send(self, round: int, kind: Kind, msgs: Sequence[Message]) -> SendResponse:  # noqa: A002
-        """Send messages; takes no virtual time.
+        """Send messages, and return those that were refused; takes no virtual time.
 
         A client has one attempt at a time: a second message to it waits for the first.
+
+        Parameters
+        ----------
+        round
+            Number of the round, from 1.
+        kind
+            What the clients are asked to do.
+        msgs
+            The messages, with bytes and FLOPs.
         """
         request = {"op": "send", "round": round, "kind": kind, "msgs": msgs}
         return cast("SendResponse", self._ask(request))
@@ -391,7 +417,7 @@ class Engine:
         count: int | None = None,
         until_ns: int | None = None,
     ) -> WaitResponse:
-        """Advance until messages have ended.
+        """Advance until messages have ended, and return the events.
 
         Events of other messages that fall before are returned as well.
 
@@ -402,7 +428,7 @@ class Engine:
         count
             How many of them; None: all.
         until_ns
-            Virtual time at which the wait ends in any case; None: no limit.
+            Virtual time in nanoseconds at which the wait ends in any case; None: no limit.
         """
         request: dict[str, Any] = {"op": "wait"}
         if ids is not None:
@@ -423,11 +449,18 @@ class Engine:
         until_ns: int | None = None,
         policy: bool = False,
     ) -> ExchangeResponse:
-        """Send messages and wait for them, in one operation.
+        """Send messages and wait for them, in one operation; return the events.
 
-        With ``policy`` the protocol of the scenario decides when the round ends and
-        whose responses the server takes (``taken``); then neither ``count`` nor
-        ``until_ns`` is given.
+        Parameters
+        ----------
+        round, kind, msgs
+            As in :meth:`send`.
+        count, until_ns
+            As in :meth:`wait`.
+        policy
+            Whether the protocol of the scenario decides when the round ends and whose
+            responses the server takes (``taken``); then neither ``count`` nor ``until_ns`` is
+            given.
         """
         request: dict[str, Any] = {"op": "exchange", "round": round, "kind": kind, "msgs": msgs}
         if count is not None:
@@ -447,7 +480,16 @@ class Engine:
         steps: float | None = None,
         traffic_bytes: float | None = None,
     ) -> None:
-        """Continue an attempt that stopped with the event ``work``; see :class:`Message`."""
+        """Continue an attempt that stopped with the event ``work``.
+
+        Parameters
+        ----------
+        id
+            The id of its message.
+        flops, up_bytes, steps, traffic_bytes
+            FLOPs of the work, bytes of the response, mini-batch steps, and bytes of memory that
+            the work reads and writes, as in :class:`Message`.
+        """
         request: dict[str, Any] = {"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes}
         if steps is not None:
             request["steps"] = steps
@@ -456,11 +498,11 @@ class Engine:
         self._ask(request)
 
     def advance(self, until_ns: int) -> WaitResponse:
-        """Advance to a virtual time."""
+        """Advance to the virtual time ``until_ns`` in nanoseconds, and return the events."""
         return cast("WaitResponse", self._ask({"op": "advance", "until_ns": until_ns}))
 
     def cancel(self, ids: Iterable[int]) -> None:
-        """Cancel messages that have not ended."""
+        """Cancel the messages with these ids, which have not ended."""
         self._ask({"op": "cancel", "ids": list(ids)})
 
     def close_round(
@@ -472,16 +514,16 @@ class Engine:
         metrics: Iterable[MetricValue] = (),
         clients: Iterable[ClientMetric] = (),
     ) -> CloseResponse:
-        """End a round and record it.
+        """End a round and record it; return its row.
 
         Parameters
         ----------
         round
             Number from 1; 0 before the first message: the initial model.
         taken
-            The messages whose responses the server uses.
+            Ids of the messages whose responses the server uses.
         flops
-            Work of the server; takes virtual time under ``federation.server_gflops``.
+            FLOPs of the server; they take virtual time under ``federation.server_gflops``.
         metrics
             Metrics of the whole model.
         clients
@@ -502,7 +544,15 @@ class Engine:
     def finish(
         self, state: Literal["done", "failed"] = "done", *, model_sha256: str | None = None
     ) -> FinishResponse:
-        """Write the run directory; the engine ends."""
+        """Write the run directory and return its place; the engine ends.
+
+        Parameters
+        ----------
+        state
+            Whether the driver is done or has failed.
+        model_sha256
+            SHA-256 of the final model in hex digits, for the manifest; None: there is none.
+        """
         request: dict[str, Any] = {"op": "finish", "state": state}
         if model_sha256 is not None:
             request["model_sha256"] = model_sha256

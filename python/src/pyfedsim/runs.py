@@ -179,7 +179,7 @@ def sweep(
     axes: Mapping[str, Iterable[Value]],
     **options: Any,
 ) -> Run:
-    """Run a scenario for every combination of values of some keys.
+    """Run a scenario for every combination of values of some keys, and return the results.
 
     Parameters
     ----------
@@ -328,11 +328,11 @@ class DataSet:
     """The classes by label: -1 and 1, or the numbers of several classes, from 0. Empty for real
     targets, and for labels without names."""
     dropped_rows: int
-    """Rows with missing values that were left out (``data.missing = "drop"``)."""
+    """Number of rows with missing values that were left out (``data.missing = "drop"``)."""
     filled_rows: int
-    """Rows with means in place of missing values (``data.missing = "mean"``)."""
+    """Number of rows with means in place of missing values (``data.missing = "mean"``)."""
     missing_values: int
-    """The values that these rows miss."""
+    """Number of values that these rows miss."""
 
 
 class Run:
@@ -422,7 +422,7 @@ class Run:
         return self.table("clients")
 
     def table(self, name: str, library: Library | None = None) -> Table:
-        """Read a table.
+        """Read a table and return it.
 
         Parameters
         ----------

@@ -1,6 +1,7 @@
 """PyTorch models: under the methods of fedsim, or with FedAvg, FedProx and FedAdam of this module.
 
-:class:`Model` makes a module the model of all methods of fedsim. A subclass of :class:`TorchLearner` gives the module and the data of each client; ``serve`` of
+:class:`Model` makes a module the model of all methods of fedsim. A subclass of
+:class:`TorchLearner` gives the module and the data of each client; ``serve`` of
 :mod:`pyfedsim.learner` runs it. The FLOPs of a row are counted: see :func:`forward_flops`.
 """
 
@@ -23,6 +24,8 @@ from pyfedsim.model import Model as AnyModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["FedAdam", "Model", "TorchLearner", "count", "counting", "forward_flops", "pick"]
 
 _EVALUATED_ROWS = 1024  # of a batch in evaluations, so that memory does not grow with the data
 
@@ -297,7 +300,11 @@ class TorchLearner(Learner):
         raise NotImplementedError(f"{type(self).__name__} has no method test")
 
     def criterion(self, outputs: Any, targets: Any) -> Any:
-        """Return the mean loss of a mini-batch, a scalar tensor. Default: cross-entropy."""
+        """Return the mean loss of a mini-batch, a scalar tensor. Default: cross-entropy.
+
+        ``outputs`` are those of the module for the rows, and ``targets`` what they should be: for
+        cross-entropy, shapes (n, classes) and (n,).
+        """
         return nn.functional.cross_entropy(outputs, targets)
 
     def row_flops(self) -> float:
@@ -376,7 +383,10 @@ class TorchLearner(Learner):
         return self.criterion(outputs, targets.to(device)), outputs
 
     def measure(self, data: Any) -> tuple[float, float]:
-        """Return mean loss and accuracy of the present model on rows; NaN without classes."""
+        """Return mean loss and accuracy of the present model on ``data``, as of :meth:`data`.
+
+        Without classes the accuracy is NaN.
+        """
         self._put(self.parameters)
         self.module.eval()
         rows, loss, right = count(data), 0.0, 0.0
@@ -405,12 +415,15 @@ class FedAdam(Adam, TorchLearner):
 
 
 def count(data: Any) -> int:
-    """Return the number of rows of a pair of tensors or a dataset."""
+    """Return the number of rows of ``data``, a pair of tensors or a dataset."""
     return len(data[1]) if isinstance(data, (tuple, list)) else len(data)
 
 
 def pick(data: Any, rows: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any]:
-    """Return the inputs and targets of rows of a pair of tensors or a dataset."""
+    """Return the inputs and targets of some rows of ``data``, a pair of tensors or a dataset.
+
+    ``rows`` are their numbers, of shape (n,), which is the first size of both results.
+    """
     if isinstance(data, (tuple, list)):
         chosen = torch.from_numpy(rows)
         return data[0][chosen], data[1][chosen]
@@ -419,7 +432,7 @@ def pick(data: Any, rows: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any
 
 
 def forward_flops(module: Any, inputs: Any) -> float:
-    """Return the FLOPs of a forward pass; a multiply and an add count as 2.
+    """Return the FLOPs of a forward pass of ``module`` on ``inputs``; a multiply and an add are 2.
 
     torch's own counter counts them if torch has one (torch.utils.flop_counter, from 2.1).
     Otherwise hooks on the layers do, for Linear, Conv and ConvTranspose layers, which gives the
@@ -447,7 +460,7 @@ def forward_flops(module: Any, inputs: Any) -> float:
 
 @contextmanager
 def counting() -> Iterator[Callable[[], float]]:
-    """Count the FLOPs that torch executes in a with statement; gives a function that returns them.
+    """Count the FLOPs that torch executes in a with statement, whose value returns them.
 
     The counter is that of :func:`forward_flops`. torch's own counts backward passes as well;
     without it, a forward pass whose gradient can be computed counts three times.

@@ -30,7 +30,7 @@ def now() -> float:
 
 
 def sleep(seconds: float) -> None:
-    """Advance the virtual clock; for a ServerApp. Messages travel meanwhile."""
+    """Advance the virtual clock by ``seconds``; for a ServerApp. Messages travel meanwhile."""
     _current()[0].sleep(seconds)
 
 
@@ -43,7 +43,7 @@ def close(number: int | None = None, metrics: Mapping[str, float] | None = None)
         Its number, compared with fedsim's; 0, before the first message, records the metrics of
         the initial model; None: not compared.
     metrics
-        Metrics of the whole model. A prefix ``train_``, ``validation_`` or ``test_`` of a key
+        Values of metrics of the whole model by name. A prefix ``train_``, ``validation_`` or ``test_`` of a key
         names its split; without one it is test.
 
     Returns

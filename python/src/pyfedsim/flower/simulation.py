@@ -64,7 +64,7 @@ class FlowerRun(Run):
     model_sha256
         Hash of the final model; None without one.
     calls
-        Calls of the ClientApp.
+        Number of calls of the ClientApp.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ class Sent:
 class Pending:
     """Updates of clients that the server has not added to its parameters yet.
 
-    ``tentative`` are those that it may still discard. ``committed`` are those that it took in the
+    ``tentative`` are those that it may still discard, by client. ``committed`` are those that it took in the
     open round: client, weight and update, in the order of commits. Without rounds, ``sent`` is
     what clients were sent, and ``version`` the number of responses taken.
     """

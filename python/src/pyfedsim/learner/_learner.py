@@ -17,7 +17,7 @@ from pyfedsim.learner._arrays import Arrays, Pending, Sent, add, nbytes, size
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure that :meth:`Learner.evaluate` reports.
+    """A figure that :meth:`Learner.evaluate` reports: its ``name``, and its ``unit``, such as "ms".
 
     ``split`` is "train", "validation", "test" or "". ``better`` is "higher", "lower" or "".
     fedsim's columns ``primal``, ``train_error``, ``test_error`` and ``validation_error`` come from
@@ -37,7 +37,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics of the whole model, and metrics by client, by their full names."""
+    """``values`` of metrics of the whole model, and of metrics by client in ``clients``.
+
+    Both have the full names of the metrics as keys; that of a client is its number from 0.
+    """
 
     values: Mapping[str, float]
     clients: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
@@ -45,10 +48,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Work:
-    """What fedsim asks of a client.
+    """What fedsim asks of ``client``, a number from 0.
 
     ``steps`` is the most steps that it may take, or None: as many as it likes. ``seed`` is that of
-    the client and the attempt. ``parameters`` are those that the client was sent, read-only.
+    the client and the attempt. ``parameters`` are arrays by name, those that the client was sent,
+    read-only.
     """
 
     client: int
@@ -68,8 +72,9 @@ class Update:
     ``parameters`` is the model of the client, with the names and shapes of
     :attr:`Learner.parameters`. ``steps`` is the number of steps that it took. ``flops`` is their
     cost, one multiply or one add being one; None: ``steps`` times :attr:`Learner.step_flops`.
-    ``up_bytes`` is the size of its message; None: the bytes of ``parameters``. ``state`` becomes
-    the state of the client (:attr:`Learner.client_state`) if the server takes the update.
+    ``up_bytes`` is the size of its message; None: the bytes of ``parameters``. ``state``,
+    arrays by name, becomes the state of the client (:attr:`Learner.client_state`) if the server
+    takes the update.
     ``batches`` is the number of mini-batches that the steps made, and ``traffic_bytes`` the bytes
     of memory that they read and wrote; None: what :attr:`Learner.batch_steps` and
     :attr:`Learner.step_traffic_bytes` say. They take time if devices have overheads.
@@ -157,7 +162,7 @@ class Learner:
         raise NotImplementedError(f"{type(self).__name__} has no method start")
 
     def train(self, client: int, steps: int | None, rng: np.random.Generator) -> Update:
-        """Do the local work of a client, from ``self.parameters``.
+        """Do the local work of a client, from ``self.parameters``, and return its update.
 
         Take at most ``steps`` steps (None: as many as you like), and draw random numbers from
         ``rng`` alone. The server may discard the result, so change no other state here.
@@ -185,9 +190,9 @@ class Learner:
         return nbytes(self.parameters)
 
     def solve(self, work: Sequence[Work]) -> Sequence[Update]:
-        """Do the work of several clients, in order. The default calls :meth:`train` for each.
+        """Return the updates of several clients for their ``work``, in order.
 
-        Override it to train them together, on a GPU or in processes.
+        The default calls :meth:`train` for each. Override it to train them together, on a GPU or in processes.
         """
         server = self.parameters
         updates = []
@@ -273,7 +278,7 @@ class Learner:
     # Checkpoints.
 
     def save(self, path: Path) -> None:
-        """Write all that :meth:`load` needs to continue bit for bit to a file, without pickle.
+        """Write all that :meth:`load` needs to continue bit for bit to ``path``, without pickle.
 
         A learner with state of its own, other than ``server_state`` and ``client_state``,
         overrides both.
@@ -281,7 +286,7 @@ class Learner:
         _checkpoint.write(path, self)
 
     def load(self, path: Path) -> None:
-        """Continue from a file that :meth:`save` wrote. It is called after :meth:`start`."""
+        """Continue from the file ``path``, of :meth:`save`. It is called after :meth:`start`."""
         _checkpoint.read(path, self)
 
     def model_hash(self) -> str:

@@ -60,11 +60,12 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of one client.
+    """Rows of one client, whose number is ``client``.
 
     ``part`` is "train", "test" or "validation", and ``rows`` their numbers within the rows of the
-    client. ``x`` and ``y`` are their features and targets (class numbers, -1 and +1, or real
-    numbers); None where the model has the rows itself.
+    client, of shape (n,). ``x`` are their features, of shape (n, features), and ``y`` their targets,
+    of shape (n,): class numbers, -1 and +1, or real numbers. Both are None where the model has the
+    rows itself.
     """
 
     client: int
@@ -131,37 +132,43 @@ class Model:
         return None
 
     def initial(self, rng: np.random.Generator) -> Any:
-        """Return the values that the model starts with, an array of one dimension."""
+        """Return the values that the model starts with, of shape (values,), drawn from ``rng``."""
         raise NotImplementedError(f"{type(self).__name__} must define initial")
 
     def gradient(self, w: Array, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
-        """Return the mean loss of rows and its gradient at w, which must not be changed.
+        """Return the mean loss of the rows of ``batch``, and its gradient at ``w``.
 
-        None in the place of the gradient: it is in the array that :meth:`mapped` was given.
+        ``w`` and the gradient have the shape (values,); ``w`` must not be changed, and ``rng`` is
+        the only source of random numbers. None in the place of the gradient: it is in the array
+        that :meth:`mapped` was given.
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
 
     def draws(self, seed: int) -> np.random.Generator:
-        """Return the random numbers of a gradient."""
+        """Return the random numbers of a gradient, which ``seed`` determines."""
         return np.random.default_rng(seed)
 
     def mapped(self, w: Array, g: Array) -> None:
-        """Take the arrays in shared memory that have the values and take the gradient.
+        """Take the arrays ``w`` and ``g`` in shared memory, of shape (values,).
 
-        It is called once, for models that compute in place.
+        ``w`` has the values, and ``g`` takes the gradient. They are given once, to models that
+        compute in place.
         """
 
     def evaluate(self, w: Array, batch: Batch) -> tuple[float, ...]:
-        """Return the mean loss of rows, and how many predictions are wrong.
+        """Return the mean loss of the rows of ``batch``, and how many predictions are wrong.
 
-        With real targets the sum of the squared errors takes the place of wrong predictions.
+        ``w`` has the shape (values,). With real targets the sum of the squared errors takes the place of wrong predictions.
         With ``squared = True`` there is a third number, the mean of the squared losses of rows,
         which selection by ``oort`` needs.
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate")
 
     def measure(self, w: Array, batch: Batch) -> dict[str, Any]:
-        """Return the values of ``metrics`` for rows, after :meth:`evaluate` for the same rows."""
+        """Return the values of ``metrics`` for the rows of ``batch``, after :meth:`evaluate` for them.
+
+        ``w`` has the shape (values,).
+        """
         return {name: metric(of)[0](w, batch) for name, of in self.metrics.items()}
 
     def fingerprint(self) -> str:

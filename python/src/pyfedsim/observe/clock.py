@@ -67,7 +67,7 @@ class Clock:
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
-        """Mark the start of training, and its end after the block."""
+        """Return a context that marks the start of training, and its end after the block."""
         self.start()
         yield
         self.stop()

@@ -46,7 +46,10 @@ _first = True
 
 
 def timing(message: Any, context: Any, call_next: Callable[[Any, Any], Any]) -> Any:
-    """Measure a ClientApp: a mod, the first of the app's list.
+    """Measure a ClientApp, and return its reply with the durations in seconds.
+
+    This is a mod, the first of the app's list. Flower calls it with ``message`` and ``context``,
+    and ``call_next`` calls the rest.
 
     ``compute_s`` and ``cpu_s`` are those of the other mods and the app. Where Flower starts a
     process for each message, on Linux, ``wait_s`` is the age of the process: its launch, and

@@ -110,7 +110,7 @@ class Log:
         kind: str = "train",
         **columns: Value,
     ) -> Attempt:
-        """Begin an attempt: call this just before the message is sent.
+        """Begin an attempt and return it: call this just before the message is sent.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Log:
         return attempt
 
     def comment(self, text: str) -> None:
-        """Write a comment, on lines that begin with ``#``."""
+        """Write ``text`` as a comment, on lines that begin with ``#``."""
         with self._lock:
             file = self._opened()
             file.writelines(f"# {line}\n" for line in text.splitlines())
@@ -186,7 +186,11 @@ class Log:
 
 
 class Attempt:
-    """An attempt that has begun. Exactly one of ``seen`` and ``lost`` ends it."""
+    """An attempt that has begun, as :meth:`Log.sent` returns it.
+
+    Exactly one of ``seen`` and ``lost`` ends it. ``log`` gets its ``row``, whose columns and units
+    are those of docs/observe.md.
+    """
 
     def __init__(self, log: Log, row: dict[str, Value]) -> None:
         self.client = str(row["client"])
@@ -237,7 +241,10 @@ class Attempt:
         self._log._write(self, values)  # noqa: SLF001
 
     def lost(self, outcome: str = "lost", **columns: Value) -> None:
-        """End the attempt without a reply: "lost", or "failed" if an error says so."""
+        """End the attempt without a reply.
+
+        ``outcome`` is "lost", or "failed" if an error says so; ``columns`` are as in :meth:`seen`.
+        """
         self._log._write(self, {"outcome": outcome, "bytes_up": 0, **columns})  # noqa: SLF001
 
 
