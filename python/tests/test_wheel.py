@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,9 @@ def test_wheel_runs_without_go(build_module: ModuleType, tmp_path: Path) -> None
     (wheel,) = tmp_path.glob("*.whl")
     goos, goarch = build_module.host()
     assert wheel.name.endswith(f"-py3-none-{build_module.TAGS[goos, goarch]}.whl")
+    assert wheel.stat().st_size < 20e6
+    with zipfile.ZipFile(wheel) as archive:
+        assert "pyfedsim/py.typed" in archive.namelist()
     fresh = tmp_path / "venv"
     venv.create(fresh, with_pip=False)
     scripts = fresh / ("Scripts" if os.name == "nt" else "bin")

@@ -27,10 +27,12 @@ from pyfedsim.errors import (
 from pyfedsim.runs import DataSet, Figure, Run, run, sweep
 from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # type checkers know these names alone, and find misspelled ones
     from pyfedsim._download import download
     from pyfedsim.learner import Learner, Metric, Update
     from pyfedsim.model import Batch, Model, serve
+
+    __version__: str
 
 __all__ = [
     "Batch",
@@ -71,18 +73,23 @@ _LATER = {
     **dict.fromkeys(("Batch", "Model", "serve"), "model"),
 }
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    """Return ``__version__``, that of the program in the wheel, or a name of ``_LATER``."""
-    if name in _LATER:
-        return getattr(importlib.import_module(f"pyfedsim.{_LATER[name]}"), name)
-    if name in _LATER.values():
-        return importlib.import_module(f"pyfedsim.{name}")
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
+    def __getattr__(name: str) -> Any:
+        """Return ``__version__``, that of the program in the wheel, or a name of ``_LATER``."""
+        if name in _LATER:
+            return getattr(importlib.import_module(f"pyfedsim.{_LATER[name]}"), name)
+        if name in _LATER.values():
+            return importlib.import_module(f"pyfedsim.{name}")
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
 
-    try:
-        return version("pyfedsim")
-    except PackageNotFoundError:  # imported from its sources
-        return "0.0.0.dev0"
+        try:
+            return version("pyfedsim")
+        except PackageNotFoundError:  # imported from its sources
+            return "0.0.0.dev0"
+
+    def __dir__() -> list[str]:
+        """Return all names, for completion."""
+        return sorted({*globals(), *__all__})
