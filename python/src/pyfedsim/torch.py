@@ -25,7 +25,7 @@ from pyfedsim.model import Model as AnyModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["FedAdam", "Model", "TorchLearner", "count", "counting", "forward_flops", "pick"]
+__all__ = ["FedAdam", "Model", "TorchLearner", "forward_flops"]
 
 _EVALUATED_ROWS = 1024  # of a batch in evaluations, so that memory does not grow with the data
 
