@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"fedsim/internal/rng"
@@ -23,6 +24,7 @@ type course struct {
 	pending  []int // devices that were sent to and have not solved
 	taken    int
 	refused  int
+	stopped  []int // devices whose work the last response has ended
 	now      float64
 	flops    float64
 }
@@ -92,7 +94,24 @@ func (c *course) next() (device int, taken bool) {
 	}
 	c.attempts[k]++
 	c.send(k)
+	c.stop()
 	return k, taken
+}
+
+// stop stops the devices whose work the server has no use of any more, and sends to them again.
+func (c *course) stop() {
+	c.stopped = c.stopped[:0]
+	about := c.a.Describe()
+	if about.Obsolete == nil {
+		return
+	}
+	for _, k := range slices.Clone(about.Obsolete()) {
+		k := int(k)
+		c.a.Discard(k)
+		c.stopped = append(c.stopped, k)
+		c.attempts[k]++
+		c.send(k)
+	}
 }
 
 // asynchronousMethods are the registered methods that work without rounds.

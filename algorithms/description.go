@@ -30,6 +30,10 @@ type Description struct {
 	// it takes its step in End.
 	Gathers   bool
 	HubRounds int // the number of averages of a hub of a Tiered before it reports; 0: the method knows no hubs
+	// Obsolete returns, after Receive of an Asynchronous with Needs.Continuous, the devices that hold a message whose
+	// responses the server would refuse, in increasing order. Those that are at work are stopped, which is Discard,
+	// and asked again. The list is valid until the next call. nil: no device is stopped.
+	Obsolete func() []int32
 
 	Asynchronous Ability // the method works without rounds, too
 	Weights      Ability // Commit takes weights that are not 1
@@ -101,6 +105,7 @@ type Needs struct {
 	Alone      bool // tasks must not be coupled, and each have its own device
 	Optimum    bool // the problem must have a reference optimum
 	Dual       bool // the loss must be of one score, with a conjugate
+	Continuous bool // the protocol must have no rounds: the server stops devices, see Description.Obsolete
 }
 
 // Messages describes the messages between devices and the server.

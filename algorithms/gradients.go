@@ -56,6 +56,20 @@ func sendsGradients(o Options, _ mtl.Shape) Description {
 	return d
 }
 
+// stopping is the setting of methods that refuse old gradients: their options embed it.
+type stopping struct {
+	Stop bool `toml:"stop" doc:"whether the server stops clients whose gradients it would refuse, and sends them its present model at once, behind a message without values; false: it refuses the gradients when they arrive"`
+}
+
+func (o *stopping) stops() bool { return o.Stop }
+
+// mayStop describes a method of one model whose devices send a gradient, and whose options embed stopping.
+func mayStop(o Options, shape mtl.Shape) Description {
+	d := sendsGradients(o, shape)
+	d.Needs.Continuous = o.(interface{ stops() bool }).stops()
+	return d
+}
+
 // The metrics of methods whose devices send a gradient, with option measure.
 const (
 	GradientNorm  = "gradient_norm"  // |grad f(w)| of f = sum_k p_k F_k / sum_k p_k
@@ -138,6 +152,7 @@ type GradientMethod struct {
 	Constant bool // the step size is that of every step, and no gradient is clipped
 	ByRows   bool // devices weigh as their rows
 	Measures bool // evaluations measure gradients
+	Stops    bool // the server stops devices
 	Gather   int  // the gradients of a step, of rennala; 0: another method
 	Refuse   int  // the delay from which on a gradient is refused, of ringmaster; 0: another method
 }
@@ -153,9 +168,9 @@ func GradientMethodOf(o Options) (m GradientMethod, ok bool) {
 	m.Constant = g.Schedule == constant && g.WarmupRounds == 0 && g.Clip == 0
 	switch o := o.(type) {
 	case *ringmasterOptions:
-		m.Refuse = o.Delay
+		m.Refuse, m.Stops = o.Delay, o.Stop
 	case *rennalaOptions:
-		m.Gather = o.Gradients
+		m.Gather, m.Stops = o.Gradients, o.Stop
 	case *weightedGradientOptions:
 		m.ByRows = o.Weights == byRows
 	}

@@ -95,11 +95,20 @@ func long(a Algorithm, periods ...float64) {
 func TestGradientMethodsOnQuadratics(t *testing.T) {
 	tau := []float64{1.1875, 2.5, 4.25, 7}
 	p, c := periodicQuadratics(t)
-	for _, of := range []string{"asgd", "ringmaster", "ringmaster-R2", "rennala", "ringleader", "rescaled"} {
+	for _, of := range []string{
+		"asgd", "ringmaster", "ringmaster-R2", "ringmaster-stop", "ringmaster-stop-R2", "rennala", "rennala-stop", "ringleader", "rescaled",
+	} {
 		name, second := strings.CutSuffix(of, "-R2")
+		name, stop := strings.CutSuffix(name, "-stop")
 		a := start(t, name, p, c, func(o Options) {
-			if wholeGradients(0.1)(o); second {
-				o.(*ringmasterOptions).Delay = 5
+			wholeGradients(0.1)(o)
+			switch o := o.(type) {
+			case *ringmasterOptions:
+				if o.Stop = stop; second {
+					o.Delay = 5
+				}
+			case *rennalaOptions:
+				o.Stop = stop
 			}
 		})
 		long(a, tau...)
@@ -109,6 +118,7 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 		})
 		first, course := model.version(), newCourse(a, p, func(k, _ int) float64 { return tau[k] })
 		course.begin()
+		stopped, last := 0, 0
 		for _, want := range references(t, of) {
 			if want.name == "c" {
 				for k, c := range want.value {
@@ -124,6 +134,14 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 				sent = model.version() - first - model.staleness(who)
 				course.next()
 			}
+			if want.name == "w" {
+				if course.refused > 0 && stop || stopped != last {
+					t.Errorf("%s: %d are stopped before %g, want %d; %d are refused", of, last, want.time, stopped, course.refused)
+				}
+				if stopped, last = 0, len(course.stopped); name == "rennala" {
+					last = 0 // all that were at work
+				}
+			}
 			version := model.version() - first
 			if course.now != want.time || who != want.who || sent != want.sent || version != want.step {
 				t.Fatalf("%s: device %d responds at %g with version %d, which makes %d; want %+v", of, who, course.now, sent, version, want)
@@ -135,6 +153,11 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 				if stale := version - sent; course.refused == refused || float64(stale) != want.value[0] {
 					t.Errorf("%s: a response of %d steps ago is taken at %g, want %+v", of, stale, course.now, want)
 				}
+			case "stopped-and-restarted":
+				if !slices.Contains(course.stopped, want.who) || course.due[want.who] != want.time+tau[want.who] {
+					t.Errorf("%s: at %g devices %v are stopped, want %d", of, course.now, course.stopped, want.who)
+				}
+				stopped++
 			case "counts":
 				for k, n := range want.value { // behind the last step of a round the table is that of the next
 					if got := a.(*ringleader).now.counts[k]; version%4 != 0 && float64(got) != n {

@@ -6,6 +6,7 @@ import "fedsim/config"
 type rennalaOptions struct {
 	gradientOptions
 	Gradients int `toml:"gradients" doc:"B: gradients at the present model that the server gathers for a step along their mean; a client may give several"`
+	stopping
 }
 
 // Validate reports everything wrong with the options.
@@ -21,12 +22,15 @@ func init() {
 		Name:      "rennala",
 		Summary:   "Rennala SGD: the server gathers B gradients at its present model for a step, and refuses those at earlier models",
 		Reference: "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model, NeurIPS 2023",
-		Options:   func() Options { return &rennalaOptions{defaultGradient(), 10} },
-		Describe:  sendsGradients,
+		Options:   func() Options { return &rennalaOptions{gradientOptions: defaultGradient(), Gradients: 10} },
+		Describe:  mayStop,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*rennalaOptions)
 			buffer := FedBuffOptions{AverageOptions: opts.weighted(equally), Buffer: opts.Gradients, ServerStep: 1}
 			f := newFedBuff(s, buffer, 1)
+			if opts.Stop {
+				f.stopOld()
+			}
 			return measured(f, &f.versionedModel, &opts.gradientOptions), nil
 		},
 	})

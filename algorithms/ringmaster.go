@@ -6,6 +6,7 @@ import "fedsim/config"
 type ringmasterOptions struct {
 	gradientOptions
 	Delay int `toml:"delay" doc:"R: the server refuses a gradient at a model that is R or more of its steps old; 1: all that are not at the present model"`
+	stopping
 }
 
 // Validate reports everything wrong with the options.
@@ -29,25 +30,28 @@ func init() {
 		Options:   func() Options { o := defaultGradient(); return &o },
 		Describe:  sendsGradients,
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return newDescent(s, o.(*gradientOptions), 0), nil
+			return newDescent(s, o.(*gradientOptions), 0, false), nil
 		},
 	})
 	registerLocal(Factory{
 		Name:      "ringmaster",
 		Summary:   "Ringmaster ASGD: asynchronous SGD that refuses gradients at models that are too old",
 		Reference: "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time Complexity, ICML 2025",
-		Options:   func() Options { return &ringmasterOptions{defaultGradient(), 10} },
-		Describe:  sendsGradients,
+		Options:   func() Options { return &ringmasterOptions{gradientOptions: defaultGradient(), Delay: 10} },
+		Describe:  mayStop,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*ringmasterOptions)
-			return newDescent(s, &opts.gradientOptions, opts.Delay), nil
+			return newDescent(s, &opts.gradientOptions, opts.Delay, opts.Stop), nil
 		},
 	})
 }
 
-func newDescent(s Setup, o *gradientOptions, refuse int) Algorithm {
+func newDescent(s Setup, o *gradientOptions, refuse int, stop bool) Algorithm {
 	d := &descent{newVersionedModel(s, o.weighted(equally), 0, refuse)}
 	d.receive = d.step
+	if stop {
+		d.stopOld()
+	}
 	return measured(d, &d.versionedModel, o)
 }
 

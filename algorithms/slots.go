@@ -267,6 +267,20 @@ func (v *versions) held(device int) ([]float64, int) {
 	return m.w, m.number
 }
 
+// holders appends the devices that hold a model of a number or of an earlier one, in order.
+func (v *versions) holders(number int, to []int32) []int32 {
+	old := func(m version) bool { return m.holders > 0 && m.number <= number }
+	if !slices.ContainsFunc(v.models, old) {
+		return to
+	}
+	for k, at := range v.of {
+		if at >= 0 && old(v.models[at]) {
+			to = append(to, int32(k))
+		}
+	}
+	return to
+}
+
 // release ends the use of a device's model, if it has one.
 func (v *versions) release(device int) {
 	if at := v.of[device]; at >= 0 {

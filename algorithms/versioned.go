@@ -12,6 +12,7 @@ type versionedModel struct {
 	rounds bool    // a round is open, or was: devices hold what Begin sent
 	served float64 // FLOPs of the server in the open round
 	refuse int     // the staleness from which on the server refuses responses; 0: it takes all
+	old    []int32 // see obsolete
 	// receive takes the change of a device, which is so many steps old, and returns the FLOPs.
 	receive func(device, staleness int) (flops float64)
 }
@@ -65,6 +66,15 @@ func (m *versionedModel) Receive(device int) (taken bool, flops float64, err err
 	m.link.commit(device)
 	flops = m.receive(device, staleness)
 	return true, flops + m.link.take(), nil
+}
+
+// stopOld makes the server stop devices whose responses it would refuse.
+func (m *versionedModel) stopOld() { m.About.Obsolete = m.obsolete }
+
+// obsolete returns the devices that were sent a w from as many steps ago as the server refuses, or more.
+func (m *versionedModel) obsolete() []int32 {
+	m.old = m.sent.holders(m.steps-m.refuse, m.old[:0])
+	return m.old
 }
 
 // Commit hands the device's response to the server.

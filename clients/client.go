@@ -136,7 +136,7 @@ const (
 // String returns the reason in words.
 func (r Reason) String() string {
 	return [...]string{
-		"", "dropped", "message lost", "unavailable", "battery depleted", "out of time", "no time to work",
+		"", "dropped", "message lost", "unavailable", "battery depleted", "canceled", "no time to work",
 		"battery low",
 	}[r]
 }

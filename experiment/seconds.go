@@ -45,6 +45,7 @@ type Timed struct {
 	theory.Seconds
 	Gamma     float64 // the step size of the scenario
 	Gradients int     // B of rennala, R of ringmaster; 0: of other methods
+	Stops     bool    // the server of these two stops devices with old models
 	Measured  float64 // seconds after which the mean over the seeds of |grad f(w)|^2 is at most the target; NaN: never
 }
 
@@ -119,13 +120,13 @@ func (r *runner) timed(j *job, runs []results.Run, target float64) (*Timed, erro
 		return nil, err
 	}
 	slices.Sort(d.Tau)
-	t := &Timed{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Gamma: m.Step, Gradients: m.Gather + m.Refuse, Measured: math.NaN()}
+	t := &Timed{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Gamma: m.Step, Gradients: m.Gather + m.Refuse, Stops: m.Stops, Measured: math.NaN()}
 	if err := t.measure(runs, target, d); err != nil {
 		return nil, err
 	}
 	switch run.Algorithm {
 	case "rennala":
-		t.Seconds = d.Rennala(m.Step, m.Gather)
+		t.Seconds = d.Rennala(m.Step, m.Gather, m.Stops)
 	case "ringmaster":
 		t.Seconds = d.Ringmaster(m.Step, m.Refuse)
 	case "ringleader":

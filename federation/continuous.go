@@ -44,7 +44,7 @@ func (c *continuous) open() {
 func (c *continuous) askIfIdle(t int) {
 	if c.free > 0 && c.askable(t) {
 		c.free--
-		c.ask(t)
+		c.ask(t, 0)
 	}
 }
 
@@ -53,12 +53,12 @@ func (c *continuous) askable(t int) bool {
 	return c.server.clients.Idle(t) && !c.server.attempts.device(t).chosen
 }
 
-// ask sends device t the present model.
-func (c *continuous) ask(t int) {
+// ask sends device t the present model, behind a message of so many bytes.
+func (c *continuous) ask(t int, before float64) {
 	f := c.server
 	d := f.attempts.device(t)
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
-	f.clients.SetBytesDown(c.driver.Send(t))
+	f.clients.SetBytesDown(before + c.driver.Send(t))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
 	f.attempts.limit(t)
 	c.unsolved = append(c.unsolved, int32(t))
@@ -99,6 +99,7 @@ func (c *continuous) takeResponse(t int) {
 		c.server.clients.SetTimer(t, at)
 	} else {
 		c.askAnother(t)
+		c.stopObsolete()
 	}
 	c.server.protocol.Responded(&c.server.open, t)
 }
@@ -155,11 +156,36 @@ func (c *continuous) served(t int) {
 	i := slices.IndexFunc(c.replies, func(listed []int32) bool { return int(listed[0]) == t })
 	if i < 0 {
 		c.askAnother(t)
+		c.stopObsolete()
 		return
 	}
 	listed := c.replies[i]
 	c.replies = slices.Delete(c.replies, i, i+1)
 	c.askAll(listed)
+}
+
+// stopObsolete stops the devices of whose work the server has no use any more.
+func (c *continuous) stopObsolete() {
+	for _, t := range c.driver.Obsolete() {
+		if c.server.attempts.expects(int(t)) {
+			c.stop(int(t))
+		}
+	}
+}
+
+// stop ends the attempt of device t, and asks it again at once: a message without values, which stops it, is before
+// the model. A device that cannot be asked now gets none.
+func (c *continuous) stop(t int) {
+	f := c.server
+	c.unsolved = slices.DeleteFunc(c.unsolved, func(of int32) bool { return int(of) == t })
+	f.attempts.end(t, true)
+	f.clients.Release(t)
+	f.attempts.device(t).chosen = false
+	if c.askable(t) {
+		c.ask(t, f.clients.MessageBytes(0))
+	} else {
+		c.askAnother(t)
+	}
 }
 
 // doneAt returns when the server has done some work. It works in order of arrival.

@@ -32,6 +32,9 @@ type Continuous interface {
 	// Receive hands over the response of a client. It reports whether the server takes it,
 	// and the FLOPs of the server's work.
 	Receive(client int) (taken bool, flops float64)
+	// Obsolete returns the clients of whose present message the server has no use any more, after
+	// Receive. Those at work are stopped, and asked again. The list is valid until the next call.
+	Obsolete() []int32
 	// Step takes the step of the server on the responses since the last, under a protocol with
 	// Traits.Groups, and returns its FLOPs.
 	Step() (flops float64)

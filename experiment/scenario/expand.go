@@ -218,6 +218,8 @@ func (s *Settings) validateMethod(check *config.Checker, method *Method) {
 		learning.ValidateCompression(check, &s.Federation, &s.Compression, &s.Privacy, hubSize, learns, &about)
 		learning.ValidatePrivacy(check, &s.Privacy, &s.Federation, hubSize, &about)
 	}
+	check.Require(learns || !about.Needs.Continuous, "run.mode", s.Run.Mode,
+		fmt.Sprintf("must be %q, or %s have options.stop = false: in a run without learning its steps, by which it stops clients, are not known", Learning, about.Name))
 	learning.ValidateHubs(check, hubSize, &about)
 	learning.ValidateProblem(check, s.Problem.Loss, s.Problem.Model, &about)
 	if learns {

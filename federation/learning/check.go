@@ -87,6 +87,8 @@ func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.
 		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", federation.Deadline, others, method.Name))
 	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol, fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps", method.Name))
 	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(!needs.Continuous || traits.Continuous, "protocol", f.Protocol,
+		fmt.Sprintf("must be %q, or %s have options.stop = false: a round has one message to a client", federation.Asynchronous, method.Name))
 	c.Require(f.Cost != federation.Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, method.Name))
 	c.Require(f.Cost != federation.Authors || traits.End != federation.EndsAtDeadline, "cost", f.Cost,

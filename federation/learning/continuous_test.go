@@ -100,6 +100,7 @@ func TestAsynchronousChurn(t *testing.T) {
 		shared := rapid.Bool().Draw(rt, "shared")
 		battery := rapid.Bool().Draw(rt, "battery")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
+		stop := rapid.Bool().Draw(rt, "stop")
 		var first *Outcome
 		for i, queue := range append(engine.Queues(), engine.Queues()[0]) {
 			out := run(t, world(t, method, protocol, func(s *Setup) {
@@ -109,6 +110,9 @@ func TestAsynchronousChurn(t *testing.T) {
 				s.Availability = coins{seed, share}
 				s.Hooks = bounded()
 				s.Config.Fraction, s.Config.ServerGFLOPS = fraction, server
+				if stop {
+					stopsOld(s)
+				}
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
 				}

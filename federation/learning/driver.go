@@ -106,6 +106,14 @@ func (f driver) Receive(client int) (taken bool, flops float64) {
 	return taken, flops
 }
 
+// Obsolete returns the clients of whose work the method has no use any more.
+func (f driver) Obsolete() []int32 {
+	if f.method.About.Obsolete == nil {
+		return nil
+	}
+	return f.method.About.Obsolete()
+}
+
 // Step takes the step of the server on the responses since the last.
 func (f driver) Step() (flops float64) {
 	if !f.method.About.Gathers {

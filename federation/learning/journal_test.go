@@ -111,15 +111,17 @@ func TestTheJournalAddsUp(t *testing.T) {
 			hubs = rapid.IntRange(0, 3).Draw(rt, "hub_size")
 		}
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
+		asynchronous := rapid.SampledFrom([]string{"async-mocha", "ringmaster", "rennala"}).Draw(rt, "asynchronous method")
 		var outs [2]*Outcome
 		b := &book{t: rt, busy: map[int32]bool{}, flat: map[int32]bool{}, until: map[int32]engine.Time{}}
 		for i := range outs {
 			method := "mocha"
 			if protocol == federation.Asynchronous {
-				method = "async-mocha"
+				method = asynchronous
 			}
 			outs[i] = run(t, world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
+				stopsOld(s)
 				s.Problem, s.Seed = problem, seed
 				s.Faults.DropPhase, s.Faults.OnReturn = strike, devices.Resume
 				s.Availability = coins{seed, share}

@@ -143,9 +143,13 @@ func (w *workload) messageBytes(amount int) float64 {
 	return w.f.clients.MessageBytes(amount)
 }
 
-// UsualResponse returns how long client t usually takes from the server's message to its response.
+// UsualResponse returns how long client t usually takes from the server's message to its response, behind a message
+// that stops it if there may be one.
 func (f *Federation) UsualResponse(t int) engine.Time {
 	down, up := f.work.usualBytes(t)
+	if f.method.About.Needs.Continuous {
+		down += f.clients.MessageBytes(0)
+	}
 	return f.clients.ExpectedResponse(t, down, f.work.usualWork(t), up)
 }
 

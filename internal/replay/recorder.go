@@ -105,6 +105,9 @@ func (r *Recorder) Answer(ask func(), code func(*state.Coder)) {
 func (r *Recorder) Describe() algorithms.Description {
 	about := r.of.About
 	about.Batched = true
+	if about.Obsolete != nil {
+		about.Obsolete = r.obsolete
+	}
 	return about
 }
 
@@ -218,6 +221,25 @@ func (r *Recorder) Receive(device int) (taken bool, flops float64, err error) {
 	r.flag(&taken)
 	r.amount(&flops)
 	return taken, flops, err
+}
+
+// obsolete returns the devices that the server stops.
+func (r *Recorder) obsolete() (devices []int32) {
+	if !r.reads {
+		devices = r.of.About.Obsolete()
+	}
+	n := len(devices)
+	r.count(&n)
+	for i := 0; i < n && r.err == nil; i++ {
+		device := 0
+		if !r.reads {
+			device = int(devices[i])
+		}
+		if r.count(&device); r.reads {
+			devices = append(devices, int32(device))
+		}
+	}
+	return devices
 }
 
 // Gather closes a round of a hub.

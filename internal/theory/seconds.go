@@ -61,11 +61,16 @@ func unknown() Seconds { return Seconds{math.NaN(), math.NaN(), math.NaN(), math
 // the m fastest are enough, with
 //
 //	t = (gradients + 2m) / sum_{k <= m} 1/tau_k.
-func (d *Descent) Gathering(gradients float64) float64 {
-	best, rate := math.Inf(1), 0.0
+//
+// Devices that begin at once, at no other gradient, end t/tau_k - 1 at least: there is m in the place of 2m.
+func (d *Descent) Gathering(gradients float64, atOnce bool) float64 {
+	best, rate, lost := math.Inf(1), 0.0, 2.0
+	if atOnce {
+		lost = 1
+	}
 	for m, tau := range d.Tau {
 		rate += 1 / tau
-		best = min(best, (gradients+2*float64(m+1))/rate)
+		best = min(best, (gradients+lost*float64(m+1))/rate)
 	}
 	return best
 }
@@ -98,14 +103,15 @@ func (d *Descent) variance() float64 { return d.Noise2 + d.Bias2 }
 //
 //	E f(w_{h+1}) <= E f(w_h) - gamma/2 E|grad f(w_h)|^2 + L gamma^2 sigma^2/(2B),
 //
-// so the mean of E|grad f(w_h)|^2 over K steps is at most 2 Delta/(gamma K) + L gamma sigma^2/B.
-func (d *Descent) Rennala(gamma float64, batch int) Seconds {
+// so the mean of E|grad f(w_h)|^2 over K steps is at most 2 Delta/(gamma K) + L gamma sigma^2/B. With stops, all
+// devices begin anew behind each step.
+func (d *Descent) Rennala(gamma float64, batch int, stops bool) Seconds {
 	noise := d.L * d.variance() / float64(batch) // times gamma
 	s := Seconds{Step: min(1/d.L, d.Eps/noise), Steps: math.Inf(1), Order: d.sameData()}
 	if rest := d.Eps - float64(gamma*noise); gamma <= 1/d.L && rest > 0 {
 		s.Steps = math.Ceil(2 * d.Delta / (gamma * rest))
 	}
-	s.Seconds = s.Steps * d.Gathering(float64(batch))
+	s.Seconds = s.Steps * d.Gathering(float64(batch), stops)
 	return s
 }
 
@@ -116,10 +122,11 @@ func (d *Descent) Rennala(gamma float64, batch int) Seconds {
 //
 // (Tyurin, Birch SGD, ICLR 2026, theorem 2.4, from a note on the paper). f is L'-smooth for every L' >= L: so
 // for a smaller gamma the bound has L' = L gamma_max/gamma. R steps are taken within the time for R gradients
-// that are begun in it: of them none is refused before there were R steps.
+// that are begun in it: of them none is refused, or stopped, before there were R steps. A stop before that only lets
+// a device begin earlier, so the bound is for both variants.
 func (d *Descent) Ringmaster(gamma float64, refuse int) Seconds {
 	s := d.delayed(gamma, float64(refuse))
-	s.Seconds = math.Ceil(s.Steps/float64(refuse)) * d.Gathering(float64(refuse))
+	s.Seconds = math.Ceil(s.Steps/float64(refuse)) * d.Gathering(float64(refuse), false)
 	return s
 }
 

@@ -32,6 +32,15 @@ func boundsText(found []experiment.Timed) string {
 			}
 			return fmt.Sprint(t.Gradients)
 		}},
+		{"old gradients", func(t *experiment.Timed) string {
+			switch {
+			case t.Gradients == 0:
+				return "-"
+			case t.Stops:
+				return "stopped"
+			}
+			return "refused"
+		}},
 		{"step", func(t *experiment.Timed) string { return short(t.Gamma) }},
 		{"largest step", func(t *experiment.Timed) string { return ofTheorem(t.Step) }},
 		{"bound, steps", func(t *experiment.Timed) string { return ofTheorem(t.Steps) }},
