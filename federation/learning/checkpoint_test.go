@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -79,7 +78,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		}
 		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
-		stop := rapid.Bool().Draw(rt, "stop")
+		stop := rapid.IntRange(0, 3).Draw(rt, "stop")
 		measured := rapid.IntRange(0, 2).Draw(rt, "theta_every")
 		if continuous {
 			measured = 0 // theta is defined for rounds
@@ -91,8 +90,8 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery, s.Schedule.ThetaEvery = outer, 4, every, measured
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server
-				if stop && stopsOld(s) {
-					reflect.ValueOf(s.Options).Elem().Field(1).SetInt(2) // R or B
+				if stop > 0 {
+					stopsOld(s, stop, true)
 				}
 				if churn {
 					s.Availability, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume

@@ -216,3 +216,52 @@ func find(err error, key string) (config.Problem, bool) {
 	}
 	return config.Problem{}, false
 }
+
+// A coded gradient has a meaning for every method whose clients send one, with stops and without: its model ends near that
+// of messages without codes. In a run without learning those codes are refused whose sizes depend on values, or on
+// the steps that a client has missed.
+func TestCodesOfGradients(t *testing.T) {
+	found := 0
+	for _, method := range algorithms.Names() {
+		factory, _ := algorithms.Lookup(method)
+		if _, ok := algorithms.GradientMethodOf(factory.Options()); !ok {
+			continue
+		}
+		found++
+		var plain []float64
+		check := func(up, down string, stop bool) {
+			codes := coded(up, down)
+			codes.Share, codes.Levels = 0.5, 64 // one of two values
+			s := world(t, method, federation.Asynchronous, func(s *Setup) {
+				s.Problem, s.Speed, s.Compression = quadratics(t), seconds{1.1875, 2.5, 4.25, 7}, codes
+				s.Schedule.Rounds, s.Schedule.EvalEvery = 1600, 1600
+				wholeGradients(s, 0.005, 5, stop)
+			})
+			w := run(t, s).Model.Row(0)
+			if !codes.On() {
+				plain = w
+			}
+			if away := math.Hypot(w[0]-plain[0], w[1]-plain[1]); away > 0.12 { // 0.114 with sketch, and at most 0.07
+				t.Errorf("%s, stops %t, %s up, %s down: w ends at %v, without codes at %v", method, stop, up, down, w, plain)
+			}
+			fixed := up != compress.Sparse && down != compress.Sparse && !compress.Biased(down)
+			if _, err := New(timed(t, s)); !stop && (err == nil) != fixed {
+				t.Errorf("%s, %s up, %s down in timing mode: %v", method, up, down, err)
+			}
+		}
+		for _, stop := range []bool{false, true} {
+			if _, able := reflect.TypeOf(factory.Options()).Elem().FieldByName("Stop"); stop && !able {
+				continue
+			}
+			for _, codec := range compress.Names() {
+				check(codec, compress.None, stop)
+			}
+			for _, codec := range compress.Names() {
+				check(compress.None, codec, stop)
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d methods send gradients, want 5", found)
+	}
+}

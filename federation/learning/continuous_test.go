@@ -49,11 +49,17 @@ func TestResponsesAreAppliedOnArrival(t *testing.T) {
 // No more devices work at a time than the server asks for, as many do, and all get
 // their turn.
 func TestConcurrency(t *testing.T) {
-	for i, k := range []int{1, 3, len(sizes), 3} {
-		most := 0
+	for i, k := range []int{1, 3, len(sizes), 3, 3} {
+		most, method := 0, "async-mocha"
+		if i == 4 {
+			method = "ringmaster"
+		}
 		var f *Federation
-		f = start(t, world(t, "async-mocha", federation.Asynchronous, func(s *Setup) {
+		f = start(t, world(t, method, federation.Asynchronous, func(s *Setup) {
 			busyNetwork(s)
+			if stopsOld(s, 1, true); i == 4 {
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtStart // without their work
+			}
 			s.Config.Clients, s.Schedule.Rounds = k, 60
 			s.Config.ServerGFLOPS = 1e-6
 			if i == 3 {
@@ -100,7 +106,7 @@ func TestAsynchronousChurn(t *testing.T) {
 		shared := rapid.Bool().Draw(rt, "shared")
 		battery := rapid.Bool().Draw(rt, "battery")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
-		stop := rapid.Bool().Draw(rt, "stop")
+		stop := rapid.IntRange(0, 3).Draw(rt, "stop")
 		var first *Outcome
 		for i, queue := range append(engine.Queues(), engine.Queues()[0]) {
 			out := run(t, world(t, method, protocol, func(s *Setup) {
@@ -110,8 +116,8 @@ func TestAsynchronousChurn(t *testing.T) {
 				s.Availability = coins{seed, share}
 				s.Hooks = bounded()
 				s.Config.Fraction, s.Config.ServerGFLOPS = fraction, server
-				if stop {
-					stopsOld(s)
+				if stop > 0 {
+					stopsOld(s, stop, true)
 				}
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5

@@ -10,6 +10,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/data"
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/filetest"
@@ -83,39 +84,42 @@ func wholeGradients(s *Setup, gamma float64, option int, stop bool) {
 	options := reflect.ValueOf(s.Options).Elem()
 	options.FieldByName("Batch").SetInt(0)
 	options.FieldByName("Step").SetFloat(gamma)
-	for _, name := range []string{"Delay", "Gradients"} {
-		if f := options.FieldByName(name); f.IsValid() {
-			f.SetInt(int64(option))
-		}
-	}
-	if stop {
-		stopsOld(s)
-	}
+	stopsOld(s, option, stop)
 	rows := s.Problem.Train.Clients[0].X.Rows
 	work := s.Factory.Describe(s.Options, s.Problem.Shape).Work
 	s.Devices.ClockGHz = work.Of(rows, rows) * 1e-9
 }
 
-// stopsOld makes a server stop devices whose gradients it would refuse. It reports whether its method can.
-func stopsOld(s *Setup) bool {
-	f := reflect.ValueOf(s.Options).Elem().FieldByName("Stop")
-	if f.IsValid() {
-		f.SetBool(true)
+// stopsOld sets R or B of a method that refuses old gradients, and whether it stops their devices.
+func stopsOld(s *Setup, option int, stop bool) {
+	options := reflect.ValueOf(s.Options).Elem()
+	f := options.FieldByName("Stop")
+	if !f.IsValid() || f.Kind() != reflect.Bool {
+		return
 	}
-	return f.IsValid()
+	f.SetBool(stop)
+	for _, name := range []string{"Delay", "Gradients"} {
+		if f := options.FieldByName(name); f.IsValid() {
+			f.SetInt(int64(option))
+		}
+	}
 }
 
-// taken are the responses that a server takes, and the work that it stops.
+// taken are the responses that a server takes, the clients that it asks, and those whose work it stops.
 type taken struct {
-	who     []int
-	at      []float64
-	stopped []int32
+	who            []int
+	at, failed     []float64 // seconds, the latter of clients that drop out
+	asked, stopped []int32
 }
 
 func (b *taken) Note(e federation.Entry) {
 	switch {
 	case e.Kind == federation.UpdateTaken:
 		b.who, b.at = append(b.who, int(e.Device)+1), append(b.at, e.To.Seconds())
+	case e.Kind == federation.AttemptFailed && e.Why == clients.DroppedOut:
+		b.failed = append(b.failed, e.To.Seconds())
+	case e.Kind == federation.AttemptStarted:
+		b.asked = append(b.asked, e.Device+1)
 	case e.Kind == federation.AttemptFailed && e.Why == clients.Canceled:
 		b.stopped = append(b.stopped, e.Device+1)
 	}
@@ -155,6 +159,48 @@ func TestStopsByHand(t *testing.T) {
 		if !near(energy, 2*4*computeW, 1e-6) {
 			t.Errorf("%s: %g J, want %g", c.method, energy, 2*4*computeW)
 		}
+	}
+}
+
+// A message takes a second. The devices respond after 2 and 2.25 seconds, and Rennala's step is of both. The first has
+// been asked again, for a gradient of the same model, which it does not compute. Behind a message of 64 bytes its
+// next one takes (72 + 64)/72 seconds.
+func TestStopsBeforeTheMessageArrives(t *testing.T) {
+	out := run(t, world(t, "rennala", federation.Asynchronous, func(s *Setup) {
+		s.Problem, s.Speed, s.Schedule.Rounds = parabolas(t, 1, -2), seconds{1, 1.25}, 2
+		wholeGradients(s, 0.5, 2, true)
+		s.Network.DownlinkMbps = 8 * 72e-6
+	}))
+	if end, want := out.Rounds[2].TimeS, 2.25+136.0/72+1; !near(end, want, 1e-6) || out.Steps != 4 {
+		t.Errorf("%d gradients until %.9g s, want 4 until %.9g", out.Steps, end, want)
+	}
+}
+
+// A device that has failed while it computes, before 2 seconds, is asked again behind the step that makes its model
+// obsolete, not when its response is overdue, at 10 seconds.
+func TestStopsOfFailedDevices(t *testing.T) {
+	var seen taken
+	run(t, world(t, "ringmaster", federation.Asynchronous, func(s *Setup) {
+		s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = parabolas(t, 1, -2), seconds{1, 10}, 2, &seen
+		s.Faults.Never, s.Faults.DropPhase, s.Seed = []int{1}, devices.AtCompute, 4
+		wholeGradients(s, 0.5, 2, true)
+	}))
+	if !slices.Equal(seen.asked, []int32{1, 2, 1, 1, 2, 1, 1, 2}) || len(seen.failed) == 0 || seen.failed[0] > 2 {
+		t.Errorf("asks %v, failures at %v s", seen.asked, seen.failed)
+	}
+}
+
+// A server of which a step takes 0.25 seconds stops devices when it has done it: at 2.5 seconds, before the response of the
+// second device at 2.6. The first responds at 1, 2.25, 3.5 and 4.75 seconds.
+func TestStopsFollowTheServersWork(t *testing.T) {
+	var seen taken
+	out := run(t, world(t, "ringmaster", federation.Asynchronous, func(s *Setup) {
+		s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = parabolas(t, 1, -2), seconds{1, 2.6}, 2, &seen
+		s.Config.ServerGFLOPS = 8e-9 // a step takes 2 FLOPs
+		wholeGradients(s, 0.5, 2, true)
+	}))
+	if end := out.Rounds[2].TimeS; !near(end, 4.75, 1e-6) || !slices.Equal(seen.who, []int{1, 1, 1, 1}) || !slices.Equal(seen.stopped, []int32{2}) {
+		t.Errorf("takes %v and stops %v until %g s", seen.who, seen.stopped, end)
 	}
 }
 
@@ -229,7 +275,7 @@ func quadratics(t *testing.T) *mtl.Problem {
 // A server that stops devices needs responses without rounds.
 func TestStopsNeedNoRounds(t *testing.T) {
 	for _, method := range []string{"ringmaster", "rennala"} {
-		s := world(t, method, federation.First, func(s *Setup) { stopsOld(s) })
+		s := world(t, method, federation.First, func(s *Setup) { stopsOld(s, 1, true) })
 		_, err := New(s)
 		want := "federation.protocol = \"first\": must be \"asynchronous\", or " + method + " have options.stop = false: a round has one message to a client"
 		if err == nil || err.Error() != want {

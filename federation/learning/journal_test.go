@@ -121,7 +121,7 @@ func TestTheJournalAddsUp(t *testing.T) {
 			}
 			outs[i] = run(t, world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
-				stopsOld(s)
+				stopsOld(s, 1, true)
 				s.Problem, s.Seed = problem, seed
 				s.Faults.DropPhase, s.Faults.OnReturn = strike, devices.Resume
 				s.Availability = coins{seed, share}
