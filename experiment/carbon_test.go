@@ -96,10 +96,29 @@ func TestGramsOfTwoPlaces(t *testing.T) {
 	}
 }
 
-// A resumed run has the grams of one without interruption, where intensities change each second.
+// A budget in grams ends a run behind the round that spends it, which is evaluated.
+func TestBudgetInGrams(t *testing.T) {
+	dir := t.TempDir()
+	whole := gramsOf(t, filepath.Join(dir, "whole"), `energy.places=["clean"]`)
+	spent, middle := 0.0, len(whole.Rounds)/2
+	for _, r := range whole.Rounds[:middle+1] {
+		spent += r.CO2G
+	}
+	for i, c := range []struct {
+		grams float64
+		want  int
+	}{{spent * (1 - 1e-9), middle}, {spent * (1 + 1e-9), middle + 1}, {1e-9, 1}, {0, len(whole.Rounds) - 1}} {
+		r := gramsOf(t, filepath.Join(dir, fmt.Sprint(i)), `energy.places=["clean"]`, fmt.Sprintf("run.max_co2_g=%v", c.grams), "run.eval_every=50")
+		if last := r.Rounds[len(r.Rounds)-1]; last.Round != c.want || math.IsNaN(last.TestError) || r.Status != results.Done {
+			t.Errorf("%g g end round %d, %s, with a test error of %g, want %d", c.grams, last.Round, r.Status, last.TestError, c.want)
+		}
+	}
+}
+
+// A resumed run has the grams of one without interruption, where intensities change each second, and the same budget.
 func TestGramsOfAResumedRun(t *testing.T) {
 	file := filetest.New(t, "grid.csv", gridRows)
-	source := fmt.Sprintf(gridScenario, file)
+	source := fmt.Sprintf("max_co2_g = %v", 0.8*gramsOf(t, filepath.Join(t.TempDir(), "total")).Total().CO2G) + fmt.Sprintf(gridScenario, file)
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	mustStore(t, whole, source, 1)
 	if _, err := store(t, parts, source, 1, 5, "fedavg"); !Interrupted(err) {

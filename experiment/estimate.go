@@ -43,7 +43,7 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 		j := &jobs[i]
 		run := &j.Candidates[0].Settings.Run
 		tuned := len(j.Candidates) > 1
-		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0
+		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0 || run.MaxCO2G > 0
 		e.Grows = e.Grows || tuned && j.extend > 0
 		e.Learners = e.Learners || isExternal(&j.Candidates[0])
 	}

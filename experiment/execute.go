@@ -26,7 +26,7 @@ func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
+		MaxTime: s.MaxTimeS, MaxCO2: s.MaxCO2G, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }

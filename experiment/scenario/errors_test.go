@@ -46,6 +46,8 @@ func TestErrors(t *testing.T) {
 			`x.toml:2:8: energy.grid = ["g.csv"]: must be empty with federation.cost = "relative" or "authors", under which there is no energy`},
 		{"clean hours without a grid", "[federation]\nselection = \"clean\"\n" + mocha, nil,
 			`x.toml:2:13: federation.selection = "clean": must be another without energy.grid: it chooses by the intensity of the grids of clients`},
+		{"a budget of grams without a grid", "[run]\nmax_co2_g = 5\n" + mocha, nil,
+			"x.toml:2:13: run.max_co2_g = 5: must be 0 without energy.grid: no grams are counted"},
 		{"grams to draw", mocha + "[energy]\ngrid = [\"g.csv\"]\n[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"co2_network_g\"\n", nil,
 			`x.toml:4:1: experiment a: figure.x = "co2_network_g" has no values: set energy.grid, and energy.network_kwh_per_gb or energy.server_w for grams of the network or the server`},
 		{"nothing measured to draw", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\ny = \"theta\"\n", nil,

@@ -38,6 +38,7 @@ type course struct {
 	out     *Outcome
 	observe func(results.Round) // nil: nobody
 	target  results.Metric      // of Schedule.StopAt
+	co2     float64             // grams so far, where they are counted
 }
 
 // Run goes through the rounds of the schedule and calls observe, which may be nil,
@@ -47,7 +48,10 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	f.server.Watch(ctx)
 	f.halt = algorithms.NewHalt(overtimeWork, func() bool { return ctx.Err() != nil })
 	f.server.Begin()
-	c := &course{f, &Outcome{Status: results.Done, Metrics: f.evaluation.named}, observe, f.evaluation.metric(f.setup.Schedule.StopAt)}
+	c := &course{
+		Federation: f, out: &Outcome{Status: results.Done, Metrics: f.evaluation.named},
+		observe: observe, target: f.evaluation.metric(f.setup.Schedule.StopAt),
+	}
 	if err := c.start(); err != nil {
 		return nil, err
 	}
@@ -121,11 +125,12 @@ func (c *course) round(last bool) (over bool, err error) {
 	schedule, e := &c.setup.Schedule, &c.evaluation
 	lastOuter := c.outer == schedule.Outer-1
 	last = last && lastOuter
-	overtime := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime
+	c.co2 += r.CO2G
+	spent := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime || schedule.MaxCO2 > 0 && c.co2 >= schedule.MaxCO2
 	stops := func(r *results.Round) bool {
-		return overtime || c.target.Reached(c.target.Of(r), schedule.StopAt.Value) && (lastOuter || !c.target.Couples)
+		return spent || c.target.Reached(c.target.Of(r), schedule.StopAt.Value) && (lastOuter || !c.target.Couples)
 	}
-	evaluated := c.server.Rounds()%schedule.EvalEvery == 0 || last || overtime
+	evaluated := c.server.Rounds()%schedule.EvalEvery == 0 || last || spent
 	err = c.answer(&r, func() (err error) {
 		if !evaluated {
 			return nil
