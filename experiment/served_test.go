@@ -96,7 +96,7 @@ func TestAnExternalModelEqualsTheBuiltInNetwork(t *testing.T) {
 		"fedbuff":    {"batch = 4, buffer = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
 		"fedasync":   {"batch = 4", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
 		"ringmaster": {"batch = 4, delay = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
-		"rennala":    {"batch = 4, gradients = 2", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
+		"rennala":    {"batch = 4, gradients = 2, stop = true", []string{"federation.protocol=asynchronous", "federation.clients_per_round=3"}},
 		"rescaled":   {"batch = 4", []string{"federation.protocol=asynchronous"}},
 		"ringleader": {"batch = 4", []string{"federation.protocol=asynchronous"}},
 		"fedcompass": {"batch = 4", []string{"federation.protocol=compass", "federation.protocol_options={min_steps = 2, max_steps = 6}"}},
