@@ -8,7 +8,7 @@ import (
 // handle is the engine's handler.
 func (c *Clients) handle(e engine.Event) {
 	if t := int(e.Device); t < c.Len() {
-		c.happen(e.Kind, t)
+		c.happen(e.Kind, t, e.Seq)
 	} else {
 		c.hubs.happen(e.Kind, t-c.Len())
 	}
@@ -18,8 +18,8 @@ func (c *Clients) handle(e engine.Event) {
 	}
 }
 
-// happen does what an event does to its client.
-func (c *Clients) happen(kind engine.Kind, t int) {
+// happen does what an event of a counter does to its client.
+func (c *Clients) happen(kind engine.Kind, t int, seq uint32) {
 	switch kind {
 	case EventDownlinkDone:
 		c.leave(t, true)
@@ -43,7 +43,7 @@ func (c *Clients) happen(kind engine.Kind, t int) {
 	case EventAvailability:
 		c.changeAvailability(t)
 	case EventTimer:
-		c.timer(t)
+		c.timer(t, seq)
 	case EventServerTimer:
 		c.listener.Timer(t)
 	case EventBatteryCheck:

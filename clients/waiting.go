@@ -115,19 +115,21 @@ func (c *Clients) leaveWait(t int, complete bool) {
 	}
 }
 
-// timer hears that the time of a client has come: its poll, or that of SetTimer; or the
-// server's poll.
-func (c *Clients) timer(t int) {
+// timer hears that the time of a client has come: its poll, or that of SetTimer, which the client may have been asked
+// again since; or the server's poll.
+func (c *Clients) timer(t int, seq uint32) {
 	if t == engine.Server {
 		c.inbox.see()
 		return
 	}
 	d := c.at(t)
-	switch p := d.phase; p {
-	case polling:
+	switch p := d.phase; {
+	case p.waits() && d.next != seq:
+		c.listener.Timer(t)
+	case p == polling:
 		c.leave(t, true)
 		c.enter(t, downlink)
-	case launching:
+	case p == launching:
 		c.leave(t, true)
 		c.compute(t, d.began)
 	default:

@@ -144,6 +144,23 @@ func TestCancelUnseenResponse(t *testing.T) {
 	}
 }
 
+// The timer of an idle client that is asked again before its time is no poll of the client.
+func TestTimerOfAClientThatWaits(t *testing.T) {
+	var c *Clients
+	var got []string
+	s := setup(1, polls(3, 0, 0))
+	l := heard(&c, &got)
+	l.Timer = func(t int) { got = append(got, fmt.Sprintf("%d: timer of %d", c.Now()/ms, t)) }
+	c = start(t, s, l)
+	c.RunUntil(400 * ms)
+	c.SetTimer(0, second)
+	c.Start(0, Attempt{Work: devices.Work{FLOPs: 1000}})
+	c.Run()
+	if want := []string{"1000: timer of 0", "4000: 0 responds"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // A client that becomes unavailable while it waits fails, or waits on for the next poll when it
 // returns. Its response needs no client.
 func TestAvailabilityWhileWaiting(t *testing.T) {
