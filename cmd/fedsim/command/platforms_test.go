@@ -55,7 +55,7 @@ var platformCuts = map[string][]string{
 	"fednova":          {`experiment.fednova-quadratics.axis.step=["eta = 0.01"]`, `experiment.fednova-steps.axis.setting=["30 %, 1 to 5 epochs"]`, "experiment.fednova-steps.set.run.rounds=5", "experiment.fednova-steps.set.run.seeds=[1]", "experiment.fednova-steps.tuning.extend=0", `experiment.fednova-sets.axis.set=["2"]`, "experiment.fednova-sets.set.run.rounds=5", "experiment.fednova-sets.tuning.extend=0"},
 	"fedprox":          {"run.rounds=1", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %"]`},
 	"fedbuff":          {"run.rounds=2", "data.path=missing", `experiment.fedbuff.axis.concurrency=["13"]`, "experiment.fedbuff.tuning.extend=0", "run.seeds=[1]"},
-	"flash":            {"run.rounds=1", "run.seeds=[1]", "data.path=missing", "data.synthetic.rows_min=3000", "data.synthetic.rows_max=3000", "data.partition.clients=60", `experiment.flash.axis.setting=["both"]`},
+	"flash":            {"run.rounds=1", "run.seeds=[1]", "data.path=missing", "data.synthetic.rows_min=3000", "data.synthetic.rows_max=3000", "data.partition.clients=60", `experiment.flash.axis.setting=["both"]`, "experiment.flash.tuning.extend=0"},
 	"ringmaster":       {"run.rounds=2", "run.seeds=[1]", `experiment.ringmaster.axis.devices=["200"]`, "experiment.ringmaster.tuning.extend=0"},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.clients=10"},
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.clients=10"},
