@@ -21,6 +21,8 @@ func (m countingModel) Sizes() mtl.Sizes {
 	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers, Single: m.single}
 }
 
+func (m countingModel) ValueName(int) string { return "" }
+
 func (m countingModel) Metrics() []mtl.NamedMetric { return nil }
 
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }

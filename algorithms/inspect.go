@@ -1,6 +1,8 @@
 package algorithms
 
 import (
+	"slices"
+
 	"fedsim/internal/kernel"
 	"fedsim/mtl"
 )
@@ -41,6 +43,26 @@ func (u *Update) Finite() bool {
 		sum += float64(x * 0)
 	}
 	return sum == 0
+}
+
+// Broken names the array that has NaN or infinities, with the first of those values in a model whose values
+// have names: that of p, which may be nil. It is empty if all are finite.
+func (u *Update) Broken(p *mtl.Problem) string {
+	if u.Finite() {
+		return ""
+	}
+	at := slices.IndexFunc(u.Values, func(x float64) bool { return x*0 != 0 }) // NaN for both
+	if at < 0 {
+		at = slices.IndexFunc(u.Single, func(x float32) bool { return x*0 != 0 })
+	}
+	if p == nil || (len(u.Values)+len(u.Single))%p.Values() != 0 {
+		return u.Array
+	}
+	name := p.ValueName(at % p.Values())
+	if name == "" {
+		return u.Array
+	}
+	return u.Array + ", first in " + name
 }
 
 // Deviations writes the squared distance of each of the late updates of a method from the mean of

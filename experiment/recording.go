@@ -89,7 +89,7 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 			return nil, nil
 		}
 		rec := &recording{failed: r.cancel, program: program, Shared: &replay.Shared{
-			Of: method, Devices: p.problem.Clients(), Seed: run.System, Pool: r.pool,
+			Of: method, Problem: problem, Devices: p.problem.Clients(), Seed: run.System, Pool: r.pool,
 			Halt:     algorithms.NewHalt(algorithms.Overtime, func() bool { return r.ctx.Err() != nil }),
 			Evaluate: func() (algorithms.Evaluation, error) { return r.evaluate(p, problem, method) },
 		}}

@@ -26,7 +26,8 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 type served struct {
 	program *external.Model // nil: the model is not external
 	about   string          // identifies the program
-	earlier []string        // programs that the runs had before, with Options.AllowOtherProgram
+	shapes  []results.Shape
+	earlier []string // programs that the runs had before, with Options.AllowOtherProgram
 }
 
 // metered returns the problem of a run, of whose program the time is added up; that of another model is p.
@@ -81,7 +82,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 			return served{}, nil, err
 		}
 	}
-	s := served{program: m, about: m.Fingerprint()}
+	s := served{program: m, about: m.Fingerprint(), shapes: shapesOf(m)}
 	return s, split, p.sameProgram(cfg.Command, &s)
 }
 
@@ -112,10 +113,18 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 			}
 		}
 		of := *sized
-		of.served.about = m.Fingerprint()
+		of.served.about, of.served.shapes = m.Fingerprint(), shapesOf(m)
 		of.shape.Given = m.Sizes()
 		return &of, p.sameProgram(s.Problem.Command, &of.served)
 	})
+}
+
+// shapesOf returns the names and shapes of the values of a model.
+func shapesOf(m *external.Model) (shapes []results.Shape) {
+	for _, s := range m.Shapes() {
+		shapes = append(shapes, results.Shape(s))
+	}
+	return shapes
 }
 
 // programRows returns the rows of a program, which has those that the scenario says.

@@ -53,7 +53,7 @@ func TestFaultsOfModels(t *testing.T) {
 	for _, c := range []struct{ fault, want string }{
 		{"hello/exit/1", "hello: exited with status 7; the last line of its standard error: out of memory, said the model"},
 		{"hello/values/1", "hello: answers with values: must be a number of values in [1, 2147483647], not 12500000000"},
-		{"hello/shapes/1", "hello: answers with shapes of 41 values in all: must be those of values = 43"},
+		{"hello/shapes/1", "hello: answers with shapes of 84 values in all: must be those of values = 43"},
 		{"hello/dtype/1", `hello: answers with dtype: must be "float32" or "float64"`},
 		{"hello/error/1", "hello: it reports: shape mismatch; second line"},
 		{"open/exit/1", "starting fedavg: model twin: init: exited with status 7"},
@@ -93,9 +93,24 @@ func TestFaultsOfModels(t *testing.T) {
 // A gradient with NaN is one of a method that diverges: federation.nonfinite decides.
 func TestAGradientWithNaN(t *testing.T) {
 	t.Parallel()
-	set := append(slices.Clone(withClasses), "run.rounds=6")
-	run := mustGather(t, parse(t, servedBy("", "-fault=gradient/nan/30"), set...), Options{Workers: 1})[0]
-	if want := "the update of client 0 in round 2 has NaN or infinities in its change of w"; run.Status != results.Stalled || !strings.Contains(run.Reason, want) {
+	for protocol, numbers := range map[string]string{"first": "float64", "wait-for-all": "float64", "deadline": "float32"} {
+		aGradientWithNaN(t, protocol, numbers)
+	}
+}
+
+// aGradientWithNaN makes the eighth mini-batch of a run, of client 2, one with NaN in a value.
+func aGradientWithNaN(t *testing.T, protocol, numbers string) {
+	t.Helper()
+	set := append(slices.Clone(withClasses), "run.rounds=6", "methods.fedavg.options.batch=0", "federation.protocol="+protocol, "federation.deadline_s=1000")
+	run := mustGather(t, parse(t, servedBy("", "-fault=gradient/nan/8", "-dtype="+numbers), set...), Options{Workers: 1})[0]
+	want := `the update of client 2 in round 2 has NaN or infinities in its change of w, first in value 7, "hidden.weight"[1,1]: fedavg diverges`
+	if numbers == "float32" { // the program writes to another place: NaN is four bytes there
+		want = `the update of client 2 in round 2 has NaN or infinities in its change of w, first in value 14, "hidden.weight"[2,2]: fedavg diverges`
+	}
+	if len(run.Shapes) != 4 || run.Shapes[2].Name != "out.weight" || !slices.Equal(run.Shapes[2].Dims, []int64{3, 4}) {
+		t.Errorf("the shapes are %+v", run.Shapes)
+	}
+	if run.Status != results.Stalled || !strings.Contains(run.Reason, want) {
 		t.Errorf("%s: %s, want %s", run.Status, run.Reason, want)
 	}
 }

@@ -116,6 +116,10 @@ func (t *twin) answer(q *twinRequest) object {
 			t.features, t.outputs = 2, 2
 			about["values"], about["rows"] = t.values(), json.RawMessage(t.rows)
 		}
+		shape := func(name string, dims ...int) object { return object{"name": name, "shape": dims} }
+		about["shapes"] = []object{
+			shape("hidden.weight", t.hidden, t.features), shape("hidden.bias", t.hidden), shape("out.weight", t.outputs, t.hidden), shape("out.bias", t.outputs),
+		}
 		return about
 	case "open":
 		var err error
@@ -363,7 +367,7 @@ func (t *twin) broken(q *twinRequest, text string) string {
 	case "error":
 		return `{"error":"shape mismatch\nsecond line"}`
 	case "nan":
-		t.write(t.g, []float64{math.NaN()})
+		t.write(t.g+8*int64(t.features+1), []float64{math.NaN()})
 		return `{"loss":null}`
 	case "cut":
 		if err := t.file.Truncate(t.g); err != nil {
@@ -376,7 +380,7 @@ func (t *twin) broken(q *twinRequest, text string) string {
 	case "values":
 		return strings.Replace(text, `"values":`, `"values":12500000000,"x":`, 1)
 	case "shapes":
-		return strings.Replace(text, "{", `{"shapes":[{"name":"a","shape":[4,10]},{"name":"b","shape":[]}],`, 1)
+		return strings.Replace(text, `"shapes":[`, `"shapes":[{"name":"a","shape":[4,10]},{"name":"b","shape":[]},`, 1)
 	case "dtype":
 		return strings.Replace(text, `"float64"`, `"float16"`, 1)
 	case "field":

@@ -23,6 +23,8 @@ type Program interface {
 	// Metrics returns the metrics of the program's own, in the order of Measure.Own. Their splits are
 	// empty: each is measured on all parts of the data.
 	Metrics() []NamedMetric
+	// ValueName names a value of the model in errors.
+	ValueName(i int) string
 	// Initial sets w to the values that the model starts with.
 	Initial(seed uint64, w []float64) error
 	// Gradient adds scale times the gradient of the mean loss of training rows of a client at w to
@@ -74,6 +76,14 @@ func (l *RowLoss) Metrics() []NamedMetric {
 	return l.program.Metrics()
 }
 
+// ValueName names a value of an external model in errors; "" of other models.
+func (l *RowLoss) ValueName(i int) string {
+	if l.program == nil {
+		return ""
+	}
+	return l.program.ValueName(i)
+}
+
 // ownMeans returns the means of the program's own metrics over the rows of elements; NaN without
 // rows.
 func (l *RowLoss) ownMeans(of []fit) []float64 {
@@ -95,6 +105,11 @@ func (l *RowLoss) ownMeans(of []fit) []float64 {
 // nothing: the run ends with it.
 type program struct {
 	Program
+	*failure
+}
+
+// failure is the first error of a program, of all problems that it serves; see Problem.Through.
+type failure struct {
 	broken atomic.Bool
 	mu     sync.Mutex
 	err    error
@@ -112,7 +127,7 @@ func (l *RowLoss) Err() error {
 }
 
 // Through returns the problem of an external model whose program is reached through another one, which
-// gives the same answers: runs that share a problem are told apart so.
+// gives the same answers: runs that share a problem are told apart so. They share its first error.
 func (p *Problem) Through(other Program) *Problem {
 	of := *p
 	of.RowLoss = p.RowLoss.through(other)

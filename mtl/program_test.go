@@ -30,6 +30,8 @@ func (p *pointProgram) ask() error {
 
 func (p *pointProgram) Sizes() Sizes { return Sizes{Values: 2, RowFLOPs: 7, RowTraffic: 3} }
 
+func (p *pointProgram) ValueName(i int) string { return fmt.Sprintf("value %d", i) }
+
 func (p *pointProgram) Metrics() []NamedMetric { return p.metrics }
 
 func (p *pointProgram) Initial(seed uint64, w []float64) error {

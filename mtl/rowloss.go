@@ -54,7 +54,10 @@ func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error
 // through returns the loss of an external model with a program.
 func (l *RowLoss) through(external Program) *RowLoss {
 	of := *l
-	of.program = &program{Program: external}
+	of.program = &program{external, new(failure)}
+	if l.program != nil {
+		of.program.failure = l.program.failure
+	}
 	of.scratch = &sync.Pool{New: func() any { return of.NewGradient() }}
 	return &of
 }

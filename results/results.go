@@ -46,6 +46,7 @@ type Run struct {
 	Real       bool      `json:"real,omitempty"`      // the data have real targets: errors are root mean square errors
 	Data       *DataSet  `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
 	Program    string    `json:"program,omitempty"`   // identifies the program of an external model; empty: the model is another
+	Shapes     []Shape   `json:"shapes,omitempty"`    // of the values of such a model, in their order; nil: the program does not say
 	Relative   bool      `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
 	Objective  string    `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
 	Status     Status    `json:"status"`
@@ -75,6 +76,12 @@ type Run struct {
 	// ByClient has the values by client of the last round that has any, metric by metric.
 	// They may be many: nil unless rundir.AddClients has read them.
 	ByClient []ClientRow `json:"-"`
+}
+
+// Shape is a name of values of an external model, and their shape.
+type Shape struct {
+	Name string  `json:"name"`
+	Dims []int64 `json:"shape"`
 }
 
 // ProgramTime is the real time for which the program of an external model was asked, summed over its

@@ -23,9 +23,8 @@ type nonfinite struct {
 func (f *Federation) examine(t int, err error) {
 	array := ""
 	if of := f.method.Inspected; of != nil && err == nil {
-		if update := of.Update(t); !update.Finite() {
-			array = update.Array
-		}
+		update := of.Update(t)
+		array = update.Broken(f.setup.Problem)
 	}
 	f.nonfinite.set(t, array, err)
 }

@@ -198,6 +198,9 @@ func (m *Model) Rows(part int) []int32 { return m.rows[part] }
 // the kind of processor. Equal bytes are promised among equal fingerprints.
 func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
 
+// Shapes returns the names and shapes of all values in their order; nil: the program does not say.
+func (m *Model) Shapes() []Shape { return m.about.shapes }
+
 // ValueName names a value: "value 12", and what the program calls it.
 func (m *Model) ValueName(i int) string {
 	left := i
@@ -207,7 +210,7 @@ func (m *Model) ValueName(i int) string {
 			left -= n
 			continue
 		}
-		return fmt.Sprintf("value %d, %s,", i, s.nameOf(int64(left)))
+		return fmt.Sprintf("value %d, %s", i, s.nameOf(int64(left)))
 	}
 	return fmt.Sprintf("value %d", i)
 }

@@ -67,7 +67,7 @@ type modelHello struct {
 	squares                  bool
 	buffers                  int
 	rows                     [3][]int32
-	shapes                   []valueShape // of all values, in their order; nil: it does not say
+	shapes                   []Shape // of all values, in their order; nil: it does not say
 	metrics                  []algorithms.NamedMetric
 }
 
@@ -97,35 +97,35 @@ func readMetrics(d *pipe.Decoder, h *modelHello) {
 	}
 }
 
-// valueShape is a name of values, such as "conv1.weight", and their shape.
-type valueShape struct {
-	name string
-	dims []int64
+// Shape is a name of values, such as "conv1.weight", and their shape.
+type Shape struct {
+	Name string
+	Dims []int64
 }
 
 // size returns the number of values, as a float that cannot overflow.
-func (s *valueShape) size() float64 {
+func (s *Shape) size() float64 {
 	n := 1.0
-	for _, d := range s.dims {
+	for _, d := range s.Dims {
 		n *= float64(d)
 	}
 	return n
 }
 
-// nameOf returns the name and the indices of a value of a shape: "conv1.weight[5, 0, 2, 2]".
-func (s *valueShape) nameOf(i int64) string {
-	indices := make([]string, len(s.dims))
-	for j, d := range slices.Backward(s.dims) {
+// nameOf returns the name and the indices of a value of a shape: "conv1.weight"[5,0,2,2], with the quotes.
+func (s *Shape) nameOf(i int64) string {
+	indices := make([]string, len(s.Dims))
+	for j, d := range slices.Backward(s.Dims) {
 		indices[j] = strconv.FormatInt(i%d, 10)
 		i /= d
 	}
-	return fmt.Sprintf("%s[%s]", s.name, strings.Join(indices, ", "))
+	return fmt.Sprintf("%q[%s]", s.Name, strings.Join(indices, ","))
 }
 
-var shapeFields = pipe.Object[valueShape]{
-	pipe.Required("name", func(d *pipe.Decoder, s *valueShape) { s.name = nameOf(d, "the name of values", 200) }),
-	pipe.Required("shape", func(d *pipe.Decoder, s *valueShape) {
-		s.dims = pipe.List(d, s.dims, "a list of lengths", func(d *pipe.Decoder, n *int64) { *n = d.Integer(1, math.MaxInt32, "a length of at least 1") })
+var shapeFields = pipe.Object[Shape]{
+	pipe.Required("name", func(d *pipe.Decoder, s *Shape) { s.Name = nameOf(d, "the name of values", 200) }),
+	pipe.Required("shape", func(d *pipe.Decoder, s *Shape) {
+		s.Dims = pipe.List(d, s.Dims, "a list of lengths", func(d *pipe.Decoder, n *int64) { *n = d.Integer(1, math.MaxInt32, "a length of at least 1") })
 	}),
 }
 

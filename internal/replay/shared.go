@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 // Shared is a method whose rounds several runs read, because they differ in time alone: in each
@@ -16,6 +17,7 @@ import (
 // not change the model. The first run to reach a round computes it. Runs may be concurrent.
 type Shared struct {
 	Of      *algorithms.Method
+	Problem *mtl.Problem // names values that are not finite; nil: nothing does
 	Devices int
 	Seed    uint64
 	Pool    *algorithms.Pool
@@ -143,10 +145,8 @@ func (s *Shared) broken(device int) string {
 	if s.Of.Inspected == nil {
 		return ""
 	}
-	if update := s.Of.Inspected.Update(device); !update.Finite() {
-		return update.Array
-	}
-	return ""
+	update := s.Of.Inspected.Update(device)
+	return update.Broken(s.Problem)
 }
 
 // codeEvaluation codes an evaluation.
