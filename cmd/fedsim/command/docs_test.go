@@ -134,6 +134,18 @@ func TestInstallCommandsWork(t *testing.T) {
 	}
 }
 
+// TestLengths checks that the first pages that a user reads stay short.
+func TestLengths(t *testing.T) {
+	if words := len(strings.Fields(read(t, "README.md"))); words > 1600 {
+		t.Errorf("README.md has %d words, want at most 1600", words)
+	}
+	_, release, _ := strings.Cut(read(t, "CHANGELOG.md"), "\n## 1.0.0\n")
+	release, _, _ = strings.Cut(release, "\n## ")
+	if lines := strings.Count(release, "\n"); lines < 20 || lines > 80 {
+		t.Errorf("release 1.0.0 has %d lines in CHANGELOG.md, want 20 to 80", lines)
+	}
+}
+
 // TestReadmeLinks checks that the targets of links exist.
 func TestReadmeLinks(t *testing.T) {
 	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/plugins.md", "docs/json.md", "docs/tutorial.md", "docs/compare.md", "docs/reading.md", "docs/explain.md", "docs/report.md", "docs/models.md", "docs/clusters.md"} {
