@@ -12,7 +12,8 @@ import (
 //	1/2 d.(H + e I)d - r.d,  H_ij = curvature c x_i.x_j,  r_i = (y_i - z_i) - Shrink a_i,
 //
 // with e = Extra of the step. Newton's method goes towards its minimizer until the first variable meets a bound,
-// where it stays, and continues with the others. No step increases the subproblem. It reuses its memory.
+// where it stays, and continues with the others, whose factor follows from the last one. No step increases the
+// subproblem. It reuses its memory.
 type face struct {
 	Subproblem
 	clipped ClippedStep
@@ -22,11 +23,15 @@ type face struct {
 	factor  []float64 // of H + e I of the free rows, lower triangle
 	step    []float64 // d of the free rows
 	z, a    []float64 // of the rows
+	turns   []turn    // rotations of columns of the factor
 	space   []float64 // a row of the data
 }
 
-// maxFace is the most rows of a face: a Newton step takes time cubic in them.
-const maxFace = 64
+// turn is a rotation of two columns.
+type turn struct{ cos, sin float64 }
+
+// maxFace is the most rows of a face: the first Newton step takes time cubic in them.
+const maxFace = 160
 
 // choose sets the rows to those whose dual variables differ from last or lie between their bounds, and reports
 // whether they can be minimized over.
@@ -58,7 +63,9 @@ func (f *face) bounds(row int) (low, high float64) {
 // stays.
 func (f *face) minimize(a, u []float64) {
 	f.measure(a, u)
-	for len(f.free) > 0 && f.newton() && !f.advance() {
+	if f.factorize() {
+		for len(f.free) > 0 && !f.advance() {
+		}
 	}
 	for i, row := range f.rows {
 		a[row] = f.a[i]
@@ -92,22 +99,31 @@ func sized(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-// newton sets the step of the free rows to that of Newton's method, and reports whether there is one.
-func (f *face) newton() bool {
+// factorize computes the factor, and reports whether there is one.
+func (f *face) factorize() bool {
 	const ridge = 1e-10 // relative to the curvature of a row: rows may depend on each other
-	n, y := len(f.rows), f.p.Train.Clients[f.k].Y
-	f.step = f.step[:len(f.free)]
-	for i, at := range f.free {
-		l, q := f.factor[i*n:][:i+1], f.hessian[at*n+at]
-		for j, other := range f.free[:i] {
+	n := len(f.rows)
+	for i := range n {
+		l, h := f.factor[i*n:][:i+1], f.hessian[i*n:][:i+1]
+		for j := range i {
 			r := f.factor[j*n:][:j+1]
-			l[j] = (f.hessian[at*n+other] - kernel.Dot(l[:j], r[:j])) / r[j]
+			l[j] = (h[j] - kernel.Dot(l[:j], r[:j])) / r[j]
 		}
-		pivot := q + float64(ridge*q) + f.clipped.Extra - kernel.SquaredNorm(l[:i])
+		pivot := h[i] + float64(ridge*h[i]) + f.clipped.Extra - kernel.SquaredNorm(l[:i])
 		if !(pivot > 0) || math.IsInf(pivot, 1) {
 			return false
 		}
 		l[i] = math.Sqrt(pivot)
+	}
+	return true
+}
+
+// newton sets the step of the free rows to that of Newton's method.
+func (f *face) newton() {
+	n, y := len(f.rows), f.p.Train.Clients[f.k].Y
+	f.step = f.step[:len(f.free)]
+	for i, at := range f.free {
+		l := f.factor[i*n:][:i+1]
 		residual := (y[f.rows[at]] - f.z[at]) - float64(f.clipped.Shrink*f.a[at])
 		f.step[i] = (residual - kernel.Dot(l[:i], f.step[:i])) / l[i]
 	}
@@ -116,11 +132,31 @@ func (f *face) newton() bool {
 		f.step[i] /= l[i]
 		kernel.Axpy(-f.step[i], l[:i], f.step[:i])
 	}
-	return true
+}
+
+// remove takes a free row out of the factor: the rows that follow move up, and rotations of two columns each
+// make it triangular again.
+func (f *face) remove(first int) {
+	n := len(f.rows)
+	f.turns = f.turns[:0]
+	for i := first; i+1 < len(f.free); i++ {
+		l := f.factor[i*n:][:i+2]
+		copy(l, f.factor[(i+1)*n:])
+		for k, t := range f.turns {
+			x, y := l[first+k], l[first+k+1]
+			l[first+k] = float64(t.cos*x) + float64(t.sin*y)
+			l[first+k+1] = float64(t.cos*y) - float64(t.sin*x)
+		}
+		x, y := l[i], l[i+1]
+		l[i] = math.Sqrt(float64(x*x) + float64(y*y))
+		f.turns = append(f.turns, turn{x / l[i], y / l[i]})
+	}
+	f.free = append(f.free[:first], f.free[first+1:]...)
 }
 
 // advance takes the step and reports true, or takes its part up to the first bound, where that variable stays.
 func (f *face) advance() (whole bool) {
+	f.newton()
 	share, first, bound := 1.0, -1, 0.0
 	for i, at := range f.free {
 		to, high := f.bounds(int(f.rows[at]))
@@ -142,6 +178,6 @@ func (f *face) advance() (whole bool) {
 		return true
 	}
 	f.a[f.free[first]] = bound
-	f.free = append(f.free[:first], f.free[first+1:]...)
+	f.remove(first)
 	return false
 }

@@ -61,7 +61,7 @@ func (o *LocalOptimum) Reset(s Subproblem, before, w []float64) {
 // w + curvature c X^T (b - before).
 func (o *LocalOptimum) Reached(b, u []float64, theta float64) bool {
 	if !o.known {
-		o.start(b)
+		o.start(b, u)
 	}
 	for {
 		left := o.excess(b, u)
@@ -80,9 +80,9 @@ func (o *LocalOptimum) Reached(b, u []float64, theta float64) bool {
 // Theta returns theta of the dual variables after.
 func (o *LocalOptimum) Theta(after []float64) float64 {
 	if !o.known {
-		o.start(after)
+		o.start(after, nil)
 		if o.none < 0 {
-			o.start(o.before)
+			o.start(o.before, nil)
 		}
 	}
 	for o.none+o.gap > o.noise && !o.exact() {
@@ -104,9 +104,13 @@ func (o *LocalOptimum) Theta(after []float64) float64 {
 // exact reports whether best is the minimizer, up to rounding.
 func (o *LocalOptimum) exact() bool { return o.ended || o.gap <= 1e-10*o.none }
 
-// start begins at the dual variables b.
-func (o *LocalOptimum) start(b []float64) {
+// start begins at the dual variables b, minimized over those between their bounds if they are few. u is
+// w + curvature c X^T (b - before); nil: none are minimized over.
+func (o *LocalOptimum) start(b, u []float64) {
 	o.best = append(o.best[:0], b...)
+	if u != nil && o.face.choose(o.Subproblem, b, b) {
+		o.face.minimize(o.best, u)
+	}
 	o.u, o.diff = append(o.u[:0], o.w...), append(o.diff[:0], o.w...)
 	o.z = append(o.z[:0], b...)
 	o.known, o.ended, o.batches, o.passes, o.mark, o.lowest = true, false, 0, 0, 0, math.Inf(1)

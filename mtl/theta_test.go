@@ -203,7 +203,7 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 func minimized(p *Problem, before, w []float64, curvature float64) *LocalOptimum {
 	var o LocalOptimum
 	o.Reset(p.Subproblem(0, curvature), before, w)
-	for o.start(before); !o.exact(); {
+	for o.start(before, nil); !o.exact(); {
 		o.improve(false)
 	}
 	return &o
@@ -220,7 +220,7 @@ func TestFacesFindTheMinimizer(t *testing.T) {
 			slow := minimized(p, before, w, curvature)
 			var fast LocalOptimum
 			fast.Reset(p.Subproblem(0, curvature), before, w)
-			for fast.start(before); !fast.exact(); {
+			for fast.start(before, w); !fast.exact(); {
 				fast.improve(true)
 			}
 			if fast.gap > 1e-10*fast.none+fast.noise {
