@@ -23,3 +23,15 @@ func TestDirectoriesOfEarlierVersionsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A directory of a later version may have fields that this one does not know: the error names that
+// version.
+func TestUnknownFieldsNameTheVersion(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, manifestFile)
+	filetest.Write(t, path, "{\"format\": 2, \"fedsim\": \"v1.7.0\",\n \"edges\": []}")
+	want := path + `:2: unknown field "edges": fedsim v1.7.0 wrote it: use that version or a later one`
+	if _, err := Read(dir); err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant %s", err, want)
+	}
+}

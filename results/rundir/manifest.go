@@ -281,7 +281,11 @@ func decodeManifest(path string, text []byte) (*Manifest, error) {
 	d.DisallowUnknownFields()
 	var m Manifest
 	if err := d.Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), plainJSON(err))
+		err, line := plainJSON(err), jsonLine(text, d, err)
+		if version.Version != "" && strings.HasPrefix(err.Error(), "unknown field") {
+			err = fmt.Errorf("%w: fedsim %s wrote it: use that version or a later one", err, version.Version)
+		}
+		return nil, fmt.Errorf("%s:%d: %w", path, line, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s:%d: must end behind the first value", path, lineAt(text, d.InputOffset()))
