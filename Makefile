@@ -48,9 +48,9 @@ check:
 	cd internal/tools && $(GO) vet ./api && $(GO) test ./api && PYTHON="$(PYTHON)" $(GO) run ./api
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
-# Adds what is new in the Go packages and in pyfedsim to the lists of what programs may rely on
-# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes what is gone, before
-# 1.0.0 and for a new major version.
+# Adds new names of the Go packages and of pyfedsim to the lists of promised names
+# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes names, before 1.0.0
+# and for a new major version.
 api:
 	cd internal/tools && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
 

@@ -3,13 +3,13 @@
 // those of internal/tools/api, and fails on a difference:
 //
 //	go run ./api             compare; in the folder internal/tools, as "make check" does
-//	go run ./api -update     add what is new to the lists
+//	go run ./api -update     add new lines to the lists
 //	go run ./api -update -incompatible
-//	                         also remove what is gone, before 1.0.0 and for a new major version
+//	                         also remove lines, before 1.0.0 and for a new major version
 //
 // A line is one thing that a program can use: a function with its signature, a field with its type,
 // an interface with all of its methods. Every line of the list must stay; lines may be added. The
-// lists are text, because the difference is what a reviewer reads, and because neither a release
+// lists are text, because reviewers read their difference, and because neither a release
 // of Go nor of a library changes them: files of export data of the command apidiff have both
 // faults. As there, a method that is added to an interface is incompatible, and a field that is
 // added to a struct is not.
@@ -33,8 +33,8 @@ import (
 )
 
 func main() {
-	update := flag.Bool("update", false, "add what is new to the lists")
-	incompatible := flag.Bool("incompatible", false, "with -update: also remove what is gone")
+	update := flag.Bool("update", false, "add new lines to the lists")
+	incompatible := flag.Bool("incompatible", false, "with -update: also remove lines")
 	flag.Parse()
 	failed := false
 	for _, list := range []struct {
@@ -75,10 +75,10 @@ func compare(file string, now []string, update, incompatible bool) error {
 	gone, added := without(then, now), without(now, then)
 	switch {
 	case len(gone) > 0 && !(update && incompatible):
-		return fmt.Errorf("internal/tools/%s: programs may use what is gone or has changed:\n\t%s\nnew is:\n\t%s\nbring back what is gone, beside what is new; only before 1.0.0 and for a new major version: make api INCOMPATIBLE=1",
+		return fmt.Errorf("internal/tools/%s: removed or changed, though programs may use it:\n\t%s\nadded:\n\t%s\nrestore the removed lines; only before 1.0.0 and for a new major version: make api INCOMPATIBLE=1",
 			file, strings.Join(gone, "\n\t"), strings.Join(added, "\n\t"))
 	case len(added) > 0 && !update:
-		return fmt.Errorf("internal/tools/%s lacks what is new:\n\t%s\nadd it with: make api", file, strings.Join(added, "\n\t"))
+		return fmt.Errorf("internal/tools/%s lacks new lines:\n\t%s\nadd them with: make api", file, strings.Join(added, "\n\t"))
 	case !update:
 		return nil
 	}
@@ -290,7 +290,7 @@ func (a *api) fields(of string, s *types.Struct) {
 	}
 }
 
-// methods is an interface on one line: whoever implements it needs all of its methods.
+// methods is an interface on one line: an implementation needs all of its methods.
 func (a *api) methods(i *types.Interface) string {
 	var list []string
 	for m := range i.Methods() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is gone fails, whatever is new; what is new must be listed. Both say what to do.
+// A removed line fails, even if others are new; a new line must be listed. Both errors have the remedy.
 func TestCompare(t *testing.T) {
 	for name, test := range map[string]struct {
 		now                  []string
@@ -15,8 +15,8 @@ func TestCompare(t *testing.T) {
 		want, left           string // of the error, and of the file
 	}{
 		"same":     {now: []string{"a", "b"}, left: "a b"},
-		"gone":     {now: []string{"a", "b2", "c"}, want: "is gone or has changed:\n\tb\nnew is:\n\tb2\n\tc\nbring back", left: "a b"},
-		"new":      {now: []string{"a", "b", "c"}, want: "lacks what is new:\n\tc\nadd it with: make api", left: "a b"},
+		"gone":     {now: []string{"a", "b2", "c"}, want: "removed or changed, though programs may use it:\n\tb\nadded:\n\tb2\n\tc\nrestore", left: "a b"},
+		"new":      {now: []string{"a", "b", "c"}, want: "lacks new lines:\n\tc\nadd them with: make api", left: "a b"},
 		"added":    {now: []string{"a", "b", "c"}, update: true, left: "a b c"},
 		"dropped":  {now: []string{"a", "c"}, update: true, want: "\tb\n", left: "a b"},
 		"accepted": {now: []string{"a", "c"}, update: true, incompatible: true, left: "a c"},
