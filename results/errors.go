@@ -13,8 +13,8 @@ type Estimate struct {
 	N    int     `json:"n"`              // the number of values
 }
 
-// estimate returns the estimate of values, which are unknown together if one is.
-func estimate(values []float64) Estimate {
+// EstimateOf returns the estimate of values, which are unknown together if one is.
+func EstimateOf(values []float64) Estimate {
 	e := Estimate{Mean: math.NaN(), SD: math.NaN(), SE: math.NaN(), N: len(values)}
 	if e.N == 0 {
 		return e
@@ -39,7 +39,7 @@ func (r *Run) AtEnd(m *Metric) Estimate {
 			last = append(last, x)
 		}
 	}
-	return estimate(last)
+	return EstimateOf(last)
 }
 
 // ErrorTable has the errors at the end of the runs of an experiment, their uncertainty, and how
@@ -102,7 +102,7 @@ func errorTable(runs []Run) ErrorTable {
 			break
 		}
 	}
-	for i, rows := range e.blocks(runs) {
+	for i, rows := range e.Grouped(runs) {
 		block := ErrorBlock{Point: e.Blocks[i].Point}
 		for k, seeds := range rows {
 			block.Rows = append(block.Rows, t.row(e.Blocks[i].Rows[k].Text(), seeds))
@@ -132,7 +132,7 @@ func (t *ErrorTable) row(label string, seeds []Run) ErrorRow {
 		for i := range seeds {
 			values[i] = value(&seeds[i])
 		}
-		return estimate(values)
+		return EstimateOf(values)
 	}
 	atOptimum := func(m *Metric) func(*Run) float64 {
 		return func(r *Run) float64 {
@@ -168,7 +168,7 @@ func (b *ErrorBlock) compare(m *Metric, seeds [][]Run) {
 	}
 	for i := range b.Rows {
 		row := &b.Rows[i]
-		row.Best, row.Difference = i == best && len(b.Rows) > 1, estimate(nil)
+		row.Best, row.Difference = i == best && len(b.Rows) > 1, EstimateOf(nil)
 		if best < 0 || i == best {
 			continue
 		}
@@ -179,7 +179,7 @@ func (b *ErrorBlock) compare(m *Metric, seeds [][]Run) {
 				differences = append(differences, seeds[i][k].AtEnd(m).Mean-seeds[best][at].AtEnd(m).Mean)
 			}
 		}
-		row.Difference = estimate(differences)
+		row.Difference = EstimateOf(differences)
 	}
 }
 

@@ -128,7 +128,7 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 	if e.RowKey != "method" {
 		e.Sampled = sampled(runs, e.RowKey)
 	}
-	for _, block := range e.blocks(runs) {
+	for _, block := range e.Grouped(runs) {
 		b := Block{Point: e.point(&block[0][0])}
 		for _, seeds := range block {
 			row := newRow(e.label(&seeds[0]), seeds, targets)
@@ -148,8 +148,8 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 	return e
 }
 
-// blocks groups runs by block, then by row.
-func (e *ExperimentSummary) blocks(runs []Run) (blocks [][][]Run) {
+// Grouped groups runs by block, then by row.
+func (e *ExperimentSummary) Grouped(runs []Run) (blocks [][][]Run) {
 	for _, block := range groupBy(runs, func(r *Run) string { return SettingsText(e.point(r)) }) {
 		blocks = append(blocks, groupBy(block, e.label))
 	}

@@ -14,12 +14,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/analysis/ranking"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/crossval"
 	"fedsim/results"
@@ -63,6 +65,8 @@ type (
 	TableModel = crossval.ModelError
 	// TableShuffle is the error under one split of the rows.
 	TableShuffle = crossval.Shuffle
+	// Ranking has the ranks of the methods of an experiment.
+	Ranking = ranking.Table
 	// TableFile is a file of a table in the run directory.
 	TableFile = crossval.File
 )
@@ -72,6 +76,7 @@ type Directory struct {
 	Scenario *scenario.Scenario
 	Writer   *rundir.Writer // the recorder of the runs
 	Tables   []*Table       // those made, also after an error
+	Ranks    []*Ranking     // of experiments with ranks, after Complete
 	Figures  []string       // file names of those drawn
 	Undrawn  error          // why figures are not drawn, and how to draw them
 	State    rundir.State   // empty before Complete or Save wrote results
@@ -141,9 +146,29 @@ func (d *Directory) MakeTables(ctx context.Context) error {
 	})
 }
 
-// Complete draws the figures and completes the directory. Its State is complete, or incomplete
+// Ranks returns the ranks of the experiments of a scenario that ask for them.
+func Ranks(s *scenario.Scenario, runs []results.Run) (all []*Ranking) {
+	for _, e := range s.Experiments {
+		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
+		if e.Ranks && len(own) > 0 {
+			of := &e.Jobs[0].Candidates[0].Settings
+			all = append(all, ranking.New(own, of.Run.Targets, of.Data.TestFraction))
+		}
+	}
+	return all
+}
+
+// Complete ranks methods, draws the figures and completes the directory. Its State is complete, or incomplete
 // where runs are absent. The results are saved even if drawing failed: see Undrawn.
 func (d *Directory) Complete() error {
+	d.Ranks = Ranks(d.Scenario, d.Writer.Runs())
+	for _, t := range d.Ranks {
+		for _, file := range t.Files() {
+			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
+				return err
+			}
+		}
+	}
 	if !d.options.NoFigures {
 		d.Figures, d.Undrawn = d.draw()
 	}

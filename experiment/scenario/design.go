@@ -22,6 +22,7 @@ type design struct {
 	axes              []axis // named axes, the sample, then sweeps
 	tuned             []tuned
 	tuning            Tuning
+	ranks             bool
 	figures           []results.Figure
 	notes             []string // see Scenario.Notes
 }
@@ -51,7 +52,7 @@ func newDesign(base *Settings, table experimentTable, node, methods *config.Node
 	all := methods.Keys()
 	p := design{
 		name: table.Name, description: table.Description, at: node.Place,
-		methods: table.Methods, tuning: defaultTuning(),
+		methods: table.Methods, tuning: defaultTuning(), ranks: table.Ranks,
 	}
 	if !config.IsName(p.name) {
 		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})

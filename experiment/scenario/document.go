@@ -28,6 +28,7 @@ type experimentTable struct {
 	Sample      *config.Node            `toml:"sample" doc:"points drawn from ranges of keys, an axis of the grid beside the others"`
 	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run; the one with the least virtual time to the target runs under all seeds (docs/tuning.md)"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
+	Ranks       bool                    `toml:"ranks" doc:"rank the methods by errors and by costs to targets as far as the seeds make ranks certain, into tables/NAME-ranks.md and NAME-ranks.csv (docs/leaderboard.md). Needs several methods and seeds"`
 	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`
 	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
 }

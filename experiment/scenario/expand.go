@@ -23,7 +23,7 @@ const maxRuns = 10_000
 func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
-		Tuning: p.tuning, Figures: p.figures,
+		Tuning: p.tuning, Ranks: p.ranks, Figures: p.figures,
 	}
 	for i := range p.axes {
 		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels(), Keys: p.axes[i].sample.keys()})
@@ -56,6 +56,9 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 		p.checkPrivate(&e, &problems)
 	}
 	problems = p.oncePerRange(problems)
+	if p.ranks && len(problems) == 0 && (len(p.methods) < 2 || len(e.Jobs[0].Seeds) < 2) {
+		problems.Add(p.at, fmt.Sprintf("experiment %s: ranks must be false with fewer than two methods or two run.seeds: it compares methods seed by seed", p.name))
+	}
 	for i := range p.figures {
 		f := &p.figures[i]
 		switch {

@@ -27,6 +27,7 @@ type resolvedExperiment struct {
 	Axis        []resolvedAxis                `toml:"axis,omitempty"`
 	Tuning      *Tuning                       `toml:"tuning"`
 	Tune        map[string]config.InlineTable `toml:"tune,omitempty"`
+	Ranks       bool                          `toml:"ranks"`
 	Figure      *results.Figure               `toml:"figure"`
 	Figures     []results.Figure              `toml:"figures,omitempty"`
 }
@@ -69,7 +70,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 func (p *design) resolved() resolvedExperiment {
 	e := resolvedExperiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
-		Set: p.set,
+		Set: p.set, Ranks: p.ranks,
 	}
 	if len(p.figures) > 0 {
 		e.Figure, e.Figures = &p.figures[0], p.figures[1:]

@@ -17,6 +17,7 @@ type Experiment struct {
 	Axes        []Axis   // in the order of the scenario: named axes, the sample, then swept keys
 	Methods     []string // labels in the order of the figures
 	Tuning      Tuning
+	Ranks       bool             // whether its methods are ranked
 	Figures     []results.Figure // empty: those of plots.Defaults
 	Jobs        []Job
 }

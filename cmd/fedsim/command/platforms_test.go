@@ -79,6 +79,9 @@ var platformCuts = map[string][]string{
 	"wearables":        {"run.rounds=3"},
 	"table1":           tableCuts("table1"),
 	"table4-skew":      tableCuts("table4-skew"),
+
+	"leaderboard":       leaderboardForm("leaderboard", `["fedavg", "mifa"]`),
+	"leaderboard-small": leaderboardForm("leaderboard-small", `["fedavg", "scaffold", "fedbuff"]`),
 }
 
 func tableCuts(name string) (cuts []string) {

@@ -208,9 +208,9 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	var b strings.Builder
 	if f.all {
 		b.WriteString(table.Text(width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
-			results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
+			ranksText(d.Ranks) + results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
 	} else {
-		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) +
+		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + ranksText(d.Ranks) +
 			shortEdges(runs) + droppedText(runs))
 		if len(runs) > 0 {
 			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
@@ -256,6 +256,14 @@ func tablesText(made []*into.Table, below bool) string {
 	return text
 }
 
+// ranksText returns the ranks of methods.
+func ranksText(made []*into.Ranking) (text string) {
+	for _, t := range made {
+		text += t.Text(textWidth())
+	}
+	return text
+}
+
 // droppedText names the rows of data files that the runs are without, since values were missing.
 func droppedText(runs []results.Run) (text string) {
 	noted := map[string]bool{}
@@ -278,6 +286,11 @@ func pathsText(d *into.Directory, figures []string) string {
 		fmt.Fprintf(&b, "figure:  %s\n", filepath.Join(dir, "figures", name))
 	}
 	for _, t := range d.Tables {
+		for _, file := range t.Files() {
+			fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", file.Name))
+		}
+	}
+	for _, t := range d.Ranks {
 		for _, file := range t.Files() {
 			fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", file.Name))
 		}

@@ -2,10 +2,14 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"fedsim/experiment"
+	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -47,6 +51,20 @@ var shortForms = map[string][]string{
 	"tiers":            {"data.synthetic.features=10", "data.synthetic.clients=12", "run.rounds=4", "run.seeds=[1]", "network.hub_size=4", "experiment.tiers.tuning.extend=0"},
 	"wearables":        small("run.rounds=10"),
 	"theory":           {"run.rounds=10", "run.seeds=[1]"},
+
+	"leaderboard":       leaderboardForm("leaderboard", `["fedavg", "clean", "mifa"]`),
+	"leaderboard-small": leaderboardForm("leaderboard-small", `["fedavg", "oort", "scaffold", "fedadam", "fedbuff", "ditto", "mocha"]`),
+}
+
+// leaderboardForm returns the settings for a leaderboard of a few methods and generated data.
+func leaderboardForm(name, methods string) []string {
+	form := []string{"run.rounds=3", "run.seeds=[1, 2]", "methods.mocha.set.run.outer=1"}
+	for _, set := range []string{"har", "mnist", "vehicle"} {
+		key := "experiment." + name + "-" + set
+		form = append(form, key+`.axis.level=["severe"]`, key+".methods="+methods, key+".tuning.extend=0", key+".tuning.seeds=1",
+			key+".set.data.path=missing", key+".set.data.synthetic.features=20")
+	}
+	return append(form, "experiment."+name+"-mnist.set.data.synthetic.rows_min=3000", "experiment."+name+"-mnist.set.data.synthetic.rows_max=3000")
 }
 
 func small(more ...string) []string {
@@ -62,6 +80,31 @@ func tableForm(name, sets string) []string {
 	return []string{
 		key + "set=" + sets, key + "shuffles=1", key + "folds=2", key + "lambdas=[0.01]", key + "omega_updates=2",
 		"data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.clients=5", "data.synthetic.clusters=2",
+	}
+}
+
+// The leaderboard is planned for clusters by the commands of its page: all runs of its experiments.
+func TestLeaderboardIsPlanned(t *testing.T) {
+	t.Setenv("FEDSIM_DATA", "")
+	planned := 0
+	for line := range strings.Lines(read(t, "docs/leaderboard.md")) {
+		args := strings.Fields(line)
+		if len(args) < 3 || args[0] != "fedsim" || args[1] != "plan" {
+			continue
+		}
+		s, err := scenario.Load(args[2], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args[len(args)-1] = filepath.Join(t.TempDir(), "plan")
+		status, out, errors := mainOf(args[1:]...)
+		if want := fmt.Sprintf("(%d runs in ", experiment.Total(s.Experiments)); status != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit status %d, want %q in\n%s%s", line, status, want, out, errors)
+		}
+		planned++
+	}
+	if planned != 2 {
+		t.Errorf("the page plans %d scenarios, want both sizes", planned)
 	}
 }
 

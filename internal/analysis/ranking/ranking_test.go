@@ -1,0 +1,162 @@
+package ranking
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+)
+
+// run returns a run with the given test errors after 10 s each, from round 0 on.
+func run(method string, seed uint64, vary results.Vary, errors ...float64) results.Run {
+	r := results.Run{Experiment: "e", Method: method, Seed: seed, Vary: vary}
+	for i, e := range errors {
+		x := results.NewRound()
+		x.Round, x.TimeS, x.TestError = i, 10*float64(i), e
+		if i > 0 {
+			x.EnergyJ, x.BytesUp, x.BytesDown = 2, 30, 70
+		}
+		r.Rounds = append(r.Rounds, x)
+	}
+	return r
+}
+
+// ends returns runs of a method whose last errors are the given ones.
+func ends(method string, vary results.Vary, errors ...float64) (runs []results.Run) {
+	for i, e := range errors {
+		runs = append(runs, run(method, uint64(i+1), vary, 1, e))
+	}
+	return runs
+}
+
+// ranks returns the ranks of a measure, by row.
+func ranks(t *testing.T, table *Table, measure string) (all []string) {
+	t.Helper()
+	for m := range table.Measures {
+		if table.Measures[m].Name == measure {
+			for _, r := range table.Blocks[0].Rows {
+				all = append(all, r.Cells[m].Rank())
+			}
+		}
+	}
+	return all
+}
+
+func wantRanks(t *testing.T, table *Table, measure, want string) {
+	t.Helper()
+	if got := strings.Join(ranks(t, table, measure), " "); got != want {
+		t.Errorf("%s: ranks %s, want %s", measure, got, want)
+	}
+}
+
+// By hand: the differences 2, 1, 3, 1, 3 have mean 2 and standard deviation 1. With five seeds t is 2 sqrt(5) = 4.47
+// and p = 0.011. Splits that hold out a quarter of the rows have t = 2/sqrt(1/5 + 1/3) = 2.74 and p = 0.052. In a block
+// of four methods Holm's first step needs p <= 0.05/6.
+func TestRanksAreCertain(t *testing.T) {
+	methods := func(vary results.Vary, all ...[]float64) (runs []results.Run) {
+		for i, e := range all {
+			runs = append(runs, ends(string(rune('a'+i)), vary, e...)...)
+		}
+		return runs
+	}
+	base, more := []float64{.1, .2, .3, .4, .5}, []float64{.12, .21, .33, .41, .53}
+	wantRanks(t, New(methods(results.VarySystem, base, more), nil, 0.25), "test_error", "1 2")
+	wantRanks(t, New(methods(results.VarySplit, base, more), nil, 0.25), "test_error", "1-2 1-2")
+	wantRanks(t, New(methods(results.VarySplit, base, more), nil, 0), "test_error", "1 2")
+	wantRanks(t, New(methods(results.VarySystem, base, more, base, more), nil, 0), "test_error", "1-4 1-4 1-4 1-4")
+	// Differences that are the same in every seed are certain, and so is that nothing differs.
+	far := []float64{.6, .7, .8, .9, 1}
+	wantRanks(t, New(methods(results.VarySplit, far, base, base), nil, 0.25), "test_error", "3 1-2 1-2")
+}
+
+// A run that does not reach a target counts with its cost at the end, as a bound from below: it can be certain that
+// another is faster, and never that it is.
+func TestTargetsThatAreNotReached(t *testing.T) {
+	var runs []results.Run
+	for seed := range uint64(5) {
+		quick, slow, late := []float64{1, .05}, []float64{1, .5, .5, .5, .5, .05}, []float64{1, .5, .5, .5, .5, .5}
+		brief := []float64{1, .5}
+		if seed == 4 {
+			slow = late
+		}
+		for i, errors := range [][]float64{quick, slow, late, brief} {
+			runs = append(runs, run(string(rune('a'+i)), seed, results.VarySystem, errors...))
+		}
+	}
+	target := results.Target{Metric: "test_error", Value: 0.1}
+	table := New(runs, results.Targets{target}, 0)
+	// d ends after 10 s, when a has reached the target: nothing is known of the two.
+	for _, measure := range []string{"time_s_to_test_error_0.1", "energy_j_to_test_error_0.1", "bytes_to_test_error_0.1"} {
+		wantRanks(t, table, measure, "1-2 2-4 2-4 1-4")
+	}
+	text := table.Text(80)
+	for _, want := range []string{"10.0 s (0 %)", "2.00 J (0 %)", "100 B (0 %)", "4 of 5", "runs that reached the target", "-: not reached in any run"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// Costs are known up to the last evaluation: times of 50 and 60 s with evaluations every 10 s differ for certain,
+// and with one every 50 or 60 s they do not.
+func TestStepsOfEvaluations(t *testing.T) {
+	for every, want := range map[int]string{1: "1 2", 5: "1-2 1-2"} {
+		var runs []results.Run
+		for seed := range uint64(5) {
+			for i, length := range []int{5, 6} {
+				errors := make([]float64, length+1)
+				for k := range errors {
+					if errors[k] = math.NaN(); k%every == 0 {
+						errors[k] = 1
+					}
+				}
+				errors[length] = .05
+				runs = append(runs, run(string(rune('a'+i)), seed, results.VarySystem, errors...))
+			}
+		}
+		wantRanks(t, New(runs, results.Targets{{Metric: "test_error", Value: 0.1}}, 0), "time_s_to_test_error_0.1", want)
+	}
+}
+
+// Of methods that do not differ, one order or more is called certain in at most 5 % of the tables.
+func TestLevelHolds(t *testing.T) {
+	stream, wrong := rand.New(rand.NewPCG(1, 2)), 0
+	const trials = 1000
+	for range trials {
+		var runs []results.Run
+		for i := range 6 {
+			var errors []float64
+			for range 5 {
+				errors = append(errors, 0.5+0.01*stream.NormFloat64())
+			}
+			runs = append(runs, ends(string(rune('a'+i)), results.VarySystem, errors...)...)
+		}
+		if strings.Join(ranks(t, New(runs, nil, 0), "test_error"), " ") != "1-6 1-6 1-6 1-6 1-6 1-6" {
+			wrong++
+		}
+	}
+	// Three standard errors of a share of 5 % are 2 %.
+	if share := float64(wrong) / trials; share > 0.07 || share == 0 {
+		t.Errorf("%.1f %% of the tables have a wrong order", 100*share)
+	}
+}
+
+// The csv has a row for each method and measure, with paired differences to the lowest.
+func TestCSV(t *testing.T) {
+	runs := append(ends("a", results.VarySystem, .125, .375), ends("b", results.VarySystem, .25, .75)...)
+	var b bytes.Buffer
+	if err := New(runs, nil, 0).WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
