@@ -83,7 +83,7 @@ func tableForm(name, sets string) []string {
 	}
 }
 
-// The leaderboard is planned for clusters by the commands of its page: all runs of its experiments.
+// The leaderboard is planned for clusters by the commands of its page: all runs of its experiments, with less data.
 func TestLeaderboardIsPlanned(t *testing.T) {
 	t.Setenv("FEDSIM_DATA", "")
 	planned := 0
@@ -92,11 +92,14 @@ func TestLeaderboardIsPlanned(t *testing.T) {
 		if len(args) < 3 || args[0] != "fedsim" || args[1] != "plan" {
 			continue
 		}
-		s, err := scenario.Load(args[2], nil)
+		s, err := scenario.Load(args[2], shortForms[args[2]])
 		if err != nil {
 			t.Fatal(err)
 		}
 		args[len(args)-1] = filepath.Join(t.TempDir(), "plan")
+		for _, set := range shortForms[args[2]] {
+			args = append(args, "--set", set)
+		}
 		status, out, errors := mainOf(args[1:]...)
 		if want := fmt.Sprintf("(%d runs in ", experiment.Total(s.Experiments)); status != 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit status %d, want %q in\n%s%s", line, status, want, out, errors)
