@@ -1,0 +1,19 @@
+package carbon
+
+import (
+	"math"
+	"testing"
+)
+
+// The entry "generated" is the example of fedsim trace grid: 240 g/kWh in the mean, and 0.3 more or less over the day
+// with the peak at 19 h.
+func TestGeneratedGridNeedsNoFile(t *testing.T) {
+	c := Config{Grid: []string{Generated}, Places: []string{"generated-1200", "generated-240"}}
+	g, err := c.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 240 * (1 + 0.3*math.Cos(2*math.Pi*(0.5-19)/24)); math.Abs(g.At(3, 0)-want) > 1e-9 {
+		t.Errorf("device 3 has %g g/kWh at midnight, want %g", g.At(3, 0), want)
+	}
+}
