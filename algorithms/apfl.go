@@ -80,7 +80,7 @@ func init() {
 	}, func(o Options, shape mtl.Shape) Workload {
 		opts := o.(*apflOptions)
 		load := opts.times(2, shape)
-		load.Kept = 1
+		load.Kept, load.Working = 1, 1
 		return load
 	})
 }

@@ -87,7 +87,7 @@ func init() {
 	}, func(o Options, shape mtl.Shape) Workload {
 		opts := o.(*dittoOptions)
 		return Workload{
-			StepFLOPs: opts.stepFLOPs(shape, false), StepValues: shape.RowTraffic(), BatchValues: opts.batchTraffic(shape, false), Kept: 1,
+			StepFLOPs: opts.stepFLOPs(shape, false), StepValues: shape.RowTraffic(), BatchValues: opts.batchTraffic(shape, false), Kept: 1, Working: 1,
 			Batches: func(rows, steps int) int {
 				own, local := opts.split(rows, steps)
 				return opts.updates(rows, own) + opts.updates(rows, local)

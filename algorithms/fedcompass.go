@@ -49,7 +49,8 @@ func init() {
 			return o
 		},
 		Describe: func(Options, mtl.Shape) Description {
-			return Description{Model: Versions, Asynchronous: Yes, Gathers: true, Messages: Messages{Coded: true}}
+			// A change stays until the next step.
+			return Description{Model: Versions, Asynchronous: Yes, Gathers: true, Messages: Messages{Coded: true}, Work: Workload{Kept: 1}}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, n := *o.(*FedCompassOptions), s.Problem.Clients()

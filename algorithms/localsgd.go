@@ -150,7 +150,9 @@ func registerLocal(f Factory) {
 	f.Describe = func(o Options, shape mtl.Shape) Description {
 		d, local := describe(o, shape), o.(localOptions).local()
 		if d.Work.Steps == nil {
+			kept := d.Work.Kept
 			d.Work = local.workload(shape, false)
+			d.Work.Kept = kept
 		}
 		d.Work.Epochs, d.Needs.Budget = max(0, local.Epochs), local.Epochs == 0
 		d.State, d.Inspected = Yes, true

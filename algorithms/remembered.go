@@ -16,7 +16,7 @@ type remembered struct {
 
 // remembers describes such a method. A change is in many steps, so that a weight of one response has no meaning.
 func remembers() Description {
-	return Description{Model: OneModel, Messages: Messages{Coded: true, Single: true}}
+	return Description{Model: OneModel, Messages: Messages{Coded: true, Single: true}, Work: Workload{Kept: 1}}
 }
 
 func newRemembered(s Setup, o AverageOptions) remembered {

@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fedsim/internal/kernel"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 // ringleader is Ringleader ASGD. The server has a table with the sum G_k of gradients of each device
@@ -39,7 +40,11 @@ func init() {
 		Summary:   "Ringleader ASGD: asynchronous SGD along the mean of all clients' gradients, with a step for each client in turn",
 		Reference: "Maranjyan, Richtarik: Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data Heterogeneity, ICLR 2026",
 		Options:   defaultWeightedGradient,
-		Describe:  sendsGradients,
+		Describe: func(o Options, shape mtl.Shape) Description {
+			d := sendsGradients(o, shape)
+			d.Work.Kept = 2 // a sum in each table
+			return d
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, n := o.(*weightedGradientOptions), s.Problem.Clients()
 			table := func() gradientTable {

@@ -29,7 +29,8 @@ type Workload struct {
 
 	Extra   int // numbers that a device sends beyond the values of a model
 	Vectors int // vectors as large as a model in a message, either way; 0: one
-	Kept    int // vectors as large as a model that stay for each client after its response
+	Kept    int // vectors as large as a model that stay for each client after its response, at most
+	Working int // those of a client at work, beside its message
 
 	Epochs float64 // passes over its rows that a device makes in a round; 0: the method has no such number
 	// Limit is the option that limits local work which otherwise ends at an accuracy. Work.Capped

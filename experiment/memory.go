@@ -90,7 +90,7 @@ func footprintOf(s *scenario.Settings, about *algorithms.Description, shape mtl.
 	if shape.Given.Single {
 		size = valueBytes / 2
 	}
-	o.kept = size * float64(shape.Values()) * (float64(stay*o.had) + float64(up*float64(asked)))
+	o.kept = size * float64(shape.Values()) * (float64(stay*o.had) + float64((up+float64(about.Work.Working))*float64(asked)))
 	return o
 }
 

@@ -67,7 +67,7 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 	}
 	for i := range s.Experiments {
 		if s.Experiments[i].Jobs[0].Candidates[0].Settings.Problem.Model == mtl.ModelExternal {
-			printLine(cmd.ErrOrStderr(), "note: the time and memory of an external model are not counted: its program, which plan does not start, says how large it is", false)
+			printLine(cmd.ErrOrStderr(), "note: the time and memory of an external model are not counted: its program, which plan does not start, says how large it is; the runs start it, and are refused if they do not fit into memory", false)
 			break
 		}
 	}
