@@ -42,6 +42,8 @@ type Set struct {
 	// generates rows again if they are not in memory; the Matrices of Clients then have no
 	// values
 	remake *remaker
+	// late prepares selected rows when they are opened; nil: rows are prepared
+	late *lateRows
 }
 
 // TaskOf returns the task of a device.

@@ -18,6 +18,9 @@ func (s *Set) Digest() uint64 {
 	c := state.Writing(sum) // a hash does not fail
 	for i := range s.Clients {
 		t := &s.Clients[i]
+		if s.late != nil {
+			t = s.late.open(s, t)
+		}
 		c.Int(&t.X.Rows)
 		c.Int(&t.X.Cols)
 		c.Float64s(t.X.Data)

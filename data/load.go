@@ -159,16 +159,21 @@ func (c Config) Transform(split *Split) error {
 	if err := c.fillIn(split); err != nil {
 		return err
 	}
-	var scaling *Scaling
-	if c.Standardize {
-		scaling = new(FitScaling(split.Train))
-	}
+	scaling := c.scaling(split.Train)
 	for _, part := range split.Parts() {
 		if err := c.transform(part, scaling); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// scaling returns that of training rows; nil: features are not scaled.
+func (c *Config) scaling(train *Set) *Scaling {
+	if !c.Standardize {
+		return nil
+	}
+	return new(FitScaling(train))
 }
 
 // transform scales rows, unless scaling is nil, appends the bias and rounds, as configured. It is the
@@ -189,14 +194,19 @@ func (c *Config) transform(set *Set, scaling *Scaling) error {
 			client.X, client.selected = x, nil
 		}
 	}
+	c.addBias(set)
+	return nil
+}
+
+// addBias counts and names the feature that is always 1, if there is one.
+func (c *Config) addBias(set *Set) {
 	if !c.Bias {
-		return nil
+		return
 	}
 	set.Features++
 	if len(set.FeatureNames) > 0 {
 		set.FeatureNames = uniqueNames(append(set.FeatureNames, "bias"))
 	}
-	return nil
 }
 
 // transformed returns the rows of a client as transform leaves them.

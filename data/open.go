@@ -10,6 +10,9 @@ type Opened struct {
 
 // Open returns the data of a device: from memory, or with the same rows generated again.
 func (s *Set) Open(device int) Opened {
+	if s.late != nil {
+		return Opened{Client: s.late.open(s, &s.Clients[device])}
+	}
 	if s.remake == nil {
 		return Opened{Client: &s.Clients[device]}
 	}
@@ -27,7 +30,7 @@ func (o Opened) Close() {
 }
 
 // Resident reports whether the rows of the set are in memory.
-func (s *Set) Resident() bool { return s.remake == nil }
+func (s *Set) Resident() bool { return s.remake == nil && s.late == nil }
 
 // remaker generates the rows of one part of a generated split again.
 type remaker struct {

@@ -88,3 +88,59 @@ func (s *Split) gather() {
 		part.gather()
 	}
 }
+
+// lateRows prepares the rows of clients.
+type lateRows struct {
+	config  Config
+	scaling *Scaling // nil: features are not scaled
+}
+
+// open returns a client of the set with its prepared rows.
+func (l *lateRows) open(set *Set, of *Client) *Client {
+	client := *of
+	client.X, _ = l.config.transformed(set, of, l.scaling) // Defer has seen that it does not fail
+	client.selected = nil
+	return &client
+}
+
+// Defer is Prepare for rows that a program reads once. Where it can, it leaves them as the source has
+// them: Open prepares the rows of a client each time, and the set is not resident.
+func Defer(cfg Config) (*Split, error) {
+	if made, _ := cfg.OrFallback(); made.streamable() || cfg.ClientsPerTask > 1 {
+		return Prepare(cfg)
+	}
+	split, err := cfg.divided()
+	if err != nil {
+		return nil, err
+	}
+	if split.Train.sparse() || split.Train.Missing.Values > 0 {
+		err = cfg.Transform(split)
+	} else {
+		err = cfg.transformLater(split)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Pool {
+		split.each(Pool)
+	}
+	return split, nil
+}
+
+// transformLater is Transform of rows that Open prepares.
+func (c *Config) transformLater(split *Split) error {
+	late := &lateRows{*c, c.scaling(split.Train)}
+	for _, part := range split.Parts() {
+		for t := range part.Clients {
+			if !c.single() {
+				break // nothing fails
+			}
+			if _, err := c.transformed(part, &part.Clients[t], late.scaling); err != nil {
+				return err
+			}
+		}
+		c.addBias(part)
+		part.late = late
+	}
+	return nil
+}

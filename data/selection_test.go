@@ -64,6 +64,18 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		if got.Digest() != want.Digest() || got.Train.Clients[3].Name != "4" {
 			t.Errorf("case %d: other rows", c)
 		}
+		runtime.ReadMemStats(&before)
+		late, err := Defer(cfg)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := uint64(rows*784 + 2<<20); cfg.Precision == PrecisionDouble && after.TotalAlloc-before.TotalAlloc > most {
+			t.Errorf("case %d: %d bytes are allocated for rows that are prepared later", c, after.TotalAlloc-before.TotalAlloc)
+		}
+		if late.Train.Resident() || late.Train.Clients[0].X.Bytes() > 0 || late.Digest() != got.Digest() || late.Train.Features != got.Train.Features {
+			t.Errorf("case %d: rows that are prepared later are others", c)
+		}
 		bytes := 0
 		for _, part := range got.Parts() {
 			for k := range part.Clients {

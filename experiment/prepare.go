@@ -39,6 +39,7 @@ type prepared struct {
 // Preparation holds data, problems and traces, each computed once. The zero value is empty.
 type Preparation struct {
 	splits   memo[data.Config, *data.Split]
+	deferred memo[data.Config, *data.Split] // rows that programs of external models read
 	problems memo[problemKey, *prepared]
 	sizes    memo[sizesKey, *prepared]
 	traces   memo[string, []*traces.Set]
@@ -163,8 +164,8 @@ func (p *preparer) sizesOf(s *scenario.Settings) (*prepared, error) {
 
 // split returns the data of a run. It rejects a file whose rows have changed since the
 // interruption: runs resume from checkpoints that belong to the old rows.
-func (p *preparer) split(of data.Config) (*data.Split, error) {
-	split, err := data.Prepare(of)
+func (p *preparer) split(of data.Config, prepare func(data.Config) (*data.Split, error)) (*data.Split, error) {
+	split, err := prepare(of)
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}

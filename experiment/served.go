@@ -19,7 +19,10 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 	if of.data.Source == data.SourceExternal {
 		return nil, nil
 	}
-	return p.splits.get(of.data, func() (*data.Split, error) { return p.split(of.data) })
+	if of.problem.Model == mtl.ModelExternal {
+		return p.deferred.get(of.data, func() (*data.Split, error) { return p.split(of.data, data.Defer) })
+	}
+	return p.splits.get(of.data, func() (*data.Split, error) { return p.split(of.data, data.Prepare) })
 }
 
 // served is the program of an external model.
