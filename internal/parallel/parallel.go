@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Pool is a budget of workers that all computations share: several runs at once, and
@@ -18,18 +18,23 @@ import (
 // that are idle. So nested loops neither deadlock nor start more workers than the pool
 // has. A nil pool has one worker, the caller.
 type Pool struct {
-	size int
-	idle chan struct{} // one token per worker beyond the first
+	size     int
+	idle     chan *helper  // the workers beyond the first that have no loop
+	patience time.Duration // how long a worker without work keeps its core at most
 }
 
 // NewPool returns a pool of n workers; n <= 0 means one per core.
 func NewPool(n int) *Pool {
+	cores := runtime.GOMAXPROCS(0)
 	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
+		n = cores
 	}
-	p := &Pool{size: n, idle: make(chan struct{}, n)}
+	p := &Pool{size: n, idle: make(chan *helper, n)}
+	if n <= cores {
+		p.patience = 200 * time.Microsecond
+	}
 	for range n - 1 {
-		p.idle <- struct{}{}
+		p.idle <- new(helper)
 	}
 	return p
 }
@@ -85,21 +90,24 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 			}
 		}
 	}
-	var helpers sync.WaitGroup
+	var l *loop // nil: it has no helpers
 	for worker := 1; worker < min(p.Size(), n); worker++ {
 		select {
-		case <-p.idle:
-			helpers.Go(func() {
-				defer func() { p.idle <- struct{}{} }()
-				work(worker)
-			})
+		case h := <-p.idle:
+			if l == nil {
+				l = newLoop(p, work)
+			}
+			h.start(&task{l, worker})
 			continue
 		default:
 		}
 		break
 	}
 	work(0)
-	helpers.Wait()
+	if l != nil {
+		l.leave()
+		l.await()
+	}
 	if p := failure.Load(); p != nil {
 		panic(p)
 	}
