@@ -70,7 +70,7 @@ func (d *Descent) Gathering(gradients float64, atOnce bool) float64 {
 	}
 	for m, tau := range d.Tau {
 		rate += 1 / tau
-		best = min(best, (gradients+lost*float64(m+1))/rate)
+		best = min(best, (gradients+float64(lost*float64(m+1)))/rate)
 	}
 	return best
 }
