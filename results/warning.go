@@ -19,7 +19,10 @@ func WarningsOf(seeds []Run) []string {
 	var kinds, texts []string
 	count := map[string]int{}
 	for i := range seeds {
-		for _, w := range seeds[i].Warnings {
+		for k, w := range seeds[i].Warnings {
+			if slices.ContainsFunc(seeds[i].Warnings[:k], func(before Warning) bool { return before.About == w.About }) {
+				continue
+			}
 			if count[w.About]++; !slices.Contains(kinds, w.About) {
 				kinds, texts = append(kinds, w.About), append(texts, w.Text)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fedsim/config"
@@ -176,6 +177,7 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	} else {
 		s.designs = makeDesigns(&doc, root, &over, &problems)
 	}
+	s.checkRanks(&problems)
 	if by != nil {
 		for i := range s.designs {
 			driveDesign(&s.designs[i], &problems)
@@ -208,6 +210,17 @@ func (s *Scenario) expand(root *config.Node, problems *config.Errors) {
 		table, wrong := s.tableDesigns[i].expand(root)
 		s.Tables = append(s.Tables, table)
 		problems.Merge(wrong)
+	}
+}
+
+// checkRanks refuses tables with the name of a table of ranks.
+func (s *Scenario) checkRanks(problems *config.Errors) {
+	for i := range s.designs {
+		p := &s.designs[i]
+		named := func(t tableDesign) bool { return t.name == p.name+"-ranks" }
+		if p.ranks && slices.ContainsFunc(s.tableDesigns, named) {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: a table is named %s-ranks, as is that of its ranks: rename the table", p.name, p.name))
+		}
 	}
 }
 

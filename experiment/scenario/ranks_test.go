@@ -17,4 +17,8 @@ func TestRanksNeedMethodsAndSeeds(t *testing.T) {
 			t.Errorf("%s: %v", override, err)
 		}
 	}
+	table := "[[table]]\nname = \"e-ranks\"\n[[table.set]]\nlabel = \"x\"\n[table.set.data]\nsource = \"synthetic\"\n"
+	if _, err := Parse("x.toml", []byte(source+table), nil); err == nil || !strings.Contains(err.Error(), "rename the table") {
+		t.Errorf("a table with the name of that of ranks: %v", err)
+	}
 }

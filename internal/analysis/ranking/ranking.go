@@ -21,8 +21,8 @@ type Table struct {
 	Experiment string
 	Seeds      int // of the row with most
 	Vary       results.Vary
-	Measures   []Measure
-	Blocks     []Block
+	measures   []Measure
+	blocks     []Block
 
 	overlap float64
 }
@@ -62,7 +62,7 @@ type Cell struct {
 // not divide the same rows again.
 func New(runs []results.Run, targets results.Targets, testShare float64) *Table {
 	e := results.Summarize(runs, nil).Experiments[0]
-	t := &Table{Experiment: e.Experiment, Vary: e.Vary, Seeds: e.Seeds, Measures: measures(runs, targets)}
+	t := &Table{Experiment: e.Experiment, Vary: e.Vary, Seeds: e.Seeds, measures: measuresOf(runs, targets)}
 	if e.Vary != results.VarySystem {
 		t.overlap = testShare / (1 - testShare)
 	}
@@ -71,16 +71,16 @@ func New(runs []results.Run, targets results.Targets, testShare float64) *Table 
 		for k := range rows {
 			block.Rows = append(block.Rows, Row{Label: e.Blocks[i].Rows[k].Text()})
 		}
-		for m := range t.Measures {
-			t.rank(&block, rows, &t.Measures[m])
+		for m := range t.measures {
+			t.rank(&block, rows, &t.measures[m])
 		}
-		t.Blocks = append(t.Blocks, block)
+		t.blocks = append(t.blocks, block)
 	}
 	return t
 }
 
-// measures returns those of which some run has a value: errors, then costs by target.
-func measures(runs []results.Run, targets results.Targets) (all []Measure) {
+// measuresOf returns those of which some run has a value: errors, then costs by target.
+func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
 	for _, name := range []string{"test_error", "test_error_worst10"} {
 		metric, _ := results.MetricOf(runs, name)
 		if slices.ContainsFunc(runs, func(r results.Run) bool { return metric.Known(&r) }) {

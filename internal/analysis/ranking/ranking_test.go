@@ -36,9 +36,9 @@ func ends(method string, vary results.Vary, errors ...float64) (runs []results.R
 // ranks returns the ranks of a measure, by row.
 func ranks(t *testing.T, table *Table, measure string) (all []string) {
 	t.Helper()
-	for m := range table.Measures {
-		if table.Measures[m].Name == measure {
-			for _, r := range table.Blocks[0].Rows {
+	for m := range table.measures {
+		if table.measures[m].Name == measure {
+			for _, r := range table.blocks[0].Rows {
 				all = append(all, r.Cells[m].Rank())
 			}
 		}

@@ -66,7 +66,7 @@ func (t *Table) note() string {
 
 // some reports whether any cell has a property.
 func (t *Table) some(property func(*Cell) bool) bool {
-	for _, b := range t.Blocks {
+	for _, b := range t.blocks {
 		for _, r := range b.Rows {
 			for i := range r.Cells {
 				if property(&r.Cells[i]) {
@@ -81,8 +81,8 @@ func (t *Table) some(property func(*Cell) bool) bool {
 // table returns a group of columns for each error, and two for each target.
 func (t *Table) table() columns.Table {
 	table := columns.Table{Label: "method"}
-	for i := range t.Measures {
-		m := &t.Measures[i]
+	for i := range t.measures {
+		m := &t.measures[i]
 		group := columns.Group{Title: m.title(), Heads: []string{m.heading(), "rank"}}
 		if n := len(table.Groups); n > 0 && table.Groups[n-1].Title == group.Title && len(table.Groups[n-1].Heads) == 2 {
 			table.Groups[n-1].Heads = append(table.Groups[n-1].Heads, group.Heads...)
@@ -90,13 +90,13 @@ func (t *Table) table() columns.Table {
 		}
 		table.Groups = append(table.Groups, group)
 	}
-	for i := range t.Blocks {
-		b := &t.Blocks[i]
+	for i := range t.blocks {
+		b := &t.blocks[i]
 		block := columns.Block{Title: results.SettingsText(b.Point)}
 		for k := range b.Rows {
 			row := []string{b.Rows[k].Label}
 			for c := range b.Rows[k].Cells {
-				row = append(row, b.Rows[k].Cells[c].text(&t.Measures[c]), b.Rows[k].Cells[c].Rank())
+				row = append(row, b.Rows[k].Cells[c].text(&t.measures[c]), b.Rows[k].Cells[c].Rank())
 			}
 			block.Rows = append(block.Rows, row)
 		}
@@ -153,11 +153,11 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"experiment", "point", "method", "measure", "seeds", "reached", "mean", "standard_error",
 		"difference_to_lowest", "difference_standard_error", "rank_low", "rank_high"}}
-	for _, b := range t.Blocks {
+	for _, b := range t.blocks {
 		for _, r := range b.Rows {
 			for i, c := range r.Cells {
 				lines = append(lines, []string{
-					t.Experiment, rundir.NoFormula(results.SettingsText(b.Point)), rundir.NoFormula(r.Label), t.Measures[i].Name,
+					t.Experiment, rundir.NoFormula(results.SettingsText(b.Point)), rundir.NoFormula(r.Label), t.measures[i].Name,
 					strconv.Itoa(c.Seeds), strconv.Itoa(c.Known), columns.Exact(c.Mean), columns.Exact(c.SE),
 					columns.Exact(c.Difference.Mean), columns.Exact(c.Difference.SE), strconv.Itoa(c.Low), strconv.Itoa(c.High),
 				})
