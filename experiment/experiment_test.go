@@ -385,6 +385,8 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 // Progress only grows, ends with everything done, and its calls do not overlap.
 func TestProgress(t *testing.T) {
 	e := parse(t, several+`
+[experiment.tuning]
+seeds = 2
 [experiment.tune.mb-sgd]
 "options.batch" = [2, 4]
 `)
@@ -405,8 +407,8 @@ func TestProgress(t *testing.T) {
 			if p.Share < last.Share-1e-12 || p.Done < last.Done || p.Share > 1+1e-9 || p.Done > p.Total || p.Run == "" {
 				t.Errorf("%+v after %+v", p, last)
 			}
-			if p.Total != 18+2*2 { // two points with two candidates
-				t.Errorf("%d runs in all, want 22", p.Total)
+			if p.Total != 18+2*2*2 { // two points with two candidates under two seeds
+				t.Errorf("%d runs in all, want 26", p.Total)
 			}
 			last = p
 			inside.Add(-1)

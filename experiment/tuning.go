@@ -89,7 +89,7 @@ func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]
 func (r *runner) tuneOnly(jobs []job) {
 	r.total = 0
 	for i := range jobs {
-		r.total += len(jobs[i].Candidates)
+		r.total += jobs[i].runs(len(jobs[i].Candidates))
 	}
 	r.choose(jobs)
 }
@@ -142,7 +142,7 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 			jobs = append(jobs, j)
 			r.total += len(j.places)
 			if len(j.Candidates) > 1 {
-				r.total += len(j.Candidates)
+				r.total += j.runs(len(j.Candidates))
 			}
 		}
 	}
@@ -195,13 +195,16 @@ func (r *runner) choose(jobs []job) {
 func (r *runner) countDone(j *job) {
 	switch {
 	case j.allDone && len(j.Candidates) > 1:
-		r.add(0, len(j.places)+len(j.Candidates))
+		r.add(0, len(j.places)+j.runs(len(j.Candidates)))
 	case j.allDone:
 		r.add(0, len(j.places))
 	case len(j.Candidates) > 1:
-		r.add(max(0, len(j.Trials)-j.Listed), len(j.Trials))
+		r.add(j.runs(max(0, len(j.Trials)-j.Listed)), j.runs(len(j.Trials)))
 	}
 }
+
+// runs returns the runs of trials of a job: one for each seed of the tuning.
+func (j *job) runs(trials int) int { return trials * j.under }
 
 // tune picks the candidate that reaches the target first in virtual time. If none does,
 // it picks the one with the best value of the target's metric at the end. All candidates
@@ -220,7 +223,7 @@ func (r *runner) tune(j *job) {
 			break
 		}
 		if len(s.tried) == len(j.Trials) { // a restored trial is counted already
-			r.add(1, 0)
+			r.add(j.runs(1), 0)
 		}
 		if !r.try(s, run) {
 			return
@@ -297,6 +300,7 @@ func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Tria
 		if k+1 < j.under && (trial.GivenUp || !reached && !math.IsInf(best, 1)) {
 			trial.GivenUp = true
 			n, rounds = float64(k+1), rounds*j.under/(k+1)
+			r.report(run.ID, "tuning", math.NaN(), float64(j.under-k-1), j.under-k-1) // its other seeds are not run
 			break
 		}
 	}
