@@ -24,6 +24,7 @@ type Table struct {
 	measures   []Measure
 	blocks     []Block
 
+	data    string // "; data: " and its description; empty: not known
 	overlap float64
 }
 
@@ -63,6 +64,9 @@ type Cell struct {
 func New(runs []results.Run, targets results.Targets, testShare float64) *Table {
 	e := results.Summarize(runs, nil).Experiments[0]
 	t := &Table{Experiment: e.Experiment, Vary: e.Vary, Seeds: e.Seeds, measures: measuresOf(runs, targets)}
+	if runs[0].Data != nil {
+		t.data = "; data: " + runs[0].Data.Name
+	}
 	if e.Vary != results.VarySystem {
 		t.overlap = testShare / (1 - testShare)
 	}

@@ -87,14 +87,15 @@ func TestTargetsThatAreNotReached(t *testing.T) {
 			runs = append(runs, run(string(rune('a'+i)), seed, results.VarySystem, errors...))
 		}
 	}
+	runs[0].Data = &results.DataSet{Name: "generated in place of x.zip"}
 	target := results.Target{Metric: "test_error", Value: 0.1}
 	table := New(runs, results.Targets{target}, 0)
 	// d ends after 10 s, before a has reached the target: nothing is known of the two.
 	for _, measure := range []string{"time_s_to_test_error_0.1", "energy_j_to_test_error_0.1", "bytes_to_test_error_0.1"} {
 		wantRanks(t, table, measure, "1-2 2-4 2-4 1-4")
 	}
-	text := table.Text(80)
-	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "4 of 5", "runs that reached the target", "-: not reached in any run"} {
+	text := strings.ReplaceAll(table.Text(80), "\n", " ")
+	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "4 of 5", "runs that reached the target", "-: not reached in any run", "data: generated in place of x.zip"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -46,7 +46,7 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 }
 
 func (t *Table) caption() string {
-	return fmt.Sprintf("%s: ranks as far as they are certain, and means over %s (standard error)", t.Experiment, t.Vary.Repetitions(t.Seeds))
+	return fmt.Sprintf("%s: ranks as far as they are certain, and means over %s (standard error)%s", t.Experiment, t.Vary.Repetitions(t.Seeds), t.data)
 }
 
 func (t *Table) note() string {
