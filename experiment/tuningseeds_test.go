@@ -14,7 +14,11 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 	text := strings.NewReplacer("refit = true", "seeds = 3", "[0.1, 0.001]", "[1, 0.1, 0.001]").Replace(refitted)
 	tuned := func(text string, more ...string) Grid {
 		t.Helper()
-		grids := tune(t, parse(t, text, append(varied, more...)...), Options{})
+		var last Progress
+		grids := tune(t, parse(t, text, append(varied, more...)...), Options{Progress: func(p Progress) { last = p }})
+		if last.Done != last.Total || last.Total == 0 {
+			t.Errorf("the progress ends with %d of %d runs", last.Done, last.Total)
+		}
 		return grids[0]
 	}
 	several := tuned(text)
