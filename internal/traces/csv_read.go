@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -170,10 +171,11 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 	if string(row.kind) == csvEnd {
 		return true, p.end(at, row)
 	}
-	kind, ok := kindOf(row.kind)
-	if !ok {
+	k := slices.Index(kindNames[:], string(row.kind))
+	if k < 0 {
 		return false, p.unknownKind(row)
 	}
+	kind := Kind(k)
 	steps := r.Steps[kind]
 	switch n := len(steps); {
 	case n == 0 && at != 0:
@@ -205,15 +207,6 @@ func (p *csvReader) end(at engine.Time, row *csvRow) error {
 		return p.at(1, "%v", err)
 	}
 	return nil
-}
-
-func kindOf(name []byte) (Kind, bool) {
-	for k, known := range kindNames {
-		if string(name) == known {
-			return Kind(k), true
-		}
-	}
-	return 0, false
 }
 
 func (p *csvReader) unknownKind(row *csvRow) error {

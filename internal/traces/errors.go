@@ -45,5 +45,11 @@ func (e *ParseError) Error() string {
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
+// ofOneDevice reports whether an error is about one device, such that the others can be read.
+func ofOneDevice(err error) bool {
+	parse, ok := errors.AsType[*ParseError](err)
+	return ok && parse.Device != ""
+}
+
 // ErrEmpty is the error for a sequence without devices.
 var ErrEmpty = errors.New("no traces: must have at least one device")

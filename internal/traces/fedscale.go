@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -117,13 +118,9 @@ func (f *fedScaleReader) finish(root value) error {
 	return f.scale()
 }
 
-// result yields a device or its error.
+// result yields a device, or its error.
 func (f *fedScaleReader) result(err error) error {
-	r := &f.trace
-	if err != nil {
-		r = nil
-	}
-	if !f.yield(r, err) {
+	if !f.yield(&f.trace, err) {
 		f.stopped = true
 		return errStopped
 	}
@@ -135,31 +132,16 @@ func (f *fedScaleReader) has(d value, key string) bool {
 	return ok
 }
 
-// spend limits the memory of all devices. Without sharing it is proportional to the
-// file: an interval has at least two numbers of two bytes.
-func (f *fedScaleReader) spend() error {
-	f.spent += valueBytes * int64(1+2*len(f.intervals))
-	if f.spent > f.limit+8*f.offset {
-		return errors.New("the lists shared by devices would take too much memory")
-	}
-	return nil
-}
-
-// deviceName returns the name in the key of a device.
-func (f *fedScaleReader) deviceName(key value) string {
-	if key.tag == text {
-		return f.texts[key.bits]
-	}
-	return strconv.FormatInt(int64(key.bits), 10)
-}
-
 // maxFields is the largest number of keys in the dict of a device. FedScale's have up to
 // 5.
 const maxFields = 64
 
 // open starts the trace of a device, whose value must be a dict.
 func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, err error) {
-	name, at := f.deviceName(key), int64(-1)
+	name, at := strconv.FormatInt(int64(key.bits), 10), int64(-1)
+	if key.tag == text {
+		name = f.texts[key.bits]
+	}
 	fail = func(format string, arguments ...any) error {
 		return &ParseError{File: f.name, Offset: at, Device: name, Problem: fmt.Sprintf(format, arguments...)}
 	}
@@ -178,13 +160,18 @@ func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, er
 	return fail, nil
 }
 
+// availability yields the availability of a device. It limits the memory of all devices: without shared lists it is
+// proportional to the file, as an interval has at least two numbers of two bytes.
 func (f *fedScaleReader) availability(key, d value) error {
 	f.intervals = f.intervals[:0]
-	err := f.result(f.available(key, d))
-	if err == nil {
-		err = f.spend()
+	if err := f.result(f.available(key, d)); err != nil {
+		return err
 	}
-	return err
+	f.spent += valueBytes * int64(1+2*len(f.intervals))
+	if f.spent > f.limit+8*f.offset {
+		return errors.New("the lists shared by devices would take too much memory")
+	}
+	return nil
 }
 
 // available reads the availability of a device into f.trace.
@@ -232,15 +219,7 @@ func (f *fedScaleReader) available(key, d value) error {
 
 // union makes a binary value that is on within any of the intervals. It sorts them.
 func (r *Trace) union(k Kind, intervals []interval) {
-	slices.SortFunc(intervals, func(a, b interval) int {
-		if a.from != b.from {
-			if a.from < b.from {
-				return -1
-			}
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	r.add(k, 0, 0)
 	end := engine.Time(0) // of the union so far
 	for _, x := range intervals {

@@ -37,6 +37,7 @@ func FLASHDefaults() FLASHOptions {
 	return FLASHOptions{Need: []string{"locked", "wifi", "charging"}, Days: 1, HoldS: 600}
 }
 
+// needs are the states that a device may need, in the order of their bits in [phone].
 var needs = []string{"locked", "screen-off", "wifi", "charging"}
 
 // Validate reports all errors under the names of the command-line flags.
@@ -89,14 +90,16 @@ func FLASH(r io.Reader, name string, o FLASHOptions) Sequence {
 
 func flash(r io.Reader, name string, o FLASHOptions) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		f := newFLASHReader(r, name, o)
+		in := &lagging{in: r}
+		in.tokens = json.NewDecoder(in)
+		f := &flashReader{name: name, tokens: in.tokens, options: o}
 		if err := f.delimiter('{', "the file must hold an object of devices"); err != nil {
 			yield(nil, err)
 			return
 		}
-		for f.more() {
+		for f.tokens.More() { // a device, or an error that the next token returns
 			err := f.device()
-			if !yield(f.result(err)) || err != nil && !f.oneDevice(err) {
+			if !yield(&f.trace, err) || err != nil && !ofOneDevice(err) {
 				return
 			}
 		}
@@ -117,12 +120,6 @@ type flashReader struct {
 	devices  int
 }
 
-func newFLASHReader(r io.Reader, name string, o FLASHOptions) *flashReader {
-	in := &lagging{in: r}
-	in.tokens = json.NewDecoder(in)
-	return &flashReader{name: name, tokens: in.tokens, options: o}
-}
-
 // lagging ends the input if the decoder reads much more than a token may have: a text is
 // too long.
 type lagging struct {
@@ -140,18 +137,6 @@ func (l *lagging) Read(b []byte) (int, error) {
 	n, err := l.in.Read(b)
 	l.read += int64(n)
 	return n, err
-}
-
-func (f *flashReader) result(err error) (*Trace, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &f.trace, nil
-}
-
-func (f *flashReader) oneDevice(err error) bool {
-	parse, ok := errors.AsType[*ParseError](err)
-	return ok && parse.Device != ""
 }
 
 func (f *flashReader) fail(device, format string, arguments ...any) error {
@@ -187,9 +172,6 @@ func (f *flashReader) delimiter(want json.Delim, problem string) error {
 	}
 	return err
 }
-
-// more reports whether a device or an error follows, which the next token returns.
-func (f *flashReader) more() bool { return f.tokens.More() }
 
 // close reads the end of the file.
 func (f *flashReader) close() error {

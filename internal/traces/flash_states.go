@@ -139,7 +139,10 @@ func (f *flashReader) lastReading() float64 {
 // states are off, as in FLASH, and the battery has the given level.
 func (f *flashReader) segment(level float64) {
 	f.segments = f.segments[:0]
-	need := f.need()
+	need := phone(0)
+	for _, name := range f.options.Need {
+		need |= 1 << slices.Index(needs, name)
+	}
 	end := f.events[len(f.events)-1].at
 	var now phone
 	for i, e := range f.events {
@@ -159,14 +162,6 @@ func (f *flashReader) segment(level float64) {
 		}
 		f.segments = append(f.segments, s)
 	}
-}
-
-func (f *flashReader) need() phone {
-	all := phone(0)
-	for _, name := range f.options.Need {
-		all |= map[string]phone{"locked": locked, "screen-off": screenOff, "wifi": onWifi, "charging": plugged}[name]
-	}
-	return all
 }
 
 // rotate shifts the segments, which begin at start and last for the span, by a multiple

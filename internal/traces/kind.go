@@ -2,6 +2,7 @@ package traces
 
 import (
 	"fmt"
+	"strings"
 )
 
 // Kind is the quantity of a step function.
@@ -68,15 +69,11 @@ func (s Kinds) with(k Kind) Kinds { return s | 1<<k }
 
 // String lists the names, separated by commas.
 func (s Kinds) String() string {
-	text := ""
-	for _, k := range AllKinds() {
-		if !s.Has(k) {
-			continue
+	var names []string
+	for k, name := range kindNames {
+		if s.Has(Kind(k)) {
+			names = append(names, name)
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += k.String()
 	}
-	return text
+	return strings.Join(names, ", ")
 }

@@ -24,9 +24,9 @@ type Trace struct {
 	Steps [kinds][]Step
 }
 
-// Sequence is a sequence of devices. A trace and its steps are valid until the next one.
-// An error ends the sequence unless it is a [*ParseError] about one device, which
-// [SkipInvalid] omits.
+// Sequence is a sequence of devices. A trace and its steps are valid until the next one, and
+// not beside an error. An error ends the sequence unless it is a [*ParseError] about one
+// device, which [SkipInvalid] omits.
 type Sequence = iter.Seq2[*Trace, error]
 
 // Kinds returns the recorded kinds.
@@ -116,11 +116,9 @@ const maxName = 256
 func SkipInvalid(seq Sequence, left func(error)) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		for r, err := range seq {
-			if parse, ok := errors.AsType[*ParseError](err); ok && parse.Device != "" {
+			if ofOneDevice(err) {
 				left(err)
-				continue
-			}
-			if !yield(r, err) {
+			} else if !yield(r, err) {
 				return
 			}
 		}
@@ -139,7 +137,7 @@ func admitted(seq Sequence, name string) Sequence {
 					if one, ok := errors.AsType[*deviceError](problem); ok {
 						text = one.problem
 					}
-					r, err = nil, &ParseError{File: name, Offset: -1, Device: r.Name, Problem: text}
+					err = &ParseError{File: name, Offset: -1, Device: r.Name, Problem: text}
 				}
 			}
 			if !yield(r, err) {

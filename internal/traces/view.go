@@ -68,10 +68,9 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 		within = t % v.set.spans[trace]
 		base = t - within
 	}
-	n := len(times)
 	i := reached(times, within)
 	value = valueAfter(values, i)
-	if i < n {
+	if i < len(times) {
 		return value, base.Add(times[i])
 	}
 	if !v.wrap {
@@ -84,7 +83,7 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	switch {
 	case valueAfter(values, start) != value:
 		return value, again
-	case start < n:
+	case start < len(times):
 		return value, again.Add(times[start])
 	default:
 		return value, engine.Never
@@ -93,16 +92,11 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 
 // reached returns how many of the ascending times are at most t.
 func reached(times []engine.Time, t engine.Time) int {
-	low, high := 0, len(times)
-	for low < high {
-		middle := int(uint(low+high) / 2)
-		if times[middle] <= t {
-			low = middle + 1
-		} else {
-			high = middle
-		}
+	i, found := slices.BinarySearch(times, t)
+	if found {
+		i++
 	}
-	return low
+	return i
 }
 
 // valueAfter returns the value after the first i changes.
