@@ -152,32 +152,69 @@ func Fit(log *attemptlog.Log, o Options) (*Calibration, error) {
 
 // values calls visit with every estimate that has an interval by bootstrap, in a fixed order.
 func (c *Calibration) values(visit func(*Value)) {
-	constants := func(k *Constants) {
-		visit(&k.TaskOverheadS)
-		visit(&k.StepOverheadS)
-		visit(&k.TrafficSPerGB)
-		visit(&k.GFLOPS)
+	all := func(terms []term) {
+		for _, t := range terms {
+			visit(t.value)
+		}
 	}
 	for i := range c.Runs {
 		visit(&c.Runs[i].Time)
 	}
 	for i := range c.Classes {
-		constants(&c.Classes[i].Constants)
+		all(c.Classes[i].terms())
 		visit(&c.Classes[i].Spread)
 	}
 	for i := range c.Clients {
 		k := &c.Clients[i]
-		constants(&k.Constants)
+		all(k.terms())
 		for _, v := range []*Value{&k.Time, &k.DownMbps, &k.UpMbps, &k.RTTms} {
 			visit(v)
 		}
 	}
-	n, w := &c.Network, &c.Waiting
-	for _, v := range []*Value{
-		&n.WireFactor, &n.BurstBytes, &n.DownWireFactor, &n.DownBurstBytes, &n.UpWireFactor, &n.UpBurstBytes,
-		&w.ClientPollS, &w.ClientLagS, &w.ServerPollS, &w.ServerLagS, &w.LaunchPollS, &w.LaunchS, &w.LaunchGFLOP, &w.ColdStartS, &w.RoundGapS,
-		&c.Jitter.Compute, &c.Jitter.Round, &c.Jitter.Run,
-	} {
-		visit(v)
+	all(c.sharedTerms())
+}
+
+// term is an estimate with its names.
+type term struct {
+	key   string // in Missing; empty: it is not listed there
+	label string // in a report of what all clients share
+	value *Value
+}
+
+// terms returns the constants.
+func (k *Constants) terms() []term {
+	return []term{
+		{"task_overhead_s", "", &k.TaskOverheadS}, {"step_overhead_s", "", &k.StepOverheadS},
+		{"traffic_s_per_gb", "", &k.TrafficSPerGB}, {"gflops", "", &k.GFLOPS},
 	}
+}
+
+// sharedTerms returns what all clients share and has an interval by bootstrap.
+func (c *Calibration) sharedTerms() []term {
+	n, w, j := &c.Network, &c.Waiting, &c.Jitter
+	return []term{
+		{"wire_factor", "wire factor", &n.WireFactor},
+		{"", "wire factor, down", &n.DownWireFactor},
+		{"", "wire factor, up", &n.UpWireFactor},
+		{"burst_bytes", "burst", &n.BurstBytes},
+		{"", "burst, down", &n.DownBurstBytes},
+		{"", "burst, up", &n.UpBurstBytes},
+		{"client_poll_s", "client's poll, period", &w.ClientPollS},
+		{"", "client's poll, lag", &w.ClientLagS},
+		{"server_poll_s", "server's poll, period", &w.ServerPollS},
+		{"", "server's poll, lag", &w.ServerLagS},
+		{"launch_poll_s", "launch's poll, period", &w.LaunchPollS},
+		{"launch_s", "launch", &w.LaunchS},
+		{"launch_gflop", "launch, work", &w.LaunchGFLOP},
+		{"cold_start_s", "cold start", &w.ColdStartS},
+		{"round_gap_s", "gap between rounds", &w.RoundGapS},
+		{"compute_jitter", "jitter of an attempt", &j.Compute},
+		{"", "share common to a round", &j.Round},
+		{"run_jitter", "jitter of a run", &j.Run},
+	}
+}
+
+// terms returns the rates.
+func (f *Faults) terms() []term {
+	return []term{{"drop_probability", "drop probability", &f.Drop}, {"absent", "absent", &f.Absent}}
 }

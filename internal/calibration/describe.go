@@ -12,13 +12,15 @@ import (
 // describe adds what has no interval by bootstrap: numbers of rows, nominal values, rates of
 // failures, what is not identified, and notes.
 func (p *plan) describe(c *Calibration) {
-	for i := range c.Classes {
-		c.Classes[i].Own = slices.ContainsFunc(p.units, func(u *unit) bool { return u.class == i && len(u.clients) == 1 && c.Classes[i].manyOf(p) })
+	units := make([]int, len(p.classes))
+	for _, u := range p.units {
+		units[u.class]++
+		c.Classes[u.class].Own = units[u.class] > 1
 	}
 	p.countAttempts(c)
 	p.setNominals(c)
 	p.setFaults(c)
-	p.listMissing(c)
+	c.listMissing()
 	if p.counted {
 		c.Notes = append(c.Notes, "The log has no FLOPs: a row of an epoch counts as one FLOP, so that rates are rows a second.")
 	}
@@ -30,16 +32,6 @@ func (p *plan) describe(c *Calibration) {
 		}
 	}
 	c.Notes = append(c.Notes, p.oneKind()...)
-}
-
-// manyOf reports whether the class has several clients with computations.
-func (k *Class) manyOf(p *plan) bool {
-	for i := range p.shared {
-		if u := p.shared[i]; p.classes[u.class] == k.Name {
-			return len(u.clients) > 1
-		}
-	}
-	return false
 }
 
 // countAttempts counts rows.
@@ -76,7 +68,9 @@ func (p *plan) setNominals(c *Calibration) {
 	logs := make([][]float64, len(p.classes))
 	for i := range c.Clients {
 		k := &c.Clients[i]
-		k.NominalDownMbps, k.NominalUpMbps, k.NominalGFLOPS = orZero(orderstat.Median(values[i][0])), orZero(orderstat.Median(values[i][1])), orZero(orderstat.Median(values[i][2]))
+		for j, nominal := range []*float64{&k.NominalDownMbps, &k.NominalUpMbps, &k.NominalGFLOPS} {
+			*nominal = orZero(orderstat.Median(values[i][j]))
+		}
 		if k.NominalGFLOPS > 0 {
 			class := p.clients[i].class
 			logs[class] = append(logs[class], math.Log(k.NominalGFLOPS))
@@ -84,11 +78,8 @@ func (p *plan) setNominals(c *Calibration) {
 	}
 	for i := range c.Classes {
 		if len(logs[i]) > 0 {
-			sum := 0.0
-			for _, x := range logs[i] {
-				sum += x
-			}
-			c.Classes[i].NominalGFLOPS = math.Exp(sum / float64(len(logs[i])))
+			mean, _ := moments(logs[i])
+			c.Classes[i].NominalGFLOPS = math.Exp(mean)
 		}
 	}
 }
@@ -99,27 +90,23 @@ const merged = "rows by device merge the attempts of a round: those that failed 
 // setFaults sets the rates of failures: of attempts that failed or were lost, and of rounds
 // without an attempt, if the server asks all clients.
 func (p *plan) setFaults(c *Calibration) {
-	dropped, attempts := make([]int, len(p.clients)), make([]int, len(p.clients))
-	asked, rounds := make([]int, len(p.clients)), make([]int, len(p.clients))
-	in := map[[2]int]bool{} // client and run
-	there := map[[2]int]bool{}
+	type counts struct{ dropped, attempts, asked, rounds int }
+	of := make([]counts, len(p.clients))
+	inRun, inRound := map[[2]int]bool{}, map[[2]int]bool{}
 	for i := range p.rows {
 		r := &p.rows[i]
-		attempts[r.client]++
+		n := &of[r.client]
+		n.attempts++
 		if r.Outcome == attemptlog.Failed || r.Outcome == attemptlog.Lost {
-			dropped[r.client]++
+			n.dropped++
 		}
-		if k := [2]int{r.client, r.round}; !there[k] {
-			there[k] = true
-			asked[r.client]++
+		if k := [2]int{r.client, r.round}; !inRound[k] {
+			inRound[k] = true
+			n.asked++
 		}
-		in[[2]int{r.client, r.run}] = true
-	}
-	for i := range c.Runs {
-		for client := range p.clients {
-			if in[[2]int{client, i}] {
-				rounds[client] += c.Runs[i].Rounds
-			}
+		if k := [2]int{r.client, r.run}; !inRun[k] {
+			inRun[k] = true
+			n.rounds += c.Runs[r.run].Rounds
 		}
 	}
 	selected := slices.ContainsFunc(p.runs, func(r *attemptlog.Run) bool {
@@ -127,36 +114,31 @@ func (p *plan) setFaults(c *Calibration) {
 		protocol, _ := r.Setting("federation.protocol").(string)
 		return ok && n > 0 || protocol == "asynchronous" || protocol == "first"
 	})
-	absent := func(asked, rounds int) Value {
+	rates := func(n counts) (drop, absent Value) {
 		if p.byDevice {
-			return unknown("", merged)
+			return unknown("", merged), unknown("", merged)
 		}
+		drop, absent = proportion(n.dropped, n.attempts), proportion(n.rounds-n.asked, n.rounds)
 		if selected {
-			return unknown("", "the server selects clients: clients that are absent and clients that are not selected look alike")
+			absent = unknown("", "the server selects clients: clients that are absent and clients that are not selected look alike")
 		}
-		return proportion(rounds-asked, rounds)
+		return drop, absent
 	}
-	drop := func(dropped, attempts int) Value {
-		if p.byDevice {
-			return unknown("", merged)
-		}
-		return proportion(dropped, attempts)
+	var all counts
+	for i, n := range of {
+		c.Clients[i].Drop, c.Clients[i].Absent = rates(n)
+		all = counts{all.dropped + n.dropped, all.attempts + n.attempts, all.asked + n.asked, all.rounds + n.rounds}
 	}
-	var sums [4]int
-	for i := range c.Clients {
-		c.Clients[i].Drop, c.Clients[i].Absent = drop(dropped[i], attempts[i]), absent(asked[i], rounds[i])
-		for k, n := range []int{dropped[i], attempts[i], asked[i], rounds[i]} {
-			sums[k] += n
-		}
-	}
-	c.Faults = Faults{drop(sums[0], sums[1]), absent(sums[2], sums[3])}
+	c.Faults.Drop, c.Faults.Absent = rates(all)
 }
 
 // listMissing lists what is not identified: of classes, and what all share.
-func (p *plan) listMissing(c *Calibration) {
-	add := func(term, scope string, v *Value) {
-		if !v.Known() {
-			c.Missing = append(c.Missing, Missing{term, scope, v.Why})
+func (c *Calibration) listMissing() {
+	add := func(scope string, terms ...term) {
+		for _, t := range terms {
+			if t.key != "" && !t.value.Known() {
+				c.Missing = append(c.Missing, Missing{t.key, scope, t.value.Why})
+			}
 		}
 	}
 	for i := range c.Classes {
@@ -165,35 +147,20 @@ func (p *plan) listMissing(c *Calibration) {
 		if len(c.Classes) > 1 {
 			scope = "class " + k.Name
 		}
-		add("task_overhead_s", scope, &k.TaskOverheadS)
-		add("step_overhead_s", scope, &k.StepOverheadS)
-		add("traffic_s_per_gb", scope, &k.TrafficSPerGB)
-		add("gflops", scope, &k.GFLOPS)
-		add("speed_spread", scope, &k.Spread)
+		add(scope, k.terms()...)
+		add(scope, term{"speed_spread", "", &k.Spread})
 	}
 	for k, name := range []string{"down_mbps", "up_mbps", "rtt_ms"} {
 		for i := range c.Clients {
 			v := []*Value{&c.Clients[i].DownMbps, &c.Clients[i].UpMbps, &c.Clients[i].RTTms}[k]
 			if !v.Known() {
-				add(name, "", v)
+				add("", term{name, "", v})
 				break
 			}
 		}
 	}
-	add("wire_factor", "", &c.Network.WireFactor)
-	add("burst_bytes", "", &c.Network.BurstBytes)
-	w := &c.Waiting
-	add("client_poll_s", "", &w.ClientPollS)
-	add("server_poll_s", "", &w.ServerPollS)
-	add("launch_poll_s", "", &w.LaunchPollS)
-	add("launch_s", "", &w.LaunchS)
-	add("launch_gflop", "", &w.LaunchGFLOP)
-	add("cold_start_s", "", &w.ColdStartS)
-	add("round_gap_s", "", &w.RoundGapS)
-	add("compute_jitter", "", &c.Jitter.Compute)
-	add("run_jitter", "", &c.Jitter.Run)
-	add("drop_probability", "", &c.Faults.Drop)
-	add("absent", "", &c.Faults.Absent)
+	add("", c.sharedTerms()...)
+	add("", c.Faults.terms()...)
 }
 
 // oneKind notes what no log of this kind tells apart.

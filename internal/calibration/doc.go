@@ -12,8 +12,8 @@
 //
 // by nonnegative least squares on relative errors, with confidence intervals by bootstrap of whole
 // rounds. What a log cannot tell apart is named and keeps its default. [Calibration.Fleet] and
-// [Calibration.Scenario] make a fleet and a scenario of the result, and [Calibration.Predict]
-// predicts one attempt. [Calibration.Figures] hands times and estimates to package plots.
+// [Calibration.Scenario] make a fleet and a scenario of the result. [Calibration.Figures] hands
+// times and estimates to package plots.
 //
 // The package must not know how runs are simulated or stored, or how figures look.
 package calibration

@@ -97,7 +97,7 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 	n := &c.Network
 	n.WireFactor, n.BurstBytes = unknown("", emptyTransfers[0]), unknown("B", emptyTransfers[0])
 	wire := 1.0
-	if p.hasJoint {
+	if p.joint != nil {
 		f := p.joint.fit(p.table, count)
 		n.WireFactor, n.BurstBytes = p.joint.values(&f)
 		wire = n.WireFactor.Or(1)
@@ -106,7 +106,7 @@ func (p *plan) setLinks(c *Calibration, count []float64) {
 	shared := [2][2]*Value{{&n.DownWireFactor, &n.DownBurstBytes}, {&n.UpWireFactor, &n.UpBurstBytes}}
 	for k, v := range shared {
 		*v[0], *v[1] = unknown("", emptyTransfers[k]), unknown("B", emptyTransfers[k])
-		if l := &p.each[k]; p.hasEach[k] {
+		if l := p.each[k]; l != nil {
 			f := l.fit(p.table, count)
 			*v[0], *v[1] = l.values(&f)
 			if !slices.Contains(p.joint.directions, k) {
@@ -178,9 +178,9 @@ func (l *links) rates(c *Calibration, f *fitted, wire float64) {
 // setWaits sets launches, polls and gaps.
 func (p *plan) setWaits(c *Calibration, count []float64) {
 	w := &c.Waiting
-	grid := func(has bool, m *model, period, lag *Value, why string) {
+	grid := func(m *model, period, lag *Value, why string) {
 		*period, *lag = unknown("s", why), unknown("s", why)
-		if has {
+		if m != nil {
 			f := m.fit(count)
 			*period, *lag = known(f.b[0], "s", "there are too few waits"), known(f.b[1], "s", "there are too few waits")
 			if !slices.Contains(m.terms, 1) {
@@ -188,8 +188,8 @@ func (p *plan) setWaits(c *Calibration, count []float64) {
 			}
 		}
 	}
-	grid(p.hasClient, &p.clientGrid, &w.ClientPollS, &w.ClientLagS, "idle_s is empty or has no grid")
-	grid(p.hasServer, &p.serverGrid, &w.ServerPollS, &w.ServerLagS, "seen_s has no grid")
+	grid(p.clientGrid, &w.ClientPollS, &w.ClientLagS, "idle_s is empty or has no grid")
+	grid(p.serverGrid, &w.ServerPollS, &w.ServerLagS, "seen_s has no grid")
 	const noWait = "column wait_s is empty"
 	w.LaunchPollS = unknown("s", "idle_s to reply_s are not complete, or starts of training have no grid: launch_s has it")
 	if p.launchPoll != nil {
@@ -199,7 +199,7 @@ func (p *plan) setWaits(c *Calibration, count []float64) {
 	if p.noWait {
 		w.LaunchS, w.LaunchGFLOP, w.ColdStartS = known(0, "s", ""), known(0, "GFLOP", ""), known(0, "s", "")
 	}
-	if p.hasWaits {
+	if len(p.waits.samples) > 0 {
 		f := p.waits.fit(count)
 		w.LaunchS = known(f.b[0], "s", "there are too few waits")
 		w.LaunchGFLOP = unknown("GFLOP", "the clients have one speed, or launches take less than 1 ms")

@@ -41,7 +41,7 @@ two,1,a,evaluate,1e6,1e6,1e9,20,22,23,1,9,8,8
 		t.Fatalf("panels %q, series %q", titles, s.Series)
 	}
 	a, b := &log.Runs[1].Attempts[0], s.Panels[1].Points[1]
-	if got, want := s.Panels[1].Points[0].Y[3], c.Predict(a).Compute; s.Panels[1].Points[0].X[3] != 1.25 || got != want {
+	if got, want := s.Panels[1].Points[0].Y[3], c.index().predict(a).Compute; s.Panels[1].Points[0].X[3] != 1.25 || got != want {
 		t.Errorf("the last computation of a is %g for %g, want %g for 1.25", got, s.Panels[1].Points[0].X[3], want)
 	}
 	if !slices.Equal(b.X, []float64{2, 2, 2}) {
@@ -55,7 +55,7 @@ two,1,a,evaluate,1e6,1e6,1e9,20,22,23,1,9,8,8
 	if q := s.Panels[1].Points[1]; !slices.Equal(q.X, []float64{0, 5, 10, 15}) {
 		t.Errorf("attempts of b begin at %v, want 0, 5, 10, 15", q.X)
 	}
-	if q := s.Panels[1].Points[0]; math.Abs(q.Y[3]-100*(c.Predict(a).Total()/3-1)) > 1e-12 {
+	if q := s.Panels[1].Points[0]; math.Abs(q.Y[3]-100*(c.index().predict(a).Total()/3-1)) > 1e-12 {
 		t.Errorf("the error of the last attempt of a is %g %%", q.Y[3])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fedsim/config"
@@ -179,21 +180,13 @@ func (c *Calibration) files(name string, log *attemptlog.Log, r *Results) ([]fil
 	}
 	files := []file{{CalibrationFile, text.String()}, {ReportFile, r.Text}, {PageFile, string(r.Page)}}
 	all := allClients(log)
-	fleet, notes, err := c.Fleet(all)
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := fleetText(fleet, notes)
+	encoded, err := fleetText(c.Fleet(all))
 	if err != nil {
 		return nil, err
 	}
 	files = append(files, file{FleetFile, encoded}, file{ScenarioFile, c.Scenario(name, largestRun(log))})
-	if hasNominal(all) {
-		fleet, notes, err := Nominal(all)
-		if err != nil {
-			return nil, err
-		}
-		if encoded, err = fleetText(fleet, notes); err != nil {
+	if HasNominal(all) {
+		if encoded, err = fleetText(Nominal(all)); err != nil {
 			return nil, err
 		}
 		files = append(files, file{NominalFile, encoded})
@@ -217,18 +210,18 @@ func allClients(log *attemptlog.Log) *attemptlog.Run {
 	return run
 }
 
-// hasNominal reports whether all clients have nominal values.
-func hasNominal(run *attemptlog.Run) bool {
-	for i := range run.Attempts {
-		if a := &run.Attempts[i]; !(a.GFLOPS > 0 && a.DownMbps > 0 && a.UpMbps > 0) {
-			return false
-		}
-	}
-	return true
+// HasNominal reports whether all attempts of a run have nominal values.
+func HasNominal(run *attemptlog.Run) bool {
+	return !slices.ContainsFunc(run.Attempts, func(a attemptlog.Attempt) bool {
+		return !(a.GFLOPS > 0 && a.DownMbps > 0 && a.UpMbps > 0)
+	})
 }
 
-// fleetText returns a fleet as TOML, with notes as comments.
-func fleetText(f *fleets.Fleet, notes []string) (string, error) {
+// fleetText returns a fleet as TOML, with notes as comments, or the error of making it.
+func fleetText(f *fleets.Fleet, notes []string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
 	encoded, err := config.Encode(f)
 	if err != nil {
 		return "", err

@@ -36,7 +36,7 @@ func lastAttempts(run *attemptlog.Run) []*attemptlog.Attempt {
 
 // Fleet returns the fleet of a run under the calibration, and sentences about what was assumed: a
 // class for each client, which the devices take in turn, in the order of run.Clients. A client has
-// the constants of [Calibration.Device]. More than 256 clients are devices of the classes of the
+// the constants of its [Device]. More than 256 clients are devices of the classes of the
 // log, whose speeds and rates spread.
 func (c *Calibration) Fleet(run *attemptlog.Run) (*fleets.Fleet, []string, error) {
 	return newFleet(run, "Calibrated on logs of real runs", c.index().device, func(k *fleets.Class) {

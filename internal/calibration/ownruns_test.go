@@ -39,7 +39,7 @@ func (w *truth) simulated(t *testing.T, seed uint64, rounds int, tasks ...task) 
 			Overheads: devices.Overheads{TaskS: w.task * factor, StepS: w.step * factor, Jitter: w.jitter},
 		})
 	}
-	fleet, err := fleetText(&f, nil)
+	fleet, err := fleetText(&f, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

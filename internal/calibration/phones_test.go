@@ -127,7 +127,7 @@ func TestPhones(t *testing.T) {
 			to := factored(half, rest, func(a *attemptlog.Attempt) float64 {
 				b := *a
 				b.Client = phone
-				return c.Predict(&b).Compute
+				return c.index().predict(&b).Compute
 			})
 			if naive := factored(half, rest, flops); !(to < naive) {
 				t.Errorf("%s predicts the other phone with an error of %.1f %%, FLOPs alone with %.1f %%", name, 100*to, 100*naive)

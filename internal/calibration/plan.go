@@ -11,24 +11,18 @@ import (
 // plan says which models are fitted to a table. Resamples have the plan of the whole log.
 type plan struct {
 	*table
-	shared []*unit  // by class with computations: one unit for all its clients
-	units  []*unit  // those of clients: shared ones or own ones
-	joint  links    // of the directions with nominal rates; of both if there are none
-	each   [2]links // by direction
-	// which of the links exist
-	hasJoint bool
-	hasEach  [2]bool
+	shared []*unit   // by class with computations: one unit for all its clients
+	units  []*unit   // those of clients: shared ones or own ones
+	joint  *links    // of the directions with nominal rates; of both if there are none; nil: no transfers
+	each   [2]*links // by direction; nil: no transfers
 
-	clientGrid     model
-	serverGrid     model
-	hasClient      bool
-	hasServer      bool
+	clientGrid     *model // nil: there is none
+	serverGrid     *model
 	rests          []series    // by client: time of an attempt beyond its parts
 	launchPoll     *launchPoll // nil: there is none
 	waits          model       // of launches, without polls
-	hasWaits       bool
-	noWait         bool   // all waits are 0
-	first, further series // waits of first and of further attempts of clients
+	noWait         bool        // all waits are 0
+	first, further series      // waits of first and of further attempts of clients
 	gaps           series
 	hasFirst       bool
 }
@@ -50,11 +44,7 @@ func (s *series) add(x float64, round int) {
 func (s *series) median(count []float64) float64 {
 	var values []float64
 	for i, x := range s.values {
-		n := 1
-		if count != nil {
-			n = int(count[s.rounds[i]])
-		}
-		for range n {
+		for range int(weightOf(count, s.rounds[i])) {
 			values = append(values, x)
 		}
 	}
@@ -90,27 +80,22 @@ func newPlan(t *table) *plan {
 func (p *plan) planLinks() {
 	var nominal []int
 	for k := range directions {
-		if p.each[k], p.hasEach[k] = p.newLinks(k); p.hasEach[k] && p.each[k].nominal {
+		if p.each[k] = p.newLinks(k); p.each[k] != nil && p.each[k].nominal {
 			nominal = append(nominal, k)
 		}
 	}
 	if len(nominal) == 0 {
 		nominal = []int{0, 1}
 	}
-	if p.joint, p.hasJoint = p.newLinks(nominal...); p.hasJoint {
+	if p.joint = p.newLinks(nominal...); p.joint != nil {
 		p.joint.checkNominal()
 	}
 }
 
 // planPolls finds the grids of polls.
 func (p *plan) planPolls() {
-	if period, ok := findGrid(p.clientInstants()); ok {
-		p.clientGrid, p.hasClient = gridModel(p.clientInstants(), period)
-	}
-	if period, ok := findGrid(p.serverInstants()); ok {
-		p.serverGrid, p.hasServer = gridModel(p.serverInstants(), period)
-	}
-	p.polled = p.hasClient || p.hasServer
+	p.clientGrid, p.serverGrid = gridModel(p.clientInstants()), gridModel(p.serverInstants())
+	p.polled = p.clientGrid != nil || p.serverGrid != nil
 	p.setOrigins()
 }
 
@@ -153,7 +138,7 @@ func (p *plan) planWaits() {
 	if len(p.waits.samples) == 0 {
 		return
 	}
-	p.hasWaits, p.waits.clients = true, 1
+	p.waits.clients = 1
 	order := []int{0, 1}
 	if orderstat.Median(all) < leastWait || slices.ContainsFunc(p.waits.samples, func(v sample) bool { return !(v.x[1] > 0) }) {
 		order = order[:1]

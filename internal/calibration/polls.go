@@ -98,15 +98,21 @@ func findGrid(instants []instant) (period float64, ok bool) {
 	return period, most <= window && chance < gridConfidence
 }
 
-// gridModel returns the model of instants on a grid: seconds = lag + k P.
-func gridModel(instants []instant, period float64) (m model, ok bool) {
+// gridModel returns the model of instants on a grid: seconds = lag + k P; nil: there is no grid.
+func gridModel(instants []instant) *model {
+	period, ok := findGrid(instants)
+	if !ok {
+		return nil
+	}
+	m := &model{clients: 1}
 	for _, i := range instants {
 		k := math.Round(i.seconds / period)
 		if k > 0 && math.Abs(i.seconds/period-k) <= window {
 			m.samples = append(m.samples, sample{y: i.seconds, round: i.round, x: []float64{k, 1}})
 		}
 	}
-	m.clients = 1
-	m.terms = identify(m.samples, 1, []int{0, 1})
-	return m, slices.Contains(m.terms, 1)
+	if m.terms = identify(m.samples, 1, []int{0, 1}); !slices.Contains(m.terms, 1) {
+		return nil
+	}
+	return m
 }

@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/orderstat"
@@ -32,28 +33,10 @@ type Device struct {
 	Known                                       bool    // the client is in the calibration
 }
 
-// Device returns the constants of the client of an attempt, which may be of another run. A client
+// device returns the constants of the client of an attempt, which may be of another run. A client
 // that was calibrated has its constants, its speed times gflops over that of the calibration, and
 // its rates times down_mbps and up_mbps over those of the calibration. Another client has the
 // constants of its class, or of the first one, and its nominal values.
-func (c *Calibration) Device(a *attemptlog.Attempt) Device { return c.index().device(a) }
-
-// index finds the clients of a calibration by name.
-type index struct {
-	*Calibration
-	places map[string]int
-	rtt    float64 // median of the clients
-}
-
-func (c *Calibration) index() *index {
-	x := &index{c, make(map[string]int, len(c.Clients)), c.typicalRTT()}
-	for i := range c.Clients {
-		x.places[c.Clients[i].Name] = i
-	}
-	return x
-}
-
-// device is Calibration.Device.
 func (x *index) device(a *attemptlog.Attempt) Device {
 	d := Device{Jitter: x.Jitter.Compute.Or(0)}
 	var k *Constants
@@ -78,6 +61,21 @@ func (x *index) device(a *attemptlog.Attempt) Device {
 	return d
 }
 
+// index finds the clients of a calibration by name.
+type index struct {
+	*Calibration
+	places map[string]int
+	rtt    float64 // median of the clients
+}
+
+func (c *Calibration) index() *index {
+	x := &index{c, make(map[string]int, len(c.Clients)), c.typicalRTT()}
+	for i := range c.Clients {
+		x.places[c.Clients[i].Name] = i
+	}
+	return x
+}
+
 // known reports whether any of the constants is known.
 func (k *Constants) known() bool {
 	return k.TaskOverheadS.Known() || k.StepOverheadS.Known() || k.TrafficSPerGB.Known() || k.GFLOPS.Known()
@@ -85,12 +83,7 @@ func (k *Constants) known() bool {
 
 // class returns the class with a name, or the first.
 func (c *Calibration) class(name string) *Class {
-	for i := range c.Classes {
-		if c.Classes[i].Name == name {
-			return &c.Classes[i]
-		}
-	}
-	return &c.Classes[0]
+	return &c.Classes[max(0, slices.IndexFunc(c.Classes, func(k Class) bool { return k.Name == name }))]
 }
 
 // typicalRTT returns the median round trip of the clients.
@@ -112,11 +105,8 @@ func ratio(x, y float64) float64 {
 	return 1
 }
 
-// Predict returns the mean times of an attempt from its sizes and its work. A part that the
+// predict returns the mean times of an attempt from its sizes and its work. A part that the
 // calibration does not know is NaN.
-func (c *Calibration) Predict(a *attemptlog.Attempt) Prediction { return c.index().predict(a) }
-
-// predict is Calibration.Predict.
 func (c *index) predict(a *attemptlog.Attempt) Prediction {
 	d := c.device(a)
 	transfer := func(bytes, mbps float64) float64 {

@@ -1,8 +1,10 @@
 package calibration
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"fedsim/internal/columns"
@@ -89,52 +91,38 @@ func (v *Value) cell(scale float64) string {
 // digits formats a number with four significant digits.
 func digits(x float64) string { return fmt.Sprintf("%.4g", x) }
 
-// cells returns the cells of constants.
-func (k *Constants) cells() []string {
-	cells := []string{k.GFLOPS.cell(1), k.StepOverheadS.cell(1e6), k.TaskOverheadS.cell(1e3)}
-	if k.TrafficSPerGB.Known() {
-		cells = append(cells, k.TrafficSPerGB.cell(1))
-	}
-	return cells
-}
-
 // computations returns the constants of classes and clients.
 func (c *Calibration) computations() []Part {
-	heads := []columns.Group{{Heads: []string{"GFLOP/s"}}, {Heads: []string{"us a step"}}, {Heads: []string{"ms a task"}}}
-	traffic := false
-	for i := range c.Classes {
-		traffic = traffic || c.Classes[i].TrafficSPerGB.Known()
+	heads := []string{"GFLOP/s", "us a step", "ms a task", "s a GB of traffic"}
+	if !slices.ContainsFunc(c.Classes, func(k Class) bool { return k.TrafficSPerGB.Known() }) {
+		heads = heads[:3]
 	}
-	if traffic {
-		heads = append(heads, columns.Group{Heads: []string{"s a GB of traffic"}})
+	add := func(t *columns.Table, name string, k *Constants) {
+		cells := []string{name, k.GFLOPS.cell(1), k.StepOverheadS.cell(1e6), k.TaskOverheadS.cell(1e3), k.TrafficSPerGB.cell(1)}
+		t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells[:1+len(heads)])
 	}
-	t := &columns.Table{Label: "class", Groups: heads, Blocks: []columns.Block{{Title: "computation: classes (of a client of factor 1)"}}}
+	t := newReportTable("class", "computation: classes (of a client of factor 1)", heads...)
 	for i := range c.Classes {
-		k := &c.Classes[i]
-		name := k.Name
-		if name == "" {
-			name = "all"
-		}
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, append([]string{name}, pad(k.cells(), len(heads))...))
+		add(t, cmp.Or(c.Classes[i].Name, "all"), &c.Classes[i].Constants)
 	}
 	if len(c.Clients) > mostListed {
 		t.Blocks[0].Notes = []string{fmt.Sprintf("%d clients: %s has the constants of each", len(c.Clients), CalibrationFile)}
 		return []Part{{Table: t}}
 	}
-	own := &columns.Table{Label: "client", Groups: heads, Blocks: []columns.Block{{Title: "computation: clients"}}}
+	own := newReportTable("client", "computation: clients", heads...)
 	for i := range c.Clients {
-		k := &c.Clients[i]
-		own.Blocks[0].Rows = append(own.Blocks[0].Rows, append([]string{k.Name}, pad(k.cells(), len(heads))...))
+		add(own, c.Clients[i].Name, &c.Clients[i].Constants)
 	}
 	return []Part{{Table: t}, {Table: own}}
 }
 
-// pad returns cells with dashes up to a number of them.
-func pad(cells []string, n int) []string {
-	for len(cells) < n {
-		cells = append(cells, "-")
+// newReportTable returns a table without rows, between whose columns lines may end.
+func newReportTable(label, title string, heads ...string) *columns.Table {
+	t := &columns.Table{Label: label, Blocks: []columns.Block{{Title: title}}}
+	for _, head := range heads {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{head}})
 	}
-	return cells
+	return t
 }
 
 // links returns the rates of clients, unless they are many.
@@ -142,8 +130,7 @@ func (c *Calibration) links() []Part {
 	if len(c.Clients) > mostListed {
 		return nil
 	}
-	t := &columns.Table{Label: "client", Groups: []columns.Group{{Heads: []string{"down Mbit/s"}}, {Heads: []string{"up Mbit/s"}}, {Heads: []string{"rtt ms"}}},
-		Blocks: []columns.Block{{Title: "links"}}}
+	t := newReportTable("client", "links", "down Mbit/s", "up Mbit/s", "rtt ms")
 	for i := range c.Clients {
 		k := &c.Clients[i]
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{k.Name, k.DownMbps.cell(1), k.UpMbps.cell(1), k.RTTms.cell(1)})
@@ -154,35 +141,16 @@ func (c *Calibration) links() []Part {
 // shared returns what all clients share.
 func (c *Calibration) shared() Part {
 	t := &columns.Table{Label: "value", Groups: []columns.Group{{Heads: []string{"estimate"}}, {Heads: []string{"unit"}, Left: true}}, Blocks: []columns.Block{{Title: "shared"}}}
-	add := func(name string, v *Value) {
-		if v.Known() {
-			t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{name, v.cell(1), v.Unit})
+	terms := c.sharedTerms()
+	for i := range c.Classes {
+		k := &c.Classes[i]
+		terms = append(terms, term{label: strings.TrimSpace("spread of clients " + k.Name), value: &k.Spread})
+	}
+	for _, of := range append(terms, c.Faults.terms()...) {
+		if v := of.value; v.Known() {
+			t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{of.label, v.cell(1), v.Unit})
 		}
 	}
-	n, w, j := &c.Network, &c.Waiting, &c.Jitter
-	add("wire factor", &n.WireFactor)
-	add("wire factor, down", &n.DownWireFactor)
-	add("wire factor, up", &n.UpWireFactor)
-	add("burst", &n.BurstBytes)
-	add("burst, down", &n.DownBurstBytes)
-	add("burst, up", &n.UpBurstBytes)
-	add("client's poll, period", &w.ClientPollS)
-	add("client's poll, lag", &w.ClientLagS)
-	add("server's poll, period", &w.ServerPollS)
-	add("server's poll, lag", &w.ServerLagS)
-	add("launch's poll, period", &w.LaunchPollS)
-	add("launch", &w.LaunchS)
-	add("launch, work", &w.LaunchGFLOP)
-	add("cold start", &w.ColdStartS)
-	add("gap between rounds", &w.RoundGapS)
-	add("jitter of an attempt", &j.Compute)
-	add("share common to a round", &j.Round)
-	add("jitter of a run", &j.Run)
-	for i := range c.Classes {
-		add(strings.TrimSpace("spread of clients "+c.Classes[i].Name), &c.Classes[i].Spread)
-	}
-	add("drop probability", &c.Faults.Drop)
-	add("absent", &c.Faults.Absent)
 	return Part{Table: t}
 }
 

@@ -30,7 +30,7 @@ func (c *Calibration) Scenario(name string, run *attemptlog.Run) string {
 	w := newWorkload(run, c.RowsAsFLOPs)
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
-	line("# Replays the setting of run %s under the calibrated fleet.", quoteComment(run.Name))
+	line("# Replays the setting of run %s under the calibrated fleet.", strings.Trim(config.Literal(run.Name), `"`))
 	line("name = %s\n", config.Literal(name))
 	line("[data]\nsource = \"external\"\n\n[data.external]\nclients = %d\nrows = %s\nfeatures = %d\n", len(w.rows), config.Literal(w.rows), w.features)
 	line("[fleet]\nfile = \"fleet.toml\"")
@@ -79,9 +79,6 @@ func lastOfKey(lines []string) []string {
 	return out
 }
 
-// quoteComment returns a name for a comment of TOML.
-func quoteComment(name string) string { return strings.Trim(config.Literal(name), `"`) }
-
 // networkKeys returns the lines of waiting in the table [network]. Once a launch is known, so are its
 // parts, which are 0 unless the log tells them apart: the values of a runtime would count them
 // twice.
@@ -105,18 +102,15 @@ func (c *Calibration) networkKeys() (lines []string) {
 // drops returns the line with the drop probability of each client; empty if none dropped.
 func (c *Calibration) drops(run *attemptlog.Run) string {
 	var all []float64
-	dropped := false
+	places := c.index().places
 	for _, a := range lastAttempts(run) {
 		p := 0.0
-		for i := range c.Clients {
-			if c.Clients[i].Name == a.Client {
-				p = c.Clients[i].Drop.Or(0)
-			}
+		if i, known := places[a.Client]; known {
+			p = c.Clients[i].Drop.Or(0)
 		}
-		dropped = dropped || p > 0
 		all = append(all, p)
 	}
-	if !dropped {
+	if slices.Max(all) == 0 {
 		return ""
 	}
 	return "drop_probability_per_device = " + config.Literal(all)

@@ -129,7 +129,7 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := log.Runs[1].Attempts[3]
-	if got, want := read.Predict(&a), c.Predict(&a); got != want || !(want.Compute > 0) {
+	if got, want := read.index().predict(&a), c.index().predict(&a); got != want || !(want.Compute > 0) {
 		t.Errorf("the calibration that was read predicts %+v, the other one %+v", got, want)
 	}
 	if read.Waiting.ClientPollS.Known() || read.Waiting.ClientPollS.Why == "" {

@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -124,14 +125,7 @@ func (t *table) nameClients() {
 			}
 		}
 	}
-	classes := map[string]bool{}
-	for _, class := range of {
-		classes[class] = true
-	}
-	for class := range classes {
-		t.classes = append(t.classes, class)
-	}
-	slices.Sort(t.classes)
+	t.classes = slices.Compact(slices.Sorted(maps.Values(of)))
 	for name, class := range of {
 		at, _ := slices.BinarySearch(t.classes, class)
 		t.clients = append(t.clients, clientKey{name, at})

@@ -70,9 +70,9 @@ type links struct {
 }
 
 // newLinks returns the model of the transfers in some directions, each with an own factor of every
-// client; ok is false without samples.
-func (t *table) newLinks(which ...int) (l links, ok bool) {
-	l.nominal, l.directions = true, which
+// client; nil: there are no samples.
+func (t *table) newLinks(which ...int) *links {
+	l := &links{nominal: true, directions: which}
 	rates := map[int][]float64{} // by client of the model
 	for i := range t.rows {
 		for _, k := range which {
@@ -111,7 +111,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 		}
 	}
 	if len(l.model.samples) == 0 {
-		return l, false
+		return nil
 	}
 	l.model.clients = len(l.clients)
 	for c := range l.clients {
@@ -127,7 +127,7 @@ func (t *table) newLinks(which ...int) (l links, ok bool) {
 	if !l.nominal {
 		l.why[wireTerm] = "without nominal rates only rate and header factor together are known: fill down_mbps and up_mbps"
 	}
-	return l, true
+	return l
 }
 
 // The range of wire factors that headers explain: TCP over Ethernet has 1.0456, small messages more.

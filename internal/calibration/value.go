@@ -18,21 +18,11 @@ type Value struct {
 
 // UnmarshalJSON reads an estimate. A number that is null is NaN.
 func (v *Value) UnmarshalJSON(text []byte) error {
-	var read struct {
-		Value, Low, High *float64
-		Unit, Why        string
-	}
-	if err := json.Unmarshal(text, &read); err != nil {
-		return err
-	}
-	number := func(x *float64) float64 {
-		if x == nil {
-			return math.NaN()
-		}
-		return *x
-	}
-	*v = Value{number(read.Value), number(read.Low), number(read.High), read.Unit, read.Why}
-	return nil
+	type plain Value                         // without this method
+	read := plain(known(math.NaN(), "", "")) // null changes no number
+	err := json.Unmarshal(text, &read)
+	*v = Value(read)
+	return err
 }
 
 // Known reports whether the log identifies the value.

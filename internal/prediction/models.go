@@ -43,7 +43,7 @@ func NewModels(dir string, c *calibration.Calibration, run *attemptlog.Run) (*Mo
 	if w := &c.Waiting; w.ClientPollS.Known() || w.ServerPollS.Known() || w.LaunchPollS.Known() {
 		m.Seeds = drawn
 	}
-	if nominal, _, err := calibration.Nominal(run); err == nil && knowsNominal(run) {
+	if nominal, _, err := calibration.Nominal(run); err == nil && calibration.HasNominal(run) {
 		m.Nominal = &System{Scenario: file, Set: noWaiting, Fleet: nominal, Seed: 1}
 	}
 	return m, notes, nil
@@ -68,13 +68,6 @@ func setPowers(f *fleets.Fleet, file string) (known bool, err error) {
 		k.IdleW, k.ComputeW = idle, compute
 	}
 	return known, nil
-}
-
-// knowsNominal reports whether all attempts of a run have nominal values.
-func knowsNominal(run *attemptlog.Run) bool {
-	return !slices.ContainsFunc(run.Attempts, func(a attemptlog.Attempt) bool {
-		return !(a.DownMbps > 0 && a.UpMbps > 0 && a.GFLOPS > 0)
-	})
 }
 
 // atSpeed returns a fleet whose devices compute so many times as fast.
