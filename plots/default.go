@@ -86,7 +86,7 @@ func Figures(given []results.Figure, runs []results.Run, targets results.Targets
 }
 
 // Available returns fig, or, if no run records its vertical quantity, fig with that of
-// Default.
+// Default. Where none is recorded and fig has none, it is the test error.
 func Available(fig results.Figure, runs []results.Run, targets results.Targets) results.Figure {
 	if known(fig.Y, runs) {
 		return fig
@@ -97,8 +97,11 @@ func Available(fig results.Figure, runs []results.Run, targets results.Targets) 
 			if y == "suboptimality" || y == "gap" {
 				fig.YScale = "log"
 			}
-			break
+			return fig
 		}
+	}
+	if fig.Y == "" {
+		fig.Y, fig.YScale = "test_error", "linear"
 	}
 	return fig
 }

@@ -26,6 +26,8 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 		}, Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy"}}}
 	}
 	same, other, own := run("a", "P1"), run("b", "P2"), run("c", results.OwnObjective)
+	unplayed := run("d", results.OwnObjective)
+	unplayed.Metrics, unplayed.Rounds[0].Metrics, unplayed.Rounds[0].Round = nil, nil, 0
 	accuracy := results.Targets{{Metric: "suboptimality", Value: 0.1}, {Metric: "test_accuracy", Value: 0.9}}
 	for _, c := range []struct {
 		name    string
@@ -38,6 +40,7 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 		{"not known", []results.Run{run("a", ""), run("b", "")}, nil, "suboptimality", "log"},
 		{"one of its own", []results.Run{same, own}, nil, "test_error", "linear"},
 		{"one of its own, with a target", []results.Run{same, own}, accuracy, "test_accuracy", "linear"},
+		{"one of its own, without a round", []results.Run{unplayed}, nil, "test_error", "linear"},
 		{"two problems", []results.Run{same, other}, nil, "test_error", "linear"},
 	} {
 		if fig := Default(c.runs, c.targets); fig.Y != c.y || fig.YScale != c.scale {

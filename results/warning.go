@@ -14,13 +14,18 @@ type Warning struct {
 }
 
 // WarningsOf returns the warnings of repetitions in order, one of each kind: the first, and
-// in how many of them the kind occurs.
+// in how many of them the kind occurs. The reason of a stalled run is one.
 func WarningsOf(seeds []Run) []string {
 	var kinds, texts []string
 	count := map[string]int{}
 	for i := range seeds {
-		for k, w := range seeds[i].Warnings {
-			if slices.ContainsFunc(seeds[i].Warnings[:k], func(before Warning) bool { return before.About == w.About }) {
+		warnings := seeds[i].Warnings
+		if r := &seeds[i]; r.Status == Stalled {
+			stall := Warning{"stalled", fmt.Sprintf("stalled after round %d: %s", len(r.Rounds)-1, r.Reason)}
+			warnings = slices.Insert(slices.Clone(warnings), 0, stall)
+		}
+		for k, w := range warnings {
+			if slices.ContainsFunc(warnings[:k], func(before Warning) bool { return before.About == w.About }) {
 				continue
 			}
 			if count[w.About]++; !slices.Contains(kinds, w.About) {
