@@ -42,7 +42,7 @@ func exampleRuns() []Run {
 		}
 	}
 	runs[5].Status = Interrupted
-	runs[10].Status = Stalled
+	runs[10].Status, runs[10].Reason = Stalled, "device 3 never responds"
 	return runs
 }
 
@@ -127,6 +127,8 @@ func ExampleSummary_Text() {
 	//   0                              30  1.25 d  1.00x  6.00 kB  6.00 kJ
 	//   0.9                           300  12.5 d  10.0x  6.00 kB  60.0 kJ
 	//   never                           -       -      -        -        -    stalled
+	//   warning: faults.drop_probability = never: stalled after round 22: device 3
+	//   never responds
 	//   first to primal sub-optimality 1e-01: faults.drop_probability = 0
 	//   first to test error 16 %: faults.drop_probability = 0
 	//   -: not reached in 22 rounds

@@ -21,7 +21,8 @@ func WarningsOf(seeds []Run) []string {
 	for i := range seeds {
 		warnings := seeds[i].Warnings
 		if r := &seeds[i]; r.Status == Stalled {
-			stall := Warning{"stalled", fmt.Sprintf("stalled after round %d: %s", len(r.Rounds)-1, r.Reason)}
+			last, _ := r.Last()
+			stall := Warning{"stalled", fmt.Sprintf("stalled after round %d: %s", last.Round, r.Reason)}
 			warnings = slices.Insert(slices.Clone(warnings), 0, stall)
 		}
 		for k, w := range warnings {

@@ -24,8 +24,8 @@ func TestWarningsOfCountRepetitions(t *testing.T) {
 func TestWarningsOfStalledRuns(t *testing.T) {
 	seeds := []Run{
 		{Status: Done},
-		{Status: Stalled, Reason: "no battery", Rounds: make([]Round, 4), Warnings: []Warning{{About: "late", Text: "late work"}}},
-		{Status: Stalled, Reason: "no link", Rounds: make([]Round, 2)},
+		{Status: Stalled, Reason: "no battery", Rounds: []Round{{}, {Round: 3}}, Warnings: []Warning{{About: "late", Text: "late work"}}},
+		{Status: Stalled, Reason: "no link", Rounds: []Round{{}, {Round: 1}}},
 	}
 	want := []string{"stalled after round 3: no battery (2 of 3 seeds)", "late work (1 of 3 seeds)"}
 	if diff := cmp.Diff(want, WarningsOf(seeds)); diff != "" {

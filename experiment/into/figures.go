@@ -10,7 +10,6 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/quote"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -33,11 +32,7 @@ func (d *Directory) draw() (files []string, err error) {
 	if err := rundir.AddClients(stage, runs); err != nil {
 		return nil, err
 	}
-	files, err = Draw(dir, d.Scenario, runs)
-	if err != nil {
-		err = errors.Join(err, fmt.Errorf("the results are saved; draw the figures with: fedsim plot %s", quote.Shell(d.Writer.Dir())))
-	}
-	return files, err
+	return Draw(dir, d.Scenario, runs)
 }
 
 // DrawMissing draws the figures of a complete run directory if some are missing, and returns

@@ -24,6 +24,7 @@ import (
 	"fedsim/internal/analysis/ranking"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/crossval"
+	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -199,6 +200,10 @@ func (d *Directory) finish(state rundir.State) error {
 	}
 	if err := d.Writer.Finish(state, end); err != nil {
 		return errors.Join(d.Undrawn, err)
+	}
+	if d.Undrawn != nil {
+		hint := fmt.Errorf("the results are saved; draw the figures with: fedsim plot %s", quote.Shell(d.Writer.Dir()))
+		d.Undrawn = errors.Join(d.Undrawn, hint)
 	}
 	d.State = state
 	return nil
