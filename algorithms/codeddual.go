@@ -60,7 +60,7 @@ func (c *codedDual) begin(d *Dual) int {
 		if !c.link.feedback {
 			continue
 		}
-		if left := c.link.ups[0].left.of[k]; left != nil {
+		if left := c.link.ups[0].left.at(k, nil); left != nil {
 			kernel.Axpy(gamma*d.Coupling.Diag(t), left, start)
 		}
 	}

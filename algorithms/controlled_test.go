@@ -280,7 +280,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				nearVector(t, "w", a.weights(), slow.w, 1e-12)
 				nearVector(t, "c", a.c, slow.c, 1e-12)
 				for k := range p.Clients() {
-					nearVector(t, "c_k", a.controls.of[k], slow.ck[k], 1e-12)
+					nearVector(t, "c_k", a.controls.at(k, nil), slow.ck[k], 1e-12)
 				}
 			})
 		}
@@ -322,7 +322,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				for j := range slow.gk[k] {
 					slow.gk[k][j] *= -1
 				}
-				nearVector(t, "-g_k", a.slopes.of[k], slow.gk[k], 1e-12)
+				nearVector(t, "-g_k", a.slopes.at(k, nil), slow.gk[k], 1e-12)
 			}
 		})
 	}
@@ -364,9 +364,9 @@ func TestControlledMethodsWeightedByRows(t *testing.T) {
 			a.End()
 			mean := func(of *slots) []float64 {
 				sum := make([]float64, 2)
-				for k, v := range of.of {
-					for j := range v {
-						sum[j] += v[j] * float64(p.Train.Clients[k].X.Rows) / 10
+				for k := range of.of {
+					for j, v := range of.at(k, nil) {
+						sum[j] += v * float64(p.Train.Clients[k].X.Rows) / 10
 					}
 				}
 				return sum

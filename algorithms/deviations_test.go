@@ -10,7 +10,7 @@ import (
 
 // The mean of (1, 2) and (3, 4) is (2, 3); (2, 3) is 0 from it, (5, 7) is 9 + 16.
 func TestDeviationsFromTheMean(t *testing.T) {
-	f := &fedAvg{globalModel: globalModel{w: data.NewMatrix(1, 2), changes: &slots{size: 2, places: make([]state.Place, 4), shelf: shelf[float64]{of: make([][]float64, 4)}}}}
+	f := &fedAvg{globalModel: globalModel{w: data.NewMatrix(1, 2), changes: &slots{size: 2, of: make([]*vector, 4), places: make([]state.Place, 4)}}}
 	for device, change := range [][]float64{{1, 2}, {5, 7}, {3, 4}, {2, 3}} {
 		f.changes.store(device, change)
 	}

@@ -235,7 +235,7 @@ func TestFedBuffByHand(t *testing.T) {
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
 	response := func(k, h int) []float64 {
 		a.Solve(request(k, h, NoLimit, 0))
-		return slices.Clone(a.changes.of[k])
+		return slices.Clone(a.changes.at(k, nil))
 	}
 	receive := func(k int, want bool, flops float64) {
 		t.Helper()

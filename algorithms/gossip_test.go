@@ -345,7 +345,7 @@ func TestGraphsOfSeeds(t *testing.T) {
 
 // pending is the tentative change of a device.
 func (g *gossip) pending(device int) []float64 {
-	change := slices.Clone(g.local.of[device])
+	change := slices.Clone(g.local.at(device, nil))
 	for i, x := range g.x.Row(device) {
 		change[i] -= x
 	}

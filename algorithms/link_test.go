@@ -87,7 +87,7 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 		}
 		if l := linkOf(a); l.ups[0].next != nil {
 			for k := range p.Clients() {
-				if l.ups[0].next.of[k] != nil {
+				if l.ups[0].next.at(k, nil) != nil {
 					t.Errorf("device %d has a tentative residual after the round", k)
 				}
 			}
@@ -272,7 +272,7 @@ func TestFeedbackLosesNothing(t *testing.T) {
 			}
 		}
 		left := 0.0
-		for j, x := range l.ups[0].left.of[2] {
+		for j, x := range l.ups[0].left.at(2, nil) {
 			left = math.Max(left, math.Abs(x))
 			if !near(sum[j], decoded[j]+x, 1e-12) {
 				t.Errorf("%s: the updates sum to %g, decoded %g and left out %g", codec, sum[j], decoded[j], x)
@@ -281,7 +281,7 @@ func TestFeedbackLosesNothing(t *testing.T) {
 		if left == 0 {
 			t.Errorf("%s leaves nothing out", codec)
 		}
-		if l.ups[0].left.of[1] != nil {
+		if l.ups[0].left.at(1, nil) != nil {
 			t.Errorf("%s: a device that took no part has memory", codec)
 		}
 	}
@@ -328,7 +328,7 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 				if d := dualOf(a); name == "mocha" && d.lossy() && c.Down == compress.None {
 					a.Begin()
 					for k := range p.Clients() {
-						for j, e := range d.coded.link.ups[0].left.of[k] {
+						for j, e := range d.coded.link.ups[0].left.at(k, nil) {
 							want := d.W.Row(p.TaskOf(k))[j] + p.Config.Gamma*coupling.Diag(p.TaskOf(k))*e
 							if got := d.Weights(k)[j]; !near(got, want, 1e-13) {
 								t.Fatalf("device %d starts from %g, want %g", k, got, want)
@@ -342,8 +342,8 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 				if d := dualOf(a); m.Sent != nil {
 					sum := p.NewWeights()
 					copy(sum.Data, m.Sent.Data)
-					for k, left := range d.coded.link.ups[0].left.of {
-						for j, e := range left {
+					for k := range p.Clients() {
+						for j, e := range d.coded.link.ups[0].left.at(k, nil) {
 							sum.Row(p.TaskOf(k))[j] += p.Config.Gamma * e
 						}
 					}

@@ -198,11 +198,11 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 		switch m := full.(type) {
 		case *scaffold:
 			slope = slices.Clone(m.c)
-			for j, x := range m.controls.of[0] {
+			for j, x := range m.controls.at(0, nil) {
 				slope[j] -= x
 			}
 		case *fedDyn:
-			slope = m.slopes.of[0]
+			slope = m.slopes.at(0, nil)
 		}
 		g := slowSteps(p, LocalSGDOptions{Epochs: 1, Shuffle: true}, 0, 1, 0.1, 0, w, slope)
 		change := full.(interface{ pending(int) []float64 }).pending(0)
@@ -214,7 +214,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 }
 
 // pending is the tentative change of a device.
-func (m *globalModel) pending(device int) []float64 { return m.changes.of[device] }
+func (m *globalModel) pending(device int) []float64 { return m.changes.at(device, nil) }
 
 // The number of updates is that of mini-batches.
 func TestUpdatesOfLocalSteps(t *testing.T) {

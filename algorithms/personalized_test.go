@@ -316,8 +316,8 @@ func TestStatesOfClientsThatTookPart(t *testing.T) {
 			held, next = a.controls, a.changes
 		}
 		for k := range p.Clients() {
-			if took := k == 1 || k == 3; took != (held.of[k] != nil) || next.of[k] != nil || took && len(held.of[k]) != size {
-				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.of[k]), len(next.of[k]))
+			if took := k == 1 || k == 3; took != held.has(k) || next.has(k) || took && len(held.at(k, nil)) != size {
+				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.at(k, nil)), len(next.at(k, nil)))
 			}
 		}
 	}

@@ -15,150 +15,121 @@ import (
 // a model in single precision are in single precision: they are rounded when they are stored, and
 // widened when they are read.
 type slots struct {
-	mu   sync.Mutex // solves of different devices store vectors at once
-	size int        // of a vector
-	shelf[float64]
-	single shelf[float32] // in the place of the shelf above, where the model is in single precision
-	places []state.Place  // by device: where a checkpoint has the vector
+	mu     sync.Mutex // solves of different devices store vectors at once
+	size   int        // of a vector
+	single bool
+	of     []*vector // by device; nil: it has none
+	spare  []*vector
+	places []state.Place // by device: where a checkpoint has the vector
 }
 
-// shelf has vectors by device, and those that are free.
-type shelf[T float32 | float64] struct {
-	of    [][]T // nil: the device has none
-	spare [][]T
+// vector has numbers in one of the two precisions; the other has none.
+type vector struct {
+	double []float64
+	single []float32
 }
 
 // newSlots returns slots for vectors of a size, of the clients of a problem.
 func newSlots(p *mtl.Problem, size int) *slots {
 	n := p.Clients()
-	s := &slots{size: size, places: make([]state.Place, n)}
-	if p.Given.Single {
-		s.single.of = make([][]float32, n)
-	} else {
-		s.of = make([][]float64, n)
-	}
-	return s
+	return &slots{size: size, single: p.Given.Single, of: make([]*vector, n), places: make([]state.Place, n)}
+}
+
+// has reports whether a device has a vector.
+func (s *slots) has(device int) bool { return s.of[device] != nil }
+
+// change is take of a vector that is about to change.
+func (s *slots) change(device int) (v *vector, had bool) {
+	s.places[device] = state.Place{}
+	return s.take(device)
 }
 
 // take returns the vector of a device. That of a device which had none has any content.
-func (s *shelf[T]) take(device, size int) (v []T, had bool) {
-	if s.of[device] != nil {
-		return s.of[device], true
-	}
-	if n := len(s.spare); n > 0 {
-		s.of[device], s.spare = s.spare[n-1], s.spare[:n-1]
-	} else {
-		s.of[device] = make([]T, size)
-	}
-	return s.of[device], false
-}
-
-// release frees the vector of a device, if it has one.
-func (s *shelf[T]) release(device int) {
-	if v := s.of[device]; v != nil {
-		s.of[device] = nil
-		s.spare = append(s.spare, v)
-	}
-}
-
-// devices returns for how many devices there may be vectors.
-func (s *slots) devices() int { return len(s.of) + len(s.single.of) }
-
-// has reports whether a device has a vector.
-func (s *slots) has(device int) bool {
-	if s.single.of != nil {
-		return s.single.of[device] != nil
-	}
-	return s.of[device] != nil
-}
-
-// change is space of a vector that is about to change.
-func (s *slots) change(device int) (v []float64, single []float32, had bool) {
-	s.places[device] = state.Place{}
-	return s.space(device)
-}
-
-// space returns the vector of a device, in one of the two precisions. That of a device which had
-// none has any content.
-func (s *slots) space(device int) (v []float64, single []float32, had bool) {
+func (s *slots) take(device int) (v *vector, had bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.single.of != nil {
-		single, had = s.single.take(device, s.size)
-		return nil, single, had
+	if v = s.of[device]; v != nil {
+		return v, true
 	}
-	v, had = s.take(device, s.size)
-	return v, nil, had
+	if n := len(s.spare); n > 0 {
+		v, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else if s.single {
+		v = &vector{single: make([]float32, s.size)}
+	} else {
+		v = &vector{double: make([]float64, s.size)}
+	}
+	s.of[device] = v
+	return v, false
 }
 
-// store makes a copy of v the vector of a device.
-func (s *slots) store(device int, v []float64) {
-	into, single, _ := s.change(device)
-	if single == nil {
-		copy(into, v)
-		return
-	}
-	for j, x := range v {
-		single[j] = float32(x)
+// store makes a copy of x the vector of a device.
+func (s *slots) store(device int, x []float64) {
+	v, _ := s.change(device)
+	copy(v.double, x)
+	for j := range v.single {
+		v.single[j] = float32(x[j])
 	}
 }
 
 // add adds a x to the vector of a device, which is 0 if it had none.
 func (s *slots) add(device int, a float64, x []float64) {
-	into, single, had := s.change(device)
+	v, had := s.change(device)
 	if !had {
-		clear(into)
-		clear(single)
+		clear(v.double)
+		clear(v.single)
 	}
-	if single == nil {
-		kernel.Axpy(a, x, into)
-		return
+	if v.double != nil {
+		kernel.Axpy(a, x, v.double)
 	}
-	for j, x := range x {
-		single[j] = float32(float64(single[j]) + float64(a*x))
+	for j := range v.single {
+		v.single[j] = float32(float64(v.single[j]) + float64(a*x[j]))
 	}
 }
 
 // addTo adds a times the vector of a device, if it has one, to the start of x, or to x.
 func (s *slots) addTo(device int, a float64, x []float64) {
-	switch {
-	case !s.has(device):
-	case s.single.of != nil:
-		kernel.Axpy32(a, s.single.of[device], x)
+	switch v := s.of[device]; {
+	case v == nil:
+	case s.single:
+		kernel.Axpy32(a, v.single, x)
 	default:
-		kernel.Axpy(a, s.of[device], x)
+		kernel.Axpy(a, v.double, x)
 	}
 }
 
 // load sets into to the vector of a device, and reports whether it has one.
 func (s *slots) load(device int, into []float64) bool {
-	if s.single.of == nil {
-		return copy(into, s.of[device]) > 0
+	v := s.of[device]
+	if v == nil {
+		return false
 	}
-	for j, x := range s.single.of[device] {
+	copy(into, v.double)
+	for j, x := range v.single {
 		into[j] = float64(x)
 	}
-	return s.single.of[device] != nil
+	return true
 }
 
 // at returns the vector of a device; nil: it has none. One in single precision is widened into space,
 // which others may be without; see spaceOf.
 func (s *slots) at(device int, space []float64) []float64 {
-	switch {
-	case s.single.of == nil:
-		return s.of[device]
-	case s.load(device, space):
-		return space[:s.size]
+	switch v := s.of[device]; {
+	case v == nil:
+		return nil
+	case !s.single:
+		return v.double
 	}
-	return nil
+	s.load(device, space)
+	return space[:s.size]
 }
 
 // update returns the vector of a device as an update.
 func (s *slots) update(array string, device int) Update {
-	if s.single.of != nil {
-		return Update{Array: array, Single: s.single.of[device]}
+	u := Update{Array: array}
+	if v := s.of[device]; v != nil {
+		u.Values, u.Single = v.double, v.single
 	}
-	return Update{Array: array, Values: s.of[device]}
+	return u
 }
 
 // spaceOf returns space for slots.at of vectors of a size: none unless the model is in single precision.
@@ -173,25 +144,19 @@ func spaceOf(p *mtl.Problem, size int) []float64 {
 func (s *slots) release(device int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.single.of != nil {
-		s.single.release(device)
-		return
+	if v := s.of[device]; v != nil {
+		s.of[device] = nil
+		s.spare = append(s.spare, v)
 	}
-	s.shelf.release(device)
 }
 
 // replaceBy moves the vector of a device, if it has one, here from other slots of the same size.
 func (s *slots) replaceBy(other *slots, device int) {
-	if !other.has(device) {
-		return
-	}
-	if s.single.of != nil {
-		s.single.of[device], other.single.of[device] = other.single.of[device], s.single.of[device]
-	} else {
+	if other.has(device) {
 		s.of[device], other.of[device] = other.of[device], s.of[device]
+		s.places[device] = state.Place{}
+		other.release(device)
 	}
-	s.places[device] = state.Place{}
-	other.release(device)
 }
 
 // leastOutside is the size of vectors which a checkpoint has outside of its state, so that the next one
@@ -200,7 +165,7 @@ const leastOutside = 4096
 
 // state codes the vectors of the devices that have one.
 func (s *slots) state(c *state.Coder) {
-	used := make([]bool, s.devices())
+	used := make([]bool, len(s.of))
 	for k := range used {
 		used[k] = s.has(k)
 	}
@@ -214,16 +179,16 @@ func (s *slots) state(c *state.Coder) {
 		if !is || c.Err() != nil {
 			continue
 		}
-		v, single, _ := s.space(k)
+		v, _ := s.take(k)
 		switch {
-		case outside && single == nil:
-			state.Vector(c, v, &s.places[k])
+		case outside && s.single:
+			state.Vector(c, v.single, &s.places[k])
 		case outside:
-			state.Vector(c, single, &s.places[k])
-		case single == nil:
-			c.Float64s(v)
+			state.Vector(c, v.double, &s.places[k])
+		case s.single:
+			c.Float32s(v.single)
 		default:
-			c.Float32s(single)
+			c.Float64s(v.double)
 		}
 	}
 }

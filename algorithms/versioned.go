@@ -105,7 +105,7 @@ func (m *versionedModel) Discard(device int) {
 func (m *versionedModel) Begin() (Sent, error) {
 	m.served, m.rounds = 0, true
 	amount := m.w.Cols
-	for k := range m.changes.devices() {
+	for k := range m.changes.of {
 		if !m.changes.has(k) {
 			amount = m.send(k)
 		}
