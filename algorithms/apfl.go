@@ -94,7 +94,7 @@ func mix(x []float64, alpha float64, v, u []float64) {
 
 // Solve makes the device's local steps, from w and from its own model.
 func (f *apfl) Solve(r Request) Work {
-	w, own, space := f.sent(), &f.own.scratch[r.Worker], &f.space[r.Worker]
+	w, own, space := f.shown(), &f.own.scratch[r.Worker], &f.space[r.Worker]
 	space.alpha, space.first = f.alpha, true
 	copy(own.u, w)
 	if held := f.held.at(r.Device, space.next); held != nil {

@@ -111,18 +111,15 @@ func (a *asyncMOCHA) Curvature(device int) float64 {
 }
 
 // Send fixes the present w_t of the device's task and the curvature of its
-// subproblem.
-func (a *asyncMOCHA) Send(device int) (int, error) { return a.send(device), nil }
-
-// send is Send, which does not fail.
-func (a *asyncMOCHA) send(device int) int {
+// subproblem. It does not fail.
+func (a *asyncMOCHA) Send(device int) (int, error) {
 	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
 	a.curvature[device] = a.Curvature(device)
 	a.since[device] = a.version
 	if link := a.link(); link != nil {
-		return link.show(a.sent.Row(device))
+		return link.show(a.sent.Row(device)), nil
 	}
-	return a.Problem.Values()
+	return a.Problem.Values(), nil
 }
 
 // Solve runs SDCA on the subproblem at the w_t the device was sent, for the fewer
@@ -189,7 +186,7 @@ func (a *asyncMOCHA) Begin() (Sent, error) {
 	size := a.Problem.Values()
 	for k, since := range a.since {
 		if since >= 0 {
-			size = a.send(k)
+			size, _ = a.Send(k)
 		}
 	}
 	return a.link().sent(size), nil

@@ -111,7 +111,7 @@ func (f *ditto) Solve(r Request) Work {
 	steps.Steps = local
 	work := f.fedAvg.Solve(steps)
 
-	w, from := f.sent(), f.held.at(r.Device, f.own.scratch[r.Worker].space)
+	w, from := f.shown(), f.held.at(r.Device, f.own.scratch[r.Worker].space)
 	if from == nil {
 		from = w
 	}

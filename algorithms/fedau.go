@@ -64,18 +64,14 @@ func init() {
 	})
 }
 
-// Solve makes the device's local steps from w.
-func (f *fedAU) Solve(r Request) Work { return f.solve(r, f.link.shown(0, f.weights())) }
-
 // Commit adds the device's change, multiplied by omega_k and a weight, and ends its gap.
 func (f *fedAU) Commit(device int, weight float64) {
 	g := &f.gaps[device]
 	f.cut(g)
-	f.round.add(f.changes, device, f.weight(device), g.mean()*weight)
+	f.globalModel.Commit(device, g.mean()*weight)
 	g.sum += f.rounds + 1 - g.since
 	g.count++
 	g.since = f.rounds + 1
-	f.accept(device)
 }
 
 // cut ends the gaps of a device that were cut off before the open round.

@@ -61,15 +61,6 @@ func newFedAvg(s Setup, o AverageOptions, mu float64) *fedAvg {
 	return &fedAvg{globalModel: newGlobalModel(s, o, mu)}
 }
 
-// Solve makes the device's local steps from w.
-func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.link.shown(0, f.weights())) }
-
-// Commit adds the device's change, multiplied by a weight, to the mean.
-func (f *fedAvg) Commit(device int, weight float64) {
-	f.round.add(f.changes, device, f.weight(device), weight)
-	f.accept(device)
-}
-
 // End adds the mean of the changes to w, or takes the step of the server along it. A round
 // without responses is none.
 func (f *fedAvg) End() (float64, error) {

@@ -72,16 +72,15 @@ func init() {
 
 // Solve makes the device's local steps from w.
 func (f *fedDyn) Solve(r Request) Work {
-	w := f.link.shown(0, f.weights())
+	w := f.shown()
 	return f.solveUnder(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.at(r.Device, f.scratch[r.Worker].space)})
 }
 
 // Commit takes the device's change into the round, in the mean multiplied by a weight.
 func (f *fedDyn) Commit(device int, weight float64) {
-	f.round.add(f.changes, device, f.weight(device), weight)
 	f.changes.addTo(device, f.weight(device), f.sum)
 	f.slopes.add(device, f.alpha, f.changes.at(device, f.space))
-	f.accept(device)
+	f.globalModel.Commit(device, weight)
 }
 
 // End moves w to the mean of the responders' models, and by -h/alpha.

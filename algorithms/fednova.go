@@ -68,7 +68,7 @@ func init() {
 
 // Solve makes the device's local steps from w.
 func (f *fedNova) Solve(r Request) Work {
-	work := f.solve(r, f.link.shown(0, f.weights()))
+	work := f.globalModel.Solve(r)
 	work.Values += f.link.one() // tau_k
 	tau := f.opts.updates(f.problem.Train.Clients[r.Device].X.Rows, work.Steps)
 	f.steps[r.Device] = float64(tau)

@@ -93,6 +93,12 @@ func (m *globalModel) Begin() (Sent, error) {
 	return m.link.begin(m.weights())
 }
 
+// shown returns w as devices decode it.
+func (m *globalModel) shown() []float64 { return m.link.shown(0, m.weights()) }
+
+// Solve makes the device's local steps from w.
+func (m *globalModel) Solve(r Request) Work { return m.solve(r, m.shown()) }
+
 // solve makes the device's local steps from w_k and leaves its change of it.
 func (m *globalModel) solve(r Request, from []float64) Work {
 	return m.solveUnder(r, from, pull{mu: m.mu, center: from})
@@ -115,6 +121,12 @@ func (m *globalModel) solveUnder(r Request, from []float64, p pull) Work {
 func (m *globalModel) finish(r Request, update []float64, work *Work) {
 	work.FLOPs += m.guard.Leave(update, r.Stream)
 	m.link.finish(r, update, work)
+}
+
+// Commit adds the device's change, multiplied by a weight, to the mean.
+func (m *globalModel) Commit(device int, weight float64) {
+	m.round.add(m.changes, device, m.weight(device), weight)
+	m.accept(device)
 }
 
 // accept ends the use of a device's change, which the server has taken.

@@ -104,7 +104,7 @@ func init() {
 
 // Solve makes the device's local steps from w.
 func (f *perFedAvg) Solve(r Request) Work {
-	w, rows := f.sent(), f.problem.Train.Clients[r.Device].X.Rows
+	w, rows := f.shown(), f.problem.Train.Clients[r.Device].X.Rows
 	for i := range f.space[r.Worker].orders {
 		f.space[r.Worker].orders[i].Reset(rows, r.branch(i+1))
 	}

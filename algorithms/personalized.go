@@ -85,9 +85,6 @@ func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (person
 	return m, nil
 }
 
-// sent returns w as devices decode it.
-func (m *personalized) sent() []float64 { return m.link.shown(0, m.weights()) }
-
 // Model returns w, and the models of all devices.
 func (m *personalized) Model() Model {
 	model := m.fedAvg.Model()

@@ -26,9 +26,6 @@ func newRemembered(s Setup, o AverageOptions) remembered {
 	return m
 }
 
-// Solve makes the device's local steps from w.
-func (m *remembered) Solve(r Request) Work { return m.solve(r, m.link.shown(0, m.weights())) }
-
 // replace makes the device's change its last one, and adds p_k (a_k d_k - a_k' d_k') to the sum of the round,
 // where d_k' was the last one before.
 func (m *remembered) replace(device int, before, now float64) {

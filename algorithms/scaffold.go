@@ -123,7 +123,7 @@ func (f *scaffold) Begin() (Sent, error) {
 // Solve makes the device's local steps from w. Its response has two vectors: the change of w and
 // that of c_k.
 func (f *scaffold) Solve(r Request) Work {
-	w, c, control := f.link.shown(0, f.weights()), f.link.shown(1, f.c), f.next[r.Worker]
+	w, c, control := f.shown(), f.link.shown(1, f.c), f.next[r.Worker]
 	pass, local := f.opts.steps(f.problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	copy(control, c)
 	f.controls.addTo(r.Device, -1, control)
@@ -161,11 +161,10 @@ func (f *scaffold) Solve(r Request) Work {
 
 // Commit takes the device's changes into the round, that of the model multiplied by a weight.
 func (f *scaffold) Commit(device int, weight float64) {
-	f.round.add(f.changes, device, f.weight(device), weight)
 	f.updates.addTo(device, f.weight(device), f.sum)
 	f.controls.add(device, 1, f.updates.at(device, f.space))
 	f.updates.release(device)
-	f.accept(device)
+	f.globalModel.Commit(device, weight)
 }
 
 // Discard forgets the device's changes.

@@ -30,16 +30,11 @@ func above(most int) int {
 	return most + 1
 }
 
-// Send fixes the present w as the device's start.
+// Send fixes the present w as the device's start. It does not fail.
 func (m *versionedModel) Send(device int) (int, error) {
-	return m.send(device), nil
-}
-
-// send is Send, which does not fail.
-func (m *versionedModel) send(device int) int {
 	amount := m.link.send(device, m.steps, m.weights())
-	m.sent.send(device, m.steps, m.link.shown(0, m.weights()))
-	return amount
+	m.sent.send(device, m.steps, m.shown())
+	return amount, nil
 }
 
 // Solve makes the device's local steps from the w it was sent. The schedule of step sizes
@@ -107,7 +102,7 @@ func (m *versionedModel) Begin() (Sent, error) {
 	amount := m.w.Cols
 	for k := range m.changes.of {
 		if !m.changes.has(k) {
-			amount = m.send(k)
+			amount, _ = m.Send(k)
 		}
 	}
 	return m.link.sent(amount), nil
