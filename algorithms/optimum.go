@@ -46,23 +46,14 @@ func init() {
 	})
 }
 
-// Begin returns 0: nothing is sent.
-func (*optimum) Begin() (Sent, error) { return Sent{}, nil }
-
-// Solve does nothing.
-func (*optimum) Solve(Request) Work { return Work{} }
-
-// Commit does nothing.
-func (*optimum) Commit(int, float64) {}
-
-// Discard does nothing.
-func (*optimum) Discard(int) {}
-
-// End returns 0.
-func (*optimum) End() (float64, error) { return 0, nil }
-
 // Model returns W at the optimum.
 func (o *optimum) Model() Model { return Model{W: o.w} }
 
-// State codes nothing: the solution is stored with the problem.
-func (*optimum) State(*state.Coder) {}
+// Nothing is sent or computed, and nothing coded: the solution is stored with the problem.
+
+func (*optimum) Begin() (Sent, error)  { return Sent{}, nil }
+func (*optimum) Solve(Request) Work    { return Work{} }
+func (*optimum) Commit(int, float64)   {}
+func (*optimum) Discard(int)           {}
+func (*optimum) End() (float64, error) { return 0, nil }
+func (*optimum) State(*state.Coder)    {}

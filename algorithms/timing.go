@@ -189,13 +189,10 @@ func (t *timing) Commit(device int, _ float64) {
 	t.link.commit(device)
 }
 
-// Discard does nothing.
-func (t *timing) Discard(int) {}
+// There is no tentative work to forget, and no model of a hub.
 
-// Gather does nothing.
-func (t *timing) Gather(int) {}
-
-// Withdraw does nothing.
+func (t *timing) Discard(int)  {}
+func (t *timing) Gather(int)   {}
 func (t *timing) Withdraw(int) {}
 
 // End sends the models of devices to each other. The server's work is not known.
