@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -38,16 +39,7 @@ func Eigen(n int, a []float64, vectors bool) (values []float64, ok bool) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case t.d[i] < t.d[j]:
-			return -1
-		case t.d[i] > t.d[j]:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.d[i], t.d[j]) })
 	values = make([]float64, n)
 	for k, i := range order {
 		values[k] = t.d[i]

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -57,16 +58,7 @@ func sortColumns(columns []column) {
 	for i := range columns {
 		columns[i].size = norm2(columns[i].row)
 	}
-	slices.SortStableFunc(columns, func(x, y column) int {
-		switch {
-		case x.size > y.size:
-			return -1
-		case x.size < y.size:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(columns, func(x, y column) int { return cmp.Compare(y.size, x.size) })
 }
 
 // rotateColumns makes a sweep over all pairs of columns, and reports whether it rotated any.
