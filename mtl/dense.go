@@ -22,15 +22,13 @@ var _ Coupling = (*Dense)(nil)
 
 // NewDense returns the coupling M. It fails when M is not positive definite.
 func NewDense(m *mat.SymDense) (*Dense, error) {
-	n := m.SymmetricDim()
+	n, all := m.SymmetricDim(), entries(m)
 	c := &Dense{m: data.NewMatrix(n, n)}
 	for i := range n {
-		for j := range n {
-			c.m.Row(i)[j] = m.At(i, j)
-		}
+		copy(c.m.Row(i), all[i*n:])
 	}
 	var ok bool
-	if c.chol, ok = linalg.NewCholesky(n, entries(m)); !ok {
+	if c.chol, ok = linalg.NewCholesky(n, all); !ok {
 		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", n, n)
 	}
 	values, err := eigenvalues(m)

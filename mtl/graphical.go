@@ -103,14 +103,13 @@ func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 			precision.SetSym(s, t, 2*r.Lambda*x)
 		}
 	}
+	var c Coupling
+	var err error
 	if r.L1 > 0 {
-		c, err := newSparse(precision, r.L1)
-		if err != nil {
-			return nil, err
-		}
-		return Shifted{c, constant}, nil
+		c, err = newSparse(precision, r.L1)
+	} else {
+		c, err = inverseCoupling(precision)
 	}
-	c, err := inverseCoupling(precision)
 	if err != nil {
 		return nil, err
 	}

@@ -165,37 +165,43 @@ func (c *grouped) FLOPs(d int) float64 { return 4 * float64(len(c.cluster)) * fl
 func (c *grouped) Incremental(v *data.Matrix) IncrementalPrimal {
 	sums := c.sums(v)
 	defer c.spare.Put(sums)
-	f := &groupedFollower{grouped: c, v: v, sums: data.NewMatrix(len(c.size), v.Cols)}
+	f := &groupedFollower{c, summing{v, data.NewMatrix(len(c.size), v.Cols)}}
 	for n := range c.size {
-		copy(f.sums.Row(n), sums.Row(int(c.first[n])))
+		copy(f.total.Row(n), sums.Row(int(c.first[n])))
 	}
 	return f
 }
 
+// groupedFollower has the sums of V over clusters.
 type groupedFollower struct {
 	*grouped
-	v    *data.Matrix
-	sums data.Matrix // of V over clusters
+	summing
+}
+
+// summing is a V and sums over its rows, which cannot be recomputed to the same bits.
+type summing struct {
+	v     *data.Matrix
+	total data.Matrix
+}
+
+// State encodes or decodes the sums.
+func (s *summing) State(c *Coder) {
+	for k := range s.total.Rows {
+		c.Float64s(s.total.Row(k))
+	}
 }
 
 // Task sets dst to row t of W.
 func (f *groupedFollower) Task(dst []float64, t int) {
 	n := f.cluster[t]
 	scaleInto(dst, f.v.Row(t), f.apart)
-	kernel.Axpy(f.between(n), f.sums.Row(int(n)), dst)
-}
-
-// State names the sums.
-func (f *groupedFollower) State(c *Coder) {
-	for k := range f.sums.Rows {
-		c.Float64s(f.sums.Row(k))
-	}
+	kernel.Axpy(f.between(n), f.total.Row(int(n)), dst)
 }
 
 // Add adds dv to row t of V.
 func (f *groupedFollower) Add(t int, dv []float64) {
 	kernel.Axpy(1, dv, f.v.Row(t))
-	kernel.Axpy(1, dv, f.sums.Row(int(f.cluster[t])))
+	kernel.Axpy(1, dv, f.total.Row(int(f.cluster[t])))
 }
 
 // FLOPs returns 3 d and 2 d.

@@ -95,16 +95,11 @@ type splitting struct {
 }
 
 func newSplitting(p *Problem, pool *Pool, r Joint, duals *Duals, rho float64) *splitting {
-	s := &splitting{
+	return &splitting{
 		p: p, pool: pool, r: r, duals: duals, rho: rho,
 		w: p.NewWeights(), z: p.NewWeights(), u: p.NewWeights(), last: p.NewWeights(), y: p.NewWeights(),
-		devices: make([][]int, p.Tasks()), orders: make([]Order, pool.Size()), fits: make([]fit, p.Clients()),
+		devices: p.devices(), orders: make([]Order, pool.Size()), fits: make([]fit, p.Clients()),
 	}
-	for k := range p.Clients() {
-		t := p.TaskOf(k)
-		s.devices[t] = append(s.devices[t], k)
-	}
-	return s
 }
 
 // step updates W, Z and the multipliers.

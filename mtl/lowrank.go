@@ -182,42 +182,35 @@ func (c *lowRank) FLOPs(d int) float64 {
 func (c *lowRank) Incremental(v *data.Matrix) IncrementalPrimal {
 	im := c.project(v)
 	defer c.spare.Put(im)
-	l := &lowRankIncremental{lowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
-	copy(l.image.Data, im.sum.Data)
+	l := &lowRankFollower{c, summing{v, data.NewMatrix(c.f.Cols, v.Cols)}}
+	copy(l.total.Data, im.sum.Data)
 	return l
 }
 
-type lowRankIncremental struct {
+// lowRankFollower has F^T V as its sums.
+type lowRankFollower struct {
 	*lowRank
-	v     *data.Matrix
-	image data.Matrix // F^T V
+	summing
 }
 
 // Task sets dst to row t of W.
-func (l *lowRankIncremental) Task(dst []float64, t int) {
+func (l *lowRankFollower) Task(dst []float64, t int) {
 	scaleInto(dst, l.v.Row(t), l.off)
 	for k, x := range l.f.Row(t) {
-		kernel.Axpy(float64(x*l.along[k]), l.image.Row(k), dst)
-	}
-}
-
-// State encodes or decodes F^T V.
-func (l *lowRankIncremental) State(c *Coder) {
-	for k := range l.image.Rows {
-		c.Float64s(l.image.Row(k))
+		kernel.Axpy(float64(x*l.along[k]), l.total.Row(k), dst)
 	}
 }
 
 // Add adds dv to row t of V.
-func (l *lowRankIncremental) Add(t int, dv []float64) {
+func (l *lowRankFollower) Add(t int, dv []float64) {
 	kernel.Axpy(1, dv, l.v.Row(t))
 	for k, x := range l.f.Row(t) {
-		kernel.Axpy(x, dv, l.image.Row(k))
+		kernel.Axpy(x, dv, l.total.Row(k))
 	}
 }
 
 // FLOPs returns 2 r d + d for each.
-func (l *lowRankIncremental) FLOPs() (task, add float64) {
+func (l *lowRankFollower) FLOPs() (task, add float64) {
 	cost := (2*float64(l.f.Cols) + 1) * float64(l.v.Cols)
 	return cost, cost
 }

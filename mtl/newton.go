@@ -54,12 +54,7 @@ func newNewton(p *Problem, pool *Pool, c Coupling, start *Duals) *newton {
 		u: p.NewWeights(), w: p.NewWeights(), v: p.NewWeights(), g: p.NewWeights(), mg: p.NewWeights(),
 		alpha: p.NewBlocks(), first: make([]int, p.Tasks()+1), spaces: make([][]float64, pool.Size()),
 	}
-	devices := make([][]int, p.Tasks())
-	for k := range p.Clients() {
-		t := p.TaskOf(k)
-		devices[t] = append(devices[t], k)
-	}
-	for t, own := range devices {
+	for t, own := range p.devices() {
 		for _, k := range own {
 			ranges := cut(p.Train.Clients[k].X.Rows, unitRows)
 			for i := range ranges.count {

@@ -33,9 +33,9 @@ type Fits struct {
 // Quality measures weights on the rows of each client whose task is in the sample. The AUC takes
 // a sort of the scores, and is left out unless it is asked for. Rows are evaluated in parallel;
 // the values do not depend on the number of workers.
-func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
+func (s *Sample) Quality(pool *Pool, w *data.Matrix, withAUC bool) Quality {
 	p, clients := s.of, len(s.devices)
-	newFits := func(n int) Fits { return newFits(n, auc, len(p.Metrics())) }
+	newFits := func(n int) Fits { return newFits(n, withAUC, len(p.Metrics())) }
 	q := Quality{Clients: s.devices, Train: newFits(clients)}
 	measured := [3]*Fits{&q.Train}
 	for i := range p.Parts()[1:] {
@@ -47,13 +47,12 @@ func (s *Sample) Quality(pool *Pool, w *data.Matrix, auc bool) Quality {
 			measured[part].note(i, &fits[i], p.real)
 		}
 	}
-	if auc {
-		scratch := make([]ranking, pool.Size())
+	if withAUC {
+		scratch := make([][]scored, pool.Size())
 		s.each(pool, w, func(part, i, worker int, task *data.Client, w []float64) {
-			r := &scratch[worker]
-			r.reset()
-			p.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
-			measured[part].AUC[i] = r.auc()
+			rows := scratch[worker][:0]
+			p.eachRow(task, w, func(i int, z []float64) { rows = append(rows, scored{z[0], task.Y[i] > 0}) })
+			measured[part].AUC[i], scratch[worker] = auc(rows), rows
 		})
 	}
 	place := make([]int32, len(p.Test.Clients))
@@ -107,31 +106,23 @@ func (f *Fits) note(i int, sums *fit, real bool) {
 	}
 }
 
-// ranking are the scores of some rows.
-type ranking struct{ rows []scored }
-
+// scored is a row with its score.
 type scored struct {
 	score    float64
 	positive bool
 }
 
-func (r *ranking) reset() { r.rows = r.rows[:0] }
-
-func (r *ranking) add(score float64, positive bool) {
-	r.rows = append(r.rows, scored{score, positive})
-}
-
-// auc returns Fits.AUC of the rows, which it sorts: O(n log n).
-func (r *ranking) auc() float64 {
-	slices.SortFunc(r.rows, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	if len(r.rows) == 0 || math.IsNaN(r.rows[0].score) { // NaN is lowest
+// auc returns Fits.AUC of rows, which it sorts: O(n log n).
+func auc(rows []scored) float64 {
+	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	if len(rows) == 0 || math.IsNaN(rows[0].score) { // NaN is lowest
 		return math.NaN()
 	}
 	var below, positives, wins int64 // negative rows with lower scores; twice the pairs won
-	for i := 0; i < len(r.rows); {
+	for i := 0; i < len(rows); {
 		var ties [2]int64 // negative and positive rows with the same score
-		for score := r.rows[i].score; i < len(r.rows) && r.rows[i].score == score; i++ {
-			if r.rows[i].positive {
+		for score := rows[i].score; i < len(rows) && rows[i].score == score; i++ {
+			if rows[i].positive {
 				ties[1]++
 			} else {
 				ties[0]++

@@ -12,11 +12,11 @@ import (
 )
 
 func aucOf(scores []float64, positive []bool) float64 {
-	var r ranking
+	rows := make([]scored, len(scores))
 	for i, z := range scores {
-		r.add(z, positive[i])
+		rows[i] = scored{z, positive[i]}
 	}
-	return r.auc()
+	return auc(rows)
 }
 
 // Twenty scores with ties, computed with scikit-learn's roc_auc_score: 73.5 of 99 pairs.

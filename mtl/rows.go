@@ -117,6 +117,15 @@ func (r *Rows) Tasks() int { return r.tasks }
 // TaskOf returns the task of a device.
 func (r *Rows) TaskOf(device int) int { return r.Train.TaskOf(device) }
 
+// devices returns the devices of each task, in order.
+func (r *Rows) devices() [][]int {
+	of := make([][]int, r.tasks)
+	for k := range r.Clients() {
+		of[r.TaskOf(k)] = append(of[r.TaskOf(k)], k)
+	}
+	return of
+}
+
 // RowCounts returns n_t, the number of training rows of each device.
 func (r *Rows) RowCounts() []int32 {
 	rows := make([]int32, r.Clients())

@@ -25,12 +25,11 @@ func (p *Problem) NewSample(n int, seed uint64) *Sample {
 	for t := range tasks {
 		tasks[t] = int32(t)
 	}
-	drawn := make([]bool, len(tasks))
 	stream := rng.New(seed, rng.Sample, -1, 0)
-	for i := range n {
-		j := i + stream.IntN(len(tasks)-i)
-		tasks[i], tasks[j] = tasks[j], tasks[i]
-		drawn[tasks[i]] = true
+	stream.Draw(tasks, 0, n)
+	drawn := make([]bool, len(tasks))
+	for _, t := range tasks[:n] {
+		drawn[t] = true
 	}
 	return p.sampleOf(drawn)
 }
