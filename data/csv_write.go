@@ -13,7 +13,12 @@ import (
 // their names then (see labels). Features have their names, or x1, x2 and so on. It fails if a name is
 // not allowed in the header: "client", "label" or a duplicate. A generated set has a
 // comment before the header.
-func WriteCSV(w io.Writer, set *Set) error {
+func WriteCSV(w io.Writer, set *Set) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s as csv: %w", set.Name, err)
+		}
+	}()
 	out := csv.NewWriter(w)
 	record := make([]string, 2+set.Features)
 	copy(record, []string{"client", "label"})
@@ -24,21 +29,21 @@ func WriteCSV(w io.Writer, set *Set) error {
 			name = set.FeatureNames[j]
 		}
 		if problem := refuseName(name); problem != "" {
-			return fmt.Errorf("write %s as csv: the name of feature %d %s", set.Name, j+1, problem)
+			return fmt.Errorf("the name of feature %d %s", j+1, problem)
 		}
 		if taken[name] {
-			return fmt.Errorf("write %s as csv: feature %d is named %q, the name of another column", set.Name, j+1, name)
+			return fmt.Errorf("feature %d is named %q, the name of another column", j+1, name)
 		}
 		taken[name] = true
 		record[2+j] = name
 	}
 	if set.Generated {
 		if _, err := fmt.Fprintf(w, "%s, not measured\n", madeHere); err != nil {
-			return fmt.Errorf("write %s as csv: %w", set.Name, err)
+			return err
 		}
 	}
 	if err := out.Write(record); err != nil {
-		return fmt.Errorf("write %s as csv: %w", set.Name, err)
+		return err
 	}
 	space := make([]float64, set.Features)
 	for t := range set.Clients {
@@ -52,13 +57,10 @@ func WriteCSV(w io.Writer, set *Set) error {
 				record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
 			}
 			if err := out.Write(record); err != nil {
-				return fmt.Errorf("write %s as csv: %w", set.Name, err)
+				return err
 			}
 		}
 	}
 	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("write %s as csv: %w", set.Name, err)
-	}
-	return nil
+	return out.Error()
 }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -119,30 +118,23 @@ func mean(x []float64) float64 {
 }
 
 func (d *Description) describeLabels(set *Set) {
-	d.PositiveMin, d.PositiveMax = math.NaN(), math.NaN()
-	positives := 0
-	for t := range set.Clients {
-		y := set.Clients[t].Y
-		if len(y) == 0 {
+	positives, shares := 0, []float64{}
+	for _, counts := range set.ClassCounts() {
+		rows := counts[0] + counts[1]
+		if rows == 0 {
 			continue
 		}
-		n := 0
-		for _, label := range y {
-			if label > 0 {
-				n++
-			}
-		}
-		positives += n
-		if n == 0 || n == len(y) {
+		if counts[0] == 0 || counts[1] == 0 {
 			d.OneClassTasks++
 		}
-		share := float64(n) / float64(len(y))
-		if math.IsNaN(d.PositiveMin) {
-			d.PositiveMin, d.PositiveMax = share, share
-		}
-		d.PositiveMin, d.PositiveMax = min(d.PositiveMin, share), max(d.PositiveMax, share)
+		positives += counts[1]
+		shares = append(shares, float64(counts[1])/float64(rows))
 	}
 	d.PositiveShare = float64(positives) / float64(d.Rows)
+	d.PositiveMin, d.PositiveMax = math.NaN(), math.NaN()
+	if len(shares) > 0 {
+		d.PositiveMin, d.PositiveMax = slices.Min(shares), slices.Max(shares)
+	}
 }
 
 func (d *Description) describeClasses(set *Set) {
@@ -240,57 +232,57 @@ func (d *Description) describeSparse(set *Set) {
 
 // WriteTo writes the description as an aligned table of two columns.
 func (d Description) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, d.String())
+	return int64(n), err
+}
+
+// String returns the table that WriteTo writes.
+func (d Description) String() string {
+	var names, figures []string
+	add := func(name, format string, values ...any) {
+		names, figures = append(names, name), append(figures, fmt.Sprintf(format, values...))
+	}
+	add("data set", "%s", d.Name)
 	source := "from a file"
 	if d.Generated {
 		source = "generated"
 	}
-	type line struct{ what, figure string }
-	lines := []line{
-		{"data set", d.Name},
-		{"source", source},
-		{"clients m", fmt.Sprint(d.Tasks)},
-		{"features d", fmt.Sprint(d.Features)},
-		{"rows", fmt.Sprint(d.Rows)},
-		{"rows per client", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
-	}
+	add("source", "%s", source)
+	add("clients m", "%d", d.Tasks)
+	add("features d", "%d", d.Features)
+	add("rows", "%d", d.Rows)
+	add("rows per client", "%d to %d, mean %.1f, standard deviation %.2f",
+		d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)
 	switch {
 	case d.Real:
-		lines = append(lines,
-			line{"real targets", fmt.Sprintf("%.4g to %.4g, standard deviation %.4g", d.TargetMin, d.TargetMax, d.TargetDeviation)},
-			line{"mean target", fmt.Sprintf("%.4g, by client %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)})
+		add("real targets", "%.4g to %.4g, standard deviation %.4g", d.TargetMin, d.TargetMax, d.TargetDeviation)
+		add("mean target", "%.4g, by client %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)
 	case d.Classes != nil:
-		lines = append(lines,
-			line{"classes C", fmt.Sprint(len(d.Classes))},
-			line{"rows per class", d.listClasses()},
-			line{"classes per client", fmt.Sprintf("%d to %d, mean %.1f", d.ClassesMin, d.ClassesMax, d.ClassesMean)},
-			line{"largest class", fmt.Sprintf("%.1f to %.1f %% of a client, mean %.1f %%", 100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)},
-			line{"clients of one class", fmt.Sprint(d.OneClassTasks)})
+		add("classes C", "%d", len(d.Classes))
+		add("rows per class", "%s", d.listClasses())
+		add("classes per client", "%d to %d, mean %.1f", d.ClassesMin, d.ClassesMax, d.ClassesMean)
+		add("largest class", "%.1f to %.1f %% of a client, mean %.1f %%",
+			100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)
+		add("clients of one class", "%d", d.OneClassTasks)
 	default:
 		if d.Signs[1] != "" {
-			lines = append(lines, line{"labels", fmt.Sprintf("-1 is %s, +1 is %s", quote.Line(quote.Cut(d.Signs[0])), quote.Line(quote.Cut(d.Signs[1])))})
+			add("labels", "-1 is %s, +1 is %s", quote.Line(quote.Cut(d.Signs[0])), quote.Line(quote.Cut(d.Signs[1])))
 		}
-		lines = append(lines,
-			line{"positive labels", fmt.Sprintf("%.1f %%, by client %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
-			line{"clients of one class", fmt.Sprint(d.OneClassTasks)})
+		add("positive labels", "%.1f %%, by client %.1f to %.1f %%",
+			100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)
+		add("clients of one class", "%d", d.OneClassTasks)
 	}
 	if d.Missing.Rows > 0 {
 		what := "filled in with means"
 		if d.Missing.Dropped {
 			what = "left out"
 		}
-		lines = append(lines,
-			line{"missing values", fmt.Sprintf("%d in %d rows of the file, %s", d.Missing.Values, d.Missing.Rows, what)},
-			line{"missing by column", ListMissing(d.Missing.Columns)})
+		add("missing values", "%d in %d rows of the file, %s", d.Missing.Values, d.Missing.Rows, what)
+		add("missing by column", "%s", ListMissing(d.Missing.Columns))
 	}
-	lines = append(lines,
-		line{"zero features", fmt.Sprint(d.ZeroFeatures)},
-		line{"constant features", fmt.Sprint(d.ConstantFeatures)})
-	var names, figures []string
-	for _, line := range lines {
-		names, figures = append(names, line.what), append(figures, line.figure)
-	}
-	n, err := io.WriteString(w, columns.Entries(names, figures, columns.Width))
-	return int64(n), err
+	add("zero features", "%d", d.ZeroFeatures)
+	add("constant features", "%d", d.ConstantFeatures)
+	return columns.Entries(names, figures, columns.Width)
 }
 
 // listClasses lists the rows of the first classes.
@@ -305,13 +297,4 @@ func (d *Description) listClasses() string {
 		text += fmt.Sprintf(" and %d more", len(d.Classes)-most)
 	}
 	return text
-}
-
-// String returns the table that WriteTo writes.
-func (d Description) String() string {
-	var text bytes.Buffer
-	if _, err := d.WriteTo(&text); err != nil { // a buffer does not fail
-		panic(err)
-	}
-	return text.String()
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -79,10 +80,8 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, &part) })
 	}
 	readers.Wait()
-	for _, err := range failed { // the error of the train file first, whichever was found first
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(failed[:]...); err != nil { // that of the train file first, whichever was found first
+		return nil, err
 	}
 	set.byTask(all, subjects)
 	return set, nil

@@ -267,19 +267,19 @@ func (f *idxFile) readHead(file *os.File) error {
 		most, exact = min(most, maxFile)*maxDeflate, false
 	}
 	var magic [4]byte
-	if err := f.fill(magic[:]); err != nil {
-		return err
+	if _, err := io.ReadFull(f.in, magic[:]); err != nil {
+		return f.unreadable(err)
 	}
 	known := false
 	if f.elements, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
 		return f.fail("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes")
 	}
-	for range magic[3] {
-		var size [4]byte
-		if err := f.fill(size[:]); err != nil {
-			return err
-		}
-		f.shape = append(f.shape, int(binary.BigEndian.Uint32(size[:])))
+	sizes := make([]uint32, magic[3])
+	if err := binary.Read(f.in, binary.BigEndian, sizes); err != nil {
+		return f.unreadable(err)
+	}
+	for _, n := range sizes {
+		f.shape = append(f.shape, int(n))
 	}
 	count, ok := sizeOf(f.shape)
 	f.head = 4 + 4*int64(len(f.shape))
@@ -291,14 +291,6 @@ func (f *idxFile) readHead(file *os.File) error {
 		return f.fail("byte 4: has no values: all sizes must be positive")
 	case exact && length != most || length > most:
 		return f.fail("has %d bytes, must have %d by the sizes in its head", info.Size(), length)
-	}
-	return nil
-}
-
-// fill reads the next bytes of the head.
-func (f *idxFile) fill(b []byte) error {
-	if _, err := io.ReadFull(f.in, b); err != nil {
-		return f.unreadable(err)
 	}
 	return nil
 }

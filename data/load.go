@@ -211,10 +211,7 @@ func (c *Config) addBias(set *Set) {
 
 // transformed returns the rows of a client as transform leaves them.
 func (c *Config) transformed(set *Set, of *Client, scaling *Scaling) (Matrix, error) {
-	features, columns := of.X.Cols, of.X.Cols
-	if c.Bias {
-		columns++
-	}
+	features, columns := of.X.Cols, c.columns(of.X.Cols)
 	into := newRows(c.single(), of.X.Rows, columns)
 	row := make([]float64, columns)
 	for i := range into.Rows {

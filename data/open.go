@@ -65,12 +65,9 @@ func (r *remaker) open(t int) Opened {
 
 // resizeTask sets the number of rows of the returned task.
 func (m *made) resizeTask(rows int) {
-	features := m.Features
-	if m.of.config.Bias {
-		features++
-	}
+	cfg := &m.of.config
 	if x := &m.task.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
-		*x = newRows(m.of.config.single(), rows, features)
+		*x = newRows(cfg.single(), rows, cfg.columns(m.Features))
 		m.task.Y = make([]float64, rows)
 	}
 	m.task.X.Rows = rows

@@ -83,12 +83,11 @@ func (c *Config) partition(set *Set) (*Set, error) {
 	if p.Method == "" {
 		return set, nil
 	}
-	fail := func(key string, value any, want string) (*Set, error) {
-		return nil, config.Problem{Key: "data.partition." + key, Value: value, Want: want}
-	}
 	if len(set.Clients) > 1 {
 		if !p.Merge {
-			return fail("method", p.Method, fmt.Sprintf("the set has %d clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method", len(set.Clients)))
+			return nil, config.Problem{Key: "data.partition.method", Value: p.Method, Want: fmt.Sprintf(
+				"the set has %d clients, so it is federated already: set data.partition.merge = true to put their "+
+					"rows together first, or remove the method", len(set.Clients))}
 		}
 		set.gather()
 		set = Merge(set)

@@ -28,10 +28,7 @@ func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 		for t := range train.Clients {
 			rows = append(rows, int32(train.Clients[t].X.Rows))
 		}
-		if features = train.Features; cfg.Bias {
-			features++
-		}
-		return rows, features, train.Outputs(), nil
+		return rows, cfg.columns(train.Features), train.Outputs(), nil
 	}
 	if cfg.Source == SourceExternal {
 		rows, _ := cfg.External.Rows.of(cfg.External.Clients)
@@ -42,11 +39,7 @@ func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 	for t, n := range newGenerator(resolved, cfg.Seed).sizes {
 		rows[t] = int32(cfg.partOf(trained, totalRows(n)))
 	}
-	features = resolved.Features
-	if cfg.Bias {
-		features++
-	}
-	return rows, features, max(1, resolved.Classes), nil
+	return rows, cfg.columns(resolved.Features), max(1, resolved.Classes), nil
 }
 
 // EqualSizes is Sizes of a configuration whose clients all have as many training rows, without a list of
@@ -58,10 +51,8 @@ func EqualSizes(cfg Config) (clients int, rows int32, features, outputs int, ok 
 		n, err := strconv.ParseInt(string(cfg.External.Rows), 10, 32)
 		return cfg.External.Clients, int32(n), cfg.External.Features, 1, err == nil
 	case cfg.countable() && cfg.Source == SourceSynthetic && s.RowsMin == s.RowsMax:
-		if features = s.Features; cfg.Bias {
-			features++
-		}
-		return s.Clients, int32(cfg.partOf(trained, totalRows(s.RowsMin))), features, max(1, s.Classes), true
+		rows = int32(cfg.partOf(trained, totalRows(s.RowsMin)))
+		return s.Clients, rows, cfg.columns(s.Features), max(1, s.Classes), true
 	default:
 		return 0, 0, 0, 0, false
 	}

@@ -43,9 +43,7 @@ func (c *Config) rowsOf(orders *[2][]int32, n, t int) [3][]int32 {
 // holds the result, each half in one arena.
 func stream(cfg Config) *Split {
 	g, set := generatorOf(cfg)
-	if cfg.Bias {
-		set.Features++
-	}
+	set.Features = cfg.columns(set.Features)
 	split := &Split{Train: set, Test: set.empty()}
 	if cfg.Validation > 0 {
 		split.Validation = set.empty()
