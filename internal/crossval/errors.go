@@ -22,10 +22,7 @@ func newTaskErrors(tasks int) taskErrors {
 func (m *taskErrors) count(set *data.Set, w *data.Matrix) {
 	for t := range set.Clients {
 		task := &set.Clients[t]
-		weights := w.Row(0)
-		if w.Rows > 1 {
-			weights = w.Row(t)
-		}
+		weights := mtl.ModelRow(w, t)
 		m.rows[t] += task.X.Rows
 		scores := make([]float64, set.Outputs())
 		for i, y := range task.Y {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"fedsim/internal/columns"
@@ -59,12 +60,7 @@ func (c *Column) note() string {
 
 // published reports whether there is a published error of any model.
 func (c *Column) published() bool {
-	for i := range c.Models {
-		if c.Models[i].Paper != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Models, func(m ModelError) bool { return m.Paper != nil })
 }
 
 // best returns the index of the model with the lowest error.
