@@ -6,14 +6,12 @@ import (
 	"fedsim/mtl"
 )
 
-// apflOptions are the settings of APFL.
 type apflOptions struct {
 	PersonalOptions
 	Alpha    float64 `toml:"alpha" doc:"weight of a client's personal model in its mixed model, at the start"`
 	Adaptive bool    `toml:"adaptive" doc:"whether a client changes its alpha in every round, by a gradient step on the loss of its mixed model"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *apflOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
 	c.Require(o.Alpha >= 0 && o.Alpha <= 1, "alpha", o.Alpha, "must be in [0, 1]")

@@ -5,7 +5,6 @@ import (
 	"fedsim/mtl"
 )
 
-// dittoOptions are the settings of Ditto.
 type dittoOptions struct {
 	PersonalOptions
 	Lambda         float64 `toml:"lambda" doc:"lambda of the term lambda/2 |v - w|^2 in the objective of a client's personal model; 0: models of its rows alone"`
@@ -13,7 +12,6 @@ type dittoOptions struct {
 	PersonalStep   float64 `toml:"personal_step" doc:"step size for the client's personal model; 0: that of options.step"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *dittoOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
 	c.Require(o.Lambda >= 0 && o.Lambda <= 1e12, "lambda", o.Lambda, "must be in [0, 1e12]")

@@ -160,7 +160,6 @@ func (d *Dual) SetCoupling(c mtl.Coupling) {
 	c.Primal(&d.W, d.received())
 }
 
-// rows returns the training rows of a device.
 func (d *Dual) rows(device int) int { return d.Problem.Train.Clients[device].X.Rows }
 
 // start copies the device's dual variables to Next and returns the scratch

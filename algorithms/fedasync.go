@@ -13,7 +13,6 @@ const (
 	hinge      = "hinge"
 )
 
-// fedAsyncOptions are the settings of FedAsync.
 type fedAsyncOptions struct {
 	LocalSGDOptions
 	Mu           float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
@@ -24,7 +23,6 @@ type fedAsyncOptions struct {
 	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a client the model and its response; with more the server refuses it; 0: no limit"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedAsyncOptions) Validate(c *config.Checker) {
 	o.check(c, o.Mu)
 	c.Require(o.Mu >= 0 && o.Mu <= 1e12, "mu", o.Mu, "must be in [0, 1e12]")

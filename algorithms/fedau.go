@@ -7,14 +7,12 @@ import (
 	"fedsim/mtl"
 )
 
-// fedAUOptions are the settings of FedAU.
 type fedAUOptions struct {
 	AverageOptions
 	ServerStep float64 `toml:"server_step" doc:"step size of the server: the factor of the weighted sum of the changes"`
 	Cutoff     int     `toml:"cutoff" doc:"most rounds of a gap between two responses of a client: a longer one is cut into gaps of so many"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedAUOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	checkServerStep(c, o.ServerStep)

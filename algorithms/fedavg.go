@@ -5,16 +5,13 @@ import (
 	"fedsim/internal/state"
 )
 
-// fedAvgOptions are the settings of FedAvg.
 type fedAvgOptions struct{ AverageOptions }
 
-// fedProxOptions are the settings of FedProx.
 type fedProxOptions struct {
 	AverageOptions
 	Mu float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0 is FedAvg"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedProxOptions) Validate(c *config.Checker) {
 	o.check(c, o.Mu)
 	c.Require(o.Mu >= 0 && o.Mu <= 1e12, "mu", o.Mu, "must be in [0, 1e12]")

@@ -7,13 +7,11 @@ import (
 	"fedsim/mtl"
 )
 
-// fedDynOptions are the settings of FedDyn.
 type fedDynOptions struct {
 	AverageOptions
 	Alpha float64 `toml:"alpha" doc:"alpha of the term alpha/2 |u - w_sent|^2 in every client's objective, and of the updates of its linear term"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedDynOptions) Validate(c *config.Checker) {
 	o.check(c, o.Alpha)
 	c.Require(o.Alpha > 0 && o.Alpha <= 1e12, "alpha", o.Alpha, "must be in (0, 1e12]")

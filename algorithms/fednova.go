@@ -12,14 +12,12 @@ const (
 	effectiveWeights = "normalizers"
 )
 
-// fedNovaOptions are the settings of FedNova.
 type fedNovaOptions struct {
 	AverageOptions
 	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
 	TauEff string  `toml:"tau_eff" doc:"effective steps of a round: \"steps\": the mean number of local steps, sum p_k tau_k; \"normalizers\": sum p_k |a_k|_1, which differs with momentum and a proximal term"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedNovaOptions) Validate(c *config.Checker) {
 	o.check(c, o.Mu)
 	c.Require(o.Mu >= 0 && o.Mu <= 1e12, "mu", o.Mu, "must be in [0, 1e12]")

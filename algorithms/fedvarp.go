@@ -6,13 +6,11 @@ import (
 	"fedsim/mtl"
 )
 
-// fedVARPOptions are the settings of FedVARP.
 type fedVARPOptions struct {
 	AverageOptions
 	ServerStep float64 `toml:"server_step" doc:"step size of the server: the factor of the corrected mean"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedVARPOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	checkServerStep(c, o.ServerStep)

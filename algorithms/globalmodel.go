@@ -104,7 +104,6 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 	return m.solveUnder(r, from, pull{mu: m.mu, center: from})
 }
 
-// solveUnder is solve under a pull.
 func (m *globalModel) solveUnder(r Request, from []float64, p pull) Work {
 	change, steps := m.descend(r, from, p)
 	for j := range change {

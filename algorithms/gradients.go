@@ -31,7 +31,6 @@ func (o *gradientOptions) local() *LocalSGDOptions {
 	}
 }
 
-// Validate reports everything wrong with the options.
 func (o *gradientOptions) Validate(c *config.Checker) {
 	local := o.local()
 	local.Epochs = 1

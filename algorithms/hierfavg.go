@@ -68,7 +68,6 @@ func newHierFAvg(s Setup, o *HierFAvgOptions) *hierFAvg {
 	return h
 }
 
-// hub returns the hub of a device.
 func (h *hierFAvg) hub(device int) int {
 	if h.size == 0 {
 		return 0

@@ -13,13 +13,11 @@ const (
 	unseenWait = "wait"
 )
 
-// mifaOptions are the settings of MIFA.
 type mifaOptions struct {
 	AverageOptions
 	Unseen string `toml:"unseen" doc:"until every client has responded: \"zero\": the changes of the others are 0; \"wait\": the server takes no step"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *mifaOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	c.OneOf("unseen", o.Unseen, unseenZero, unseenWait)

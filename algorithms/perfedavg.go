@@ -12,7 +12,6 @@ const (
 	hessianFree = "hessian-free"
 )
 
-// perFedAvgOptions are the settings of Per-FedAvg.
 type perFedAvgOptions struct {
 	PersonalOptions
 	Variant       string  `toml:"variant" doc:"gradient of the loss after a personal step: \"first-order\" leaves out the second derivatives; \"hessian-free\" takes them from a difference of gradients"`
@@ -21,7 +20,6 @@ type perFedAvgOptions struct {
 	Delta         float64 `toml:"delta" doc:"delta of the difference of \"hessian-free\", of gradients at w + delta v and w - delta v"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *perFedAvgOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
 	c.OneOf("variant", o.Variant, firstOrder, hessianFree)

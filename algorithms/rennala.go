@@ -2,14 +2,12 @@ package algorithms
 
 import "fedsim/config"
 
-// rennalaOptions are the settings of Rennala SGD.
 type rennalaOptions struct {
 	gradientOptions
 	Gradients int `toml:"gradients" doc:"B: gradients at the present model that the server gathers for a step along their mean; a client may give several"`
 	stopping
 }
 
-// Validate reports everything wrong with the options.
 func (o *rennalaOptions) Validate(c *config.Checker) {
 	o.gradientOptions.Validate(c)
 	c.Require(o.Gradients >= 1, "gradients", o.Gradients, "must be at least 1")

@@ -11,7 +11,6 @@ type weightedGradientOptions struct {
 	Weights string `toml:"weights" doc:"weight of a client in the objective: \"rows\": its rows n_k; \"equal\": the same for all"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *weightedGradientOptions) Validate(c *config.Checker) {
 	o.gradientOptions.Validate(c)
 	c.OneOf("weights", o.Weights, byRows, equally)

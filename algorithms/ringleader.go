@@ -60,7 +60,6 @@ func init() {
 	})
 }
 
-// add adds a gradient of a device.
 func (t *gradientTable) add(device int, gradient []float64) {
 	t.sums.add(device, 1, gradient)
 	if t.counts[device]++; t.counts[device] == 1 {

@@ -2,14 +2,12 @@ package algorithms
 
 import "fedsim/config"
 
-// ringmasterOptions are the settings of Ringmaster ASGD.
 type ringmasterOptions struct {
 	gradientOptions
 	Delay int `toml:"delay" doc:"R: the server refuses a gradient at a model that is R or more of its steps old; 1: all that are not at the present model"`
 	stopping
 }
 
-// Validate reports everything wrong with the options.
 func (o *ringmasterOptions) Validate(c *config.Checker) {
 	o.gradientOptions.Validate(c)
 	c.Require(o.Delay >= 1, "delay", o.Delay, "must be at least 1")

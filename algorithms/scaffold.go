@@ -13,14 +13,12 @@ const (
 	optionII = "II"
 )
 
-// scaffoldOptions are the settings of SCAFFOLD.
 type scaffoldOptions struct {
 	AverageOptions
 	Option     string  `toml:"option" doc:"a client's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
 	ServerStep float64 `toml:"server_step" doc:"step size eta_g of the server: the factor of the mean of the changes"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *scaffoldOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	c.OneOf("option", o.Option, optionI, optionII)

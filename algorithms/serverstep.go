@@ -15,14 +15,12 @@ type serverStep interface {
 	state(c *state.Coder)
 }
 
-// fedAvgMOptions are the settings of FedAvgM.
 type fedAvgMOptions struct {
 	AverageOptions
 	ServerStep     float64 `toml:"server_step" doc:"step size eta of the server, w += eta v"`
 	ServerMomentum float64 `toml:"server_momentum" doc:"beta of the server's momentum v = beta v + d, d the mean change of a round; 0 is FedAvg with a server step"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *fedAvgMOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	checkServerStep(c, o.ServerStep)
@@ -33,7 +31,6 @@ func checkServerStep(c *config.Checker, step float64) {
 	c.Require(step > 0 && step <= 1e12, "server_step", step, "must be in (0, 1e12]")
 }
 
-// adaptiveOptions are the settings of FedAdagrad.
 type adaptiveOptions struct {
 	AverageOptions
 	ServerStep float64 `toml:"server_step" doc:"step size eta of the server, w += eta m/(sqrt(v) + tau), by value"`
@@ -42,7 +39,6 @@ type adaptiveOptions struct {
 	VStart     float64 `toml:"v_start" doc:"v starts at v_start tau^2; 1 as in the paper"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *adaptiveOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
 	checkServerStep(c, o.ServerStep)
@@ -59,7 +55,6 @@ type decayingOptions struct {
 	Beta2 float64 `toml:"beta2" doc:"beta2 of the mean square v"`
 }
 
-// Validate reports everything wrong with the options.
 func (o *decayingOptions) Validate(c *config.Checker) {
 	o.adaptiveOptions.Validate(c)
 	c.Require(o.Beta2 >= 0 && o.Beta2 < 1, "beta2", o.Beta2, "must be in [0, 1)")

@@ -24,7 +24,6 @@ func NamesOf(names ...string) Names {
 	return Names(list.String())
 }
 
-// list returns the names.
 func (n Names) list() []string {
 	if n == "" {
 		return nil

@@ -64,7 +64,6 @@ type numbersFile struct {
 
 func (f *numbersFile) close() { _ = f.file.Close() } // it was only read
 
-// fail returns an error in the file.
 func (f *numbersFile) fail(format string, arguments ...any) error {
 	return inFile(f.name, format, arguments...)
 }

@@ -31,12 +31,10 @@ func (e *ParseError) Error() string {
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// inFile returns an error in a file.
 func inFile(file, format string, arguments ...any) error {
 	return atLine(file, 0, format, arguments...)
 }
 
-// atLine returns an error at a line of a file.
 func atLine(file string, line int, format string, arguments ...any) error {
 	return &ParseError{File: file, Line: line, Problem: fmt.Sprintf(format, arguments...)}
 }

@@ -134,7 +134,6 @@ func (h *idxHalf) read() (rowReader, error) {
 	return &x, h.images.read(func(e elements, in io.Reader) error { return e.rows(in, &x) })
 }
 
-// readLabels reads the labels.
 func (h *idxHalf) readLabels() (y []float64, err error) {
 	err = h.labels.read(func(e elements, in io.Reader) (err error) {
 		y, err = e.vector(in, h.labels.shape[0])
@@ -250,7 +249,6 @@ func openIDX(name string) (*idxFile, error) {
 	return f, nil
 }
 
-// readHead reads the head.
 func (f *idxFile) readHead(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {

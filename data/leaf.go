@@ -98,7 +98,6 @@ func jsonFiles(folder string) ([]string, error) {
 	return files, nil
 }
 
-// read adds the users of a file by add.
 func (s *leafSet) read(path string, add func(file string, user *leafUser) error) error {
 	file, err := openFile(path)
 	if err != nil {

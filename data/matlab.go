@@ -41,7 +41,6 @@ func readMATLAB(cfg Config, path string) (*Set, error) {
 	return m.set(path)
 }
 
-// matFile is a MATLAB file that is read.
 type matFile struct {
 	matReader
 	names    ArraysConfig

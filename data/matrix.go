@@ -57,7 +57,6 @@ func NewSingle(rows, cols int) Matrix {
 // padded returns the least multiple of lane that is at least cols.
 func padded(cols, lane int) int { return (cols + lane - 1) / lane * lane }
 
-// newRows returns NewSingle or NewMatrix.
 func newRows(single bool, rows, cols int) Matrix {
 	if single {
 		return NewSingle(rows, cols)
@@ -216,7 +215,6 @@ func (m *Matrix) fill(i, from int, v float64) {
 	}
 }
 
-// hasValues reports whether the matrix has values.
 func (m *Matrix) hasValues() bool { return m.Data != nil || m.Single != nil }
 
 // rows returns the rows in [from, to) as a matrix that shares the arena.

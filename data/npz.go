@@ -30,7 +30,6 @@ func readNPZ(cfg Config, path string) (*Set, error) {
 	return set, nil
 }
 
-// readArrays reads the arrays of the folder.
 func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 	if _, err := fs.Stat(f.files, exportFile); err == nil {
 		return f.readExport(cfg)

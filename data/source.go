@@ -68,7 +68,6 @@ func sources() []source {
 	}
 }
 
-// sourceNames returns the names of the sources.
 func sourceNames() []string {
 	var names []string
 	for _, s := range sources() {
@@ -92,7 +91,6 @@ func (c *Config) source() (s source, ok bool) {
 	return list[i], true
 }
 
-// validatePath checks the path of the source.
 func (s *source) validatePath(check *config.Checker, path string) {
 	if s.file != "" {
 		check.Require(path != "", "path", path, "must name "+s.file)

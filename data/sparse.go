@@ -42,7 +42,6 @@ func (m *Matrix) dotSparse(i int, u []float64) float64 {
 	return sum
 }
 
-// axpySparse is Axpy of a sparse matrix.
 func (m *Matrix) axpySparse(a float64, i int, u []float64) {
 	columns, values := m.nonzeros(i)
 	u = u[:m.Cols]
@@ -70,7 +69,6 @@ func (m *Matrix) appendRow(columns []int32, values []float64) {
 	m.Rows++
 }
 
-// pick returns a sparse matrix of some rows of a sparse one.
 func (m *Matrix) pick(rows []int32) Matrix {
 	values := 0
 	for _, i := range rows {

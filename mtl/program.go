@@ -156,7 +156,6 @@ func (p *program) try(ask func() error) bool {
 // errNoClient is the error of a method that an external model cannot serve.
 var errNoClient = errors.New("the method does not say whose gradients it computes: it must call mtl.Gradient.For")
 
-// add is Gradient.Add.
 func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
 	seed := g.draws.Uint64() >> 11
 	p.try(func() (err error) {

@@ -61,7 +61,6 @@ func (p *Problem) sampleOf(drawn []bool) *Sample {
 	return s
 }
 
-// all reports whether the sample has all tasks.
 func (s *Sample) all() bool { return s.tasks == s.of.tasks }
 
 // taskOf returns the index, in the sample, of the task of device i of the sample.

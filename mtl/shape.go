@@ -147,7 +147,6 @@ func (h *Widths) DecodeTOML(n *config.Node, key string) config.Errors {
 // MarshalTOML returns the list on one line.
 func (h Widths) MarshalTOML() ([]byte, error) { return []byte(config.Literal(h.list())), nil }
 
-// list returns the widths.
 func (h Widths) list() []int {
 	list := []int{}
 	for _, width := range h {

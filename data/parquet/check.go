@@ -170,7 +170,6 @@ func skipThrift(b []byte, at int, kind byte, depth int) (end int, ok bool) {
 	}
 }
 
-// skipThriftStruct is skipThrift for a struct.
 func skipThriftStruct(b []byte, at int, depth int) (end int, ok bool) {
 	for at < len(b) {
 		field := b[at]

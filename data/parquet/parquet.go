@@ -134,7 +134,6 @@ func (r *reader) read() (*data.Set, error) {
 	return table.Set()
 }
 
-// used returns the columns that are read.
 func (r *reader) used() []*column {
 	used := append([]*column{r.label}, r.x...)
 	if r.task != nil {
@@ -157,7 +156,6 @@ func (r *reader) wrong(c *column, problem string) error {
 	return &data.ParseError{File: r.path, Problem: problem}
 }
 
-// choose chooses the columns.
 func (r *reader) choose() (data.Columns, error) {
 	var header []string
 	r.columns = r.file.Root().Columns()
@@ -385,7 +383,6 @@ func (r *reader) add(table *data.TableReader, chosen data.Columns, x []float64) 
 	return table.Add(task, y, x)
 }
 
-// number returns a value as a number.
 func (c *column) number(v *parquet.Value) float64 {
 	switch v.Kind() {
 	case parquet.Boolean:
@@ -410,7 +407,6 @@ func (c *column) number(v *parquet.Value) float64 {
 	}
 }
 
-// text returns a value as a text.
 func (c *column) text(v *parquet.Value) string {
 	switch kind := v.Kind(); {
 	case kind == parquet.ByteArray:

@@ -104,7 +104,6 @@ func (t *Trial) Train(ctx context.Context, part int, trained func(model string) 
 	return nil
 }
 
-// shuffle returns the shuffle of a part.
 func (t *Trial) shuffle(part int) int {
 	if part < t.Folds() {
 		return part / t.table.Folds
@@ -112,7 +111,6 @@ func (t *Trial) shuffle(part int) int {
 	return part - t.Folds()
 }
 
-// seed returns the seed of a shuffle.
 func (t *Trial) seed(shuffle int) uint64 { return t.from.Config.SplitSeed() + uint64(shuffle) }
 
 // lambdas returns the candidates, the largest first.
