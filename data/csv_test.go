@@ -261,6 +261,25 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Rows that are generated again for a file take the memory of one client, not of all.
+func TestWriteCSVClosesClients(t *testing.T) {
+	racetest.Skip(t, "the race detector drops free memory at random")
+	cfg := Defaults()
+	cfg.Resident = false
+	set, made := prepared(t, cfg).Train, 0
+	whole := set.remake.free.New
+	set.remake.free.New = func() any {
+		made++
+		return whole()
+	}
+	if err := WriteCSV(io.Discard, set); err != nil {
+		t.Fatal(err)
+	}
+	if made > len(set.Clients)/2 { // the collector may take some
+		t.Errorf("memory was made for %d of %d clients", made, len(set.Clients))
+	}
+}
+
 func TestWriteCSVErrors(t *testing.T) {
 	for _, c := range []struct {
 		names []string

@@ -47,20 +47,29 @@ func WriteCSV(w io.Writer, set *Set) (err error) {
 	}
 	space := make([]float64, set.Features)
 	for t := range set.Clients {
-		task := set.Open(t)
-		record[0] = task.Name
-		for i := range task.X.Rows {
-			if record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64); set.Classes != nil {
-				record[1] = set.Classes[int(task.Y[i])]
-			}
-			for j, value := range task.X.Values(i, space) {
-				record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
-			}
-			if err := out.Write(record); err != nil {
-				return err
-			}
+		if err := writeClient(out, set, t, record, space); err != nil {
+			return err
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// writeClient writes the rows of a client. record and space are reusable.
+func writeClient(out *csv.Writer, set *Set, client int, record []string, space []float64) error {
+	task := set.Open(client)
+	defer task.Close()
+	record[0] = task.Name
+	for i := range task.X.Rows {
+		if record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64); set.Classes != nil {
+			record[1] = set.Classes[int(task.Y[i])]
+		}
+		for j, value := range task.X.Values(i, space) {
+			record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	return nil
 }
