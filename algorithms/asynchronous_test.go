@@ -21,23 +21,6 @@ func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Pr
 	}
 }
 
-// tight makes methods refuse stale responses.
-func tight(o Options) {
-	smaller(o)
-	switch o := o.(type) {
-	case *AsyncMOCHAOptions:
-		o.MaxStaleness = 6
-	case *FedBuffOptions:
-		o.MaxStaleness = 2
-	case *fedAsyncOptions:
-		o.MaxStaleness = 4
-	case *ringmasterOptions:
-		o.Delay = 4
-	case *FedCompassOptions:
-		o.MaxStaleness = 4
-	}
-}
-
 // A device's work depends on its message alone. It has the same bits when one worker
 // does it at once and when several do it in parallel as late as possible. Calls of Model
 // in between change nothing.
@@ -76,7 +59,7 @@ func TestRefusedResponsesLeaveNoTrace(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		type try struct{ device, attempt int }
 		refused := map[try]bool{}
-		a := newCourse(start(t, name, p, c, tight), p, random(3, 8))
+		a := newCourse(start(t, name, p, c, impatient), p, random(3, 8))
 		a.begin()
 		for range 300 {
 			before := snapshot(a.a)
@@ -92,7 +75,7 @@ func TestRefusedResponsesLeaveNoTrace(t *testing.T) {
 		if all := name == "asgd" || name == "rescaled" || name == "ringleader"; all != (len(refused) == 0) {
 			t.Fatalf("%d responses were refused", len(refused))
 		}
-		b := newCourse(start(t, name, p, c, tight), p, random(3, 8))
+		b := newCourse(start(t, name, p, c, impatient), p, random(3, 8))
 		b.lost = func(k, attempt int) bool { return refused[try{k, attempt}] }
 		b.begin()
 		for range 300 {

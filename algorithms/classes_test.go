@@ -42,12 +42,7 @@ func classProblem(t testing.TB, change func(*mtl.Config), owner []int, sizes ...
 		}
 		return float64(mtl.Class(task.X.Row(i)[:3]))
 	})
-	cfg := &p.Config
-	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, c
+	return p, warmed(t, p)
 }
 
 // Under a fixed coupling the dual methods, and SGD without projection, learn each class as

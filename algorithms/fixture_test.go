@@ -57,11 +57,17 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 		change(&cfg)
 	}
 	p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
-	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
+	return p, warmed(t, p)
+}
+
+// warmed returns the coupling of a problem after its warm_omega.
+func warmed(t testing.TB, p *mtl.Problem) mtl.Coupling {
+	t.Helper()
+	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), p.Config.WarmOmega, p.Config.WarmFloor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, c
+	return c
 }
 
 func mustProblem(t testing.TB, cfg mtl.Config, split data.Split) *mtl.Problem {

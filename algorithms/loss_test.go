@@ -32,11 +32,7 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 		}
 	}
 	p := mustProblem(t, cfg, data.Split{Train: &train, Test: &test})
-	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), cfg.WarmOmega, cfg.WarmFloor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, c
+	return p, warmed(t, p)
 }
 
 // Every method finds the optimum under every loss, with tasks tied to their mean
