@@ -74,9 +74,6 @@ func (p *Config) Validate(c *config.Checker) {
 	positive := func(key string, v float64) {
 		c.Require(v >= 1e-12 && v <= 1e12, key, v, "must be in [1e-12, 1e12]")
 	}
-	share := func(key string, v float64) {
-		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
-	}
 	c.OneOf("loss", p.Loss, LossNames()...)
 	c.OneOf("model", p.Model, ModelLinear, ModelMLP, ModelExternal)
 	if p.Model == ModelMLP {
@@ -116,7 +113,7 @@ func (p *Config) Validate(c *config.Checker) {
 	c.OneOf("omega_update", p.OmegaUpdate, UpdateAlternating, UpdateAnnealed)
 	c.Require(p.OmegaDecay > 0 && p.OmegaDecay < 1, "omega_decay", p.OmegaDecay, "must be in (0, 1)")
 	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
-	share("warm_floor", p.WarmFloor)
+	c.Require(p.WarmFloor >= 0 && p.WarmFloor <= 1, "warm_floor", p.WarmFloor, "must be in [0, 1]")
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
 	learns := p.Regularizer != RegIndependent && p.Regularizer != RegMean
 	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega,
