@@ -30,6 +30,17 @@ func leafTasks(set *Set) (names []string, x [][][]float64, y [][]float64) {
 	return names, x, y
 }
 
+// checkTasks checks the names, rows and targets of a set that is named after the file my.
+func checkTasks(t *testing.T, set *Set, names []string, x [][][]float64, y [][]float64, classes []string) {
+	t.Helper()
+	checkShape(t, set)
+	gotNames, gotX, gotY := leafTasks(set)
+	got := []any{gotNames, gotX, gotY, set.Classes, set.Name}
+	if diff := cmp.Diff([]any{names, x, y, classes, "my"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // loadLEAF loads the LEAF data at a path.
 func loadLEAF(path, target string) (*Set, error) {
 	cfg := Defaults()
@@ -71,11 +82,7 @@ func TestLEAFForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkShape(t, set)
-			names, x, y := leafTasks(set)
-			if diff := cmp.Diff([]any{test.names, test.x, test.y, test.classes, "my"}, []any{names, x, y, set.Classes, set.Name}); diff != "" {
-				t.Error(diff)
-			}
+			checkTasks(t, set, test.names, test.x, test.y, test.classes)
 		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fedsim/internal/filetest"
 )
 
@@ -48,11 +46,7 @@ func TestLIBSVMForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkShape(t, set)
-			names, x, y := leafTasks(set)
-			if diff := cmp.Diff([]any{test.names, test.x, test.y, test.classes, "my"}, []any{names, x, y, set.Classes, set.Name}); diff != "" {
-				t.Error(diff)
-			}
+			checkTasks(t, set, test.names, test.x, test.y, test.classes)
 		})
 	}
 }

@@ -12,15 +12,7 @@ import (
 // Rows that are generated again equal the resident ones, in any order and concurrently.
 func TestRowsGeneratedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Defaults()
-		s := &cfg.Synthetic
-		s.Clients = rapid.IntRange(3, 9).Draw(t, "tasks")
-		s.Features = rapid.IntRange(4, 20).Draw(t, "features")
-		s.Factors = 4
-		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
-		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
-		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
-		cfg.Bias = rapid.Bool().Draw(t, "bias")
+		cfg := drawn(t)
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetClasses, TargetReal}).Draw(t, "target")
 		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
 		cfg.Split = rapid.Uint64().Draw(t, "split")

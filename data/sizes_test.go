@@ -8,14 +8,7 @@ import (
 
 func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Defaults()
-		s := &cfg.Synthetic
-		s.Clients = rapid.IntRange(3, 12).Draw(t, "tasks")
-		s.Features = 5
-		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
-		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
-		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
-		cfg.Bias = rapid.Bool().Draw(t, "bias")
+		cfg := drawn(t)
 		cfg.ClientsPerTask = rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "clients_per_task")
 		split, err := Prepare(cfg)
 		if err != nil {

@@ -8,20 +8,26 @@ import (
 	"pgregory.net/rapid"
 )
 
+// drawn returns the configuration of a small generated set.
+func drawn(t *rapid.T) Config {
+	cfg := Defaults()
+	s := &cfg.Synthetic
+	s.Clients = rapid.IntRange(3, 9).Draw(t, "tasks")
+	s.Features = rapid.IntRange(4, 20).Draw(t, "features")
+	s.Factors = 4
+	s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
+	s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
+	cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
+	cfg.Bias = rapid.Bool().Draw(t, "bias")
+	return cfg
+}
+
 // Generating task by task gives the same set as generating, splitting and preparing it
 // as a whole.
 func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Defaults()
-		s := &cfg.Synthetic
-		s.Clients = rapid.IntRange(3, 9).Draw(t, "tasks")
-		s.Features = rapid.IntRange(4, 20).Draw(t, "features")
-		s.Factors = 4
-		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
-		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
-		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
+		cfg := drawn(t)
 		cfg.Validation = rapid.SampledFrom([]float64{0, 0.2, 0.5}).Draw(t, "validation_fraction")
-		cfg.Bias = rapid.Bool().Draw(t, "bias")
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetClasses, TargetReal}).Draw(t, "target")
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
