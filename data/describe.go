@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"fedsim/internal/columns"
 	"fedsim/internal/quote"
@@ -287,14 +286,9 @@ func (d Description) String() string {
 
 // listClasses lists the rows of the first classes.
 func (d *Description) listClasses() string {
-	const most = 100
-	var list []string
-	for c, name := range d.Classes[:min(most, len(d.Classes))] {
-		list = append(list, fmt.Sprintf("%s:%d", quote.Line(quote.Cut(name)), d.ClassRows[c]))
+	list := make([]string, len(d.Classes))
+	for c, name := range d.Classes {
+		list[c] = fmt.Sprintf("%s:%d", quote.Line(quote.Cut(name)), d.ClassRows[c])
 	}
-	text := strings.Join(list, ", ")
-	if len(d.Classes) > most {
-		text += fmt.Sprintf(" and %d more", len(d.Classes)-most)
-	}
-	return text
+	return listFirst(list, 100)
 }

@@ -46,13 +46,19 @@ func (f *dataFolder) path(file string) string { return filepath.ToSlash(f.name) 
 // open opens a file of the data set for reading.
 func (f *dataFolder) open(file string) (fs.File, error) {
 	opened, err := f.files.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
+	return opened, f.failed(file, err)
+}
+
+// failed returns the error of opening a file; nil where there was none.
+func (f *dataFolder) failed(file string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
+	default:
+		return &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
 	}
-	if err != nil {
-		return nil, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
-	}
-	return opened, nil
 }
 
 // maxDeflate is the largest compression ratio of deflate.
@@ -62,11 +68,8 @@ const maxDeflate = 1032
 // claims.
 func (f *dataFolder) sizeBound(file string) (int64, error) {
 	info, err := fs.Stat(f.files, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
-	}
 	if err != nil {
-		return 0, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
+		return 0, f.failed(file, err)
 	}
 	if !info.Mode().IsRegular() {
 		return 0, inFile(f.path(file), "must be a regular file")

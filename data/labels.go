@@ -68,6 +68,15 @@ func (l *labels) text(field string) (y float64, problem string) {
 	return float64(code), ""
 }
 
+// required is text for files that must have every label.
+func (l *labels) required(field string) (y float64, problem string) {
+	y, problem = l.text(field)
+	if problem == "" && math.IsNaN(y) {
+		problem = fmt.Sprintf("the label %s is a missing value", quote.Text(field))
+	}
+	return y, problem
+}
+
 // number is text for a label or target that is a number.
 func (l *labels) number(value float64) (y float64, problem string) {
 	if code, ok := l.numbered[value]; ok && !l.real {

@@ -216,10 +216,7 @@ func (r *leafReader) one(token jsontext.Token) (float64, error) {
 	if kind := token.Kind(); kind != '0' && kind != '"' {
 		return 0, r.fail("the label is %s: must be a number, a text or a list of one", kindOf(token))
 	}
-	y, problem := r.set.labels.text(token.String())
-	if problem == "" && math.IsNaN(y) {
-		problem = fmt.Sprintf("the label %s is a missing value", quote.Text(token.String()))
-	}
+	y, problem := r.set.labels.required(token.String())
 	if problem != "" {
 		return 0, r.fail("%s", problem)
 	}
@@ -240,42 +237,29 @@ func (r *leafReader) number(token jsontext.Token) (v float64, problem string) {
 
 // object reads an object: read reads the value of each key.
 func (r *leafReader) object(what string, read func(key string) error) error {
-	token, err := r.next()
-	if err != nil {
-		return err
-	}
-	if token.Kind() != '{' {
-		return r.fail("%s is %s, must be an object", what, kindOf(token))
-	}
-	for {
-		token, err := r.next()
-		if err != nil {
-			return err
-		}
-		if token.Kind() == '}' {
-			return nil
-		}
-		if err := read(token.String()); err != nil {
-			return err
-		}
-	}
+	return r.inside(what, '{', "an object", func(token jsontext.Token) error { return read(token.String()) })
 }
 
 // list reads a list: read takes the first token of each element and reads the rest of it.
 func (r *leafReader) list(what string, read func(first jsontext.Token) error) error {
+	return r.inside(what, '[', "a list", read)
+}
+
+// inside reads an object or a list, which begins with open.
+func (r *leafReader) inside(what string, open jsontext.Kind, kind string, read func(jsontext.Token) error) error {
 	token, err := r.next()
 	if err != nil {
 		return err
 	}
-	if token.Kind() != '[' {
-		return r.fail("%s is %s, must be a list", what, kindOf(token))
+	if token.Kind() != open {
+		return r.fail("%s is %s, must be %s", what, kindOf(token), kind)
 	}
 	for {
 		token, err := r.next()
 		if err != nil {
 			return err
 		}
-		if token.Kind() == ']' {
+		if token.Kind() == '}' || token.Kind() == ']' { // the one that matches: others are not JSON
 			return nil
 		}
 		if err := read(token); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -109,10 +108,7 @@ func (r *libsvmReader) row(text string) error {
 	if strings.Contains(label, ",") {
 		return r.fail("the label %s is a list: rows must have one label", quote.Text(label))
 	}
-	y, problem := r.labels.text(label)
-	if problem == "" && math.IsNaN(y) {
-		problem = fmt.Sprintf("the label %s is a missing value", quote.Text(label))
-	}
+	y, problem := r.labels.required(label)
 	if problem != "" {
 		return r.fail("%s", problem)
 	}

@@ -58,18 +58,15 @@ func (r *remaker) open(t int) Opened {
 	m := r.free.Get().(*made)
 	whole := m.make(t)
 	rows := r.config.rowsOf(&m.orders, len(whole.Y), t)[r.part]
-	m.resizeTask(len(rows))
+	m.task.resize(r.config.single(), len(rows), r.config.columns(m.Features))
 	fill(&m.task, whole, rows)
 	return Opened{Client: &m.task, made: m}
 }
 
-// resizeTask sets the number of rows of the returned task.
-func (m *made) resizeTask(rows int) {
-	cfg := &m.of.config
-	if x := &m.task.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
-		*x = newRows(cfg.single(), rows, cfg.columns(m.Features))
-		m.task.Y = make([]float64, rows)
+// resize gives a client so many rows of any content, in the memory that it has if that is enough.
+func (t *Client) resize(single bool, rows, columns int) {
+	if x := &t.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
+		*x, t.Y = newRows(single, rows, columns), make([]float64, rows)
 	}
-	m.task.X.Rows = rows
-	m.task.Y = m.task.Y[:rows]
+	t.X.Rows, t.Y = rows, t.Y[:rows]
 }

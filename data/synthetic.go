@@ -197,7 +197,7 @@ func (g *maker) make(t int) *Client {
 		g.base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
 	}
 
-	g.resize(totalRows(g.sizes[t]))
+	g.task.resize(false, totalRows(g.sizes[t]), g.Features)
 	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
 	if g.real {
 		g.realRows(g.TargetNoise*difficulty, &draw)
@@ -211,16 +211,6 @@ func (g *maker) make(t int) *Client {
 	threshold := math.Sqrt2 * elementary.Erfinv(1-2/(1+elementary.Exp(-odds))) // the score's quantile
 	g.classRows(threshold, g.Margin*difficulty, &draw)
 	return &g.task
-}
-
-// resize sets the number of rows of the task and keeps the old values.
-func (g *maker) resize(rows int) {
-	if x := &g.task.X; len(x.Data) < rows*x.Stride || x.Stride == 0 {
-		*x = NewMatrix(rows, g.Features)
-		g.task.Y = make([]float64, rows)
-	}
-	g.task.X.Rows = rows
-	g.task.Y = g.task.Y[:rows]
 }
 
 // classRows fills the task with rows and labels.
