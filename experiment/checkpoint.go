@@ -137,6 +137,14 @@ func (s *stepSaver) step() error {
 	return s.failed
 }
 
+// keep saves the state after a step.
+func (s *stepSaver) keep() error {
+	s.mu.Lock()
+	s.grew = true
+	s.mu.Unlock()
+	return s.flush()
+}
+
 // flush saves the state, unless it is saved.
 func (s *stepSaver) flush() error {
 	s.mu.Lock()
@@ -168,14 +176,51 @@ func (s *stepSaver) end() error {
 // tuningName is the name of the state of the tuning of a job.
 func tuningName(j *scenario.Job) string { return "trials of " + j.Key() }
 
+// restore restores the trials of a job, and the ended runs of the trial under way, from before an
+// interruption.
+func (r *runner) restore(j *job) (err error) {
+	if j.saved, err = r.newStepSaver(tuningName(j.Job), j.state); err != nil || j.under == 1 {
+		return err
+	}
+	j.partial = r.saver("seeds of " + tuningName(j.Job))
+	c, err := j.partial.Restore()
+	if err != nil || c == nil {
+		return err
+	}
+	if j.endedState(c); c.Err() != nil {
+		return j.partial.Reject(c.Err())
+	}
+	return nil
+}
+
+// keepEnded saves the ended runs of the trial under way.
+func (j *job) keepEnded() error {
+	if j.partial == nil {
+		return nil
+	}
+	return j.partial.Save(j.endedState)
+}
+
 // state encodes or decodes the trials of a job.
-func (j *job) state(c *state.Coder) {
-	n := c.Count(len(j.Trials))
+func (j *job) state(c *state.Coder) { trialsState(c, &j.Trials) }
+
+// endedState encodes or decodes the ended runs of the trial under way, and its number. Those of an
+// earlier trial are dropped.
+func (j *job) endedState(c *state.Coder) {
+	at := len(j.Trials)
+	c.Int(&at)
+	if trialsState(c, &j.ended); at != len(j.Trials) {
+		j.ended = nil
+	}
+}
+
+func trialsState(c *state.Coder, trials *[]Trial) {
+	n := c.Count(len(*trials))
 	for k := 0; k < n && c.Err() == nil; k++ {
 		if c.Reads() {
-			j.Trials = append(j.Trials, Trial{})
+			*trials = append(*trials, Trial{})
 		}
-		j.Trials[k].state(c)
+		(*trials)[k].state(c)
 	}
 }
 

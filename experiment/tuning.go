@@ -8,6 +8,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/checkpoint"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -98,14 +99,16 @@ func (r *runner) tuneOnly(jobs []job) {
 type job struct {
 	*scenario.Job
 	Grid
-	places  []int            // of its runs to make, as indices into Seeds
-	saved   *stepSaver       // its trials; nil: not restored yet
-	under   int              // seeds of a trial, the first ones
-	refit   bool             // winners train on validation rows, too
-	extend  int              // most values added to an option on each side
-	winner  scenario.RunSpec // the first candidate until tuning ends
-	first   int              // index of its first run
-	allDone bool             // all runs of the winner were finished before an interruption
+	places  []int             // of its runs to make, as indices into Seeds
+	saved   *stepSaver        // its trials; nil: not restored yet
+	under   int               // seeds of a trial, the first ones
+	ended   []Trial           // of the trial under way: its runs under the first seeds
+	partial *checkpoint.Saver // saves ended; nil: no checkpoints
+	refit   bool              // winners train on validation rows, too
+	extend  int               // most values added to an option on each side
+	winner  scenario.RunSpec  // the first candidate until tuning ends
+	first   int               // index of its first run
+	allDone bool              // all runs of the winner were finished before an interruption
 }
 
 // jobs lists the jobs of experiments that have runs to make, and counts their runs.
@@ -163,8 +166,7 @@ func (r *runner) tellEstimate(jobs []job) {
 func (r *runner) choose(jobs []job) {
 	for i := range jobs {
 		if j := &jobs[i]; len(j.Candidates) > 1 && !j.allDone {
-			var err error
-			if j.saved, err = r.newStepSaver(tuningName(j.Job), j.state); err != nil {
+			if err := r.restore(j); err != nil {
 				r.cancel(err)
 				return
 			}
@@ -199,7 +201,11 @@ func (r *runner) countDone(j *job) {
 	case j.allDone:
 		r.add(0, len(j.places))
 	case len(j.Candidates) > 1:
-		r.add(j.runs(max(0, len(j.Trials)-j.Listed)), j.runs(len(j.Trials)))
+		begun := len(j.Trials)
+		if len(j.ended) > 0 {
+			begun++
+		}
+		r.add(j.runs(max(0, begun-j.Listed)), j.runs(len(j.Trials))+len(j.ended))
 	}
 }
 
@@ -222,7 +228,7 @@ func (r *runner) tune(j *job) {
 		if !ok {
 			break
 		}
-		if len(s.tried) == len(j.Trials) { // a restored trial is counted already
+		if len(s.tried) == len(j.Trials) && len(j.ended) == 0 { // a restored trial is counted already
 			r.add(j.runs(1), 0)
 		}
 		if !r.try(s, run) {
@@ -244,14 +250,12 @@ func (r *runner) try(s *search, run scenario.RunSpec) bool {
 		j.Trials[len(s.tried)].Options = run.Tuned
 	} else {
 		trial, err := r.measure(j, run, s.best)
-		if err == nil && r.ctx.Err() == nil {
-			j.Trials = append(j.Trials, trial)
-			err = j.saved.step()
+		if err == nil {
+			j.Trials, j.ended = append(j.Trials, trial), nil
+			err = j.saved.keep()
 		}
 		if err != nil {
 			r.cancel(err)
-		}
-		if r.ctx.Err() != nil {
 			return false
 		}
 	}
@@ -285,23 +289,32 @@ func needsOptimum(run *scenario.RunSpec) bool {
 	return run.Describe(mtl.Shape{}).Needs.Optimum
 }
 
-// measure runs a candidate under the seeds of the tuning, until its mean time is above the
-// best so far.
+// measure runs a candidate under the seeds of the tuning that have not ended, until its mean time is
+// above the best so far.
 func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Trial, err error) {
 	n := float64(j.under)
 	var time, last float64
 	rounds, reached := 0, true
 	for k := range j.under {
-		trial, err = r.measureUnder(j, run.WithSeed(j.Seeds[k]), float64(best*n)-time)
-		if err != nil || r.ctx.Err() != nil {
-			return trial, err
+		if k == len(j.ended) {
+			if trial, err = r.measureUnder(j, run.WithSeed(j.Seeds[k]), float64(best*n)-time); err != nil {
+				return trial, err
+			}
+			j.ended = append(j.ended, trial)
 		}
+		trial = j.ended[k]
 		time, last, rounds, reached = time+trial.TimeS, last+trial.Last, rounds+trial.Rounds, reached && trial.Reached
-		if k+1 < j.under && (trial.GivenUp || !reached && !math.IsInf(best, 1)) {
+		if k+1 == j.under {
+			break
+		}
+		if trial.GivenUp || !reached && !math.IsInf(best, 1) {
 			trial.GivenUp = true
 			n, rounds = float64(k+1), rounds*j.under/(k+1)
 			r.report(run.ID, "tuning", math.NaN(), float64(j.under-k-1), j.under-k-1) // its other seeds are not run
 			break
+		}
+		if err := j.keepEnded(); err != nil {
+			return trial, err
 		}
 	}
 	trial.Options, trial.Reached = run.Tuned, reached
@@ -309,10 +322,11 @@ func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Tria
 	return trial, nil
 }
 
-// measureUnder runs a candidate under one seed until it is slower than the best so far.
+// measureUnder runs a candidate under one seed until it is slower than the best so far. An interrupted
+// run is an error.
 func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial, error) {
 	if r.ctx.Err() != nil {
-		return Trial{}, nil
+		return Trial{}, context.Cause(r.ctx)
 	}
 	run = j.trial(run)
 	plan := scheduleOf(&run)
@@ -323,6 +337,9 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 		plan.MaxTime = best
 	}
 	out, err := r.execute(&run, plan, nil)
+	if err == nil && out.Status == results.Interrupted {
+		err = context.Cause(r.ctx)
+	}
 	if err != nil {
 		return Trial{}, err
 	}
