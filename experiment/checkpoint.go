@@ -1,11 +1,13 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
@@ -101,9 +103,15 @@ type stepSaver struct {
 	failed error // of the first save that failed
 }
 
+// stepEvery is the least time between two saves of steps that have ended. A save takes milliseconds, and
+// so may a step.
+const stepEvery = time.Second
+
 // newStepSaver restores the state of a name, complete or from before an interruption.
 func (r *runner) newStepSaver(name string, state func(*state.Coder)) (*stepSaver, error) {
-	s := &stepSaver{state: state, part: r.saver(name)}
+	policy := r.options.Checkpoints
+	policy.Every = min(policy.Every, stepEvery)
+	s := &stepSaver{state: state, part: policy.Saver(r.ctx, name)}
 	if whole, shared := r.stateSaver(name); shared {
 		s.whole = whole
 	}
@@ -137,14 +145,6 @@ func (s *stepSaver) step() error {
 	return s.failed
 }
 
-// keep saves the state after a step.
-func (s *stepSaver) keep() error {
-	s.mu.Lock()
-	s.grew = true
-	s.mu.Unlock()
-	return s.flush()
-}
-
 // flush saves the state, unless it is saved.
 func (s *stepSaver) flush() error {
 	s.mu.Lock()
@@ -162,15 +162,12 @@ func (s *stepSaver) save() {
 	}
 }
 
-// end saves what an interrupted computation has, or all of it for other calls.
+// end saves the state: the part, and all of a complete computation for other calls.
 func (s *stepSaver) end() error {
-	switch {
-	case s.part.Stopping():
-		return s.flush()
-	case s.whole != nil && !s.complete() && !s.whole.Stopping():
-		return s.whole.Save(s.state)
+	if err := s.flush(); err != nil || s.whole == nil || s.complete() || s.whole.Stopping() {
+		return err
 	}
-	return nil
+	return s.whole.Save(s.state)
 }
 
 // tuningName is the name of the state of the tuning of a job.
@@ -182,23 +179,17 @@ func (r *runner) restore(j *job) (err error) {
 	if j.saved, err = r.newStepSaver(tuningName(j.Job), j.state); err != nil || j.under == 1 {
 		return err
 	}
-	j.partial = r.saver("seeds of " + tuningName(j.Job))
-	c, err := j.partial.Restore()
-	if err != nil || c == nil {
-		return err
-	}
-	if j.endedState(c); c.Err() != nil {
-		return j.partial.Reject(c.Err())
-	}
-	return nil
+	j.seeds, err = r.newStepSaver("seeds of "+tuningName(j.Job), j.endedState)
+	return err
 }
 
-// keepEnded saves the ended runs of the trial under way.
-func (j *job) keepEnded() error {
-	if j.partial == nil {
-		return nil
+// save saves what the tuning of a job has made.
+func (j *job) save() error {
+	err := j.saved.end()
+	if len(j.ended) > 0 {
+		err = cmp.Or(err, j.seeds.flush())
 	}
-	return j.partial.Save(j.endedState)
+	return err
 }
 
 // state encodes or decodes the trials of a job.

@@ -129,9 +129,6 @@ func (r *runner) column(
 	if err == nil {
 		err = r.each(trial.Folds(), trial.Parts(), train)
 	}
-	if err == nil {
-		err = saved.flush()
-	}
 	if err = cmp.Or(saved.end(), err); err != nil {
 		return column, err
 	}

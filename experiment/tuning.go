@@ -8,7 +8,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -99,16 +98,16 @@ func (r *runner) tuneOnly(jobs []job) {
 type job struct {
 	*scenario.Job
 	Grid
-	places  []int             // of its runs to make, as indices into Seeds
-	saved   *stepSaver        // its trials; nil: not restored yet
-	under   int               // seeds of a trial, the first ones
-	ended   []Trial           // of the trial under way: its runs under the first seeds
-	partial *checkpoint.Saver // saves ended; nil: no checkpoints
-	refit   bool              // winners train on validation rows, too
-	extend  int               // most values added to an option on each side
-	winner  scenario.RunSpec  // the first candidate until tuning ends
-	first   int               // index of its first run
-	allDone bool              // all runs of the winner were finished before an interruption
+	places  []int            // of its runs to make, as indices into Seeds
+	saved   *stepSaver       // its trials; nil: not restored yet
+	under   int              // seeds of a trial, the first ones
+	ended   []Trial          // of the trial under way: its runs under the first seeds
+	seeds   *stepSaver       // ended; nil: there is one seed
+	refit   bool             // winners train on validation rows, too
+	extend  int              // most values added to an option on each side
+	winner  scenario.RunSpec // the first candidate until tuning ends
+	first   int              // index of its first run
+	allDone bool             // all runs of the winner were finished before an interruption
 }
 
 // jobs lists the jobs of experiments that have runs to make, and counts their runs.
@@ -187,7 +186,7 @@ func (r *runner) choose(jobs []job) {
 			return
 		}
 		r.tune(j)
-		if err := j.saved.end(); err != nil {
+		if err := j.save(); err != nil {
 			r.cancel(err)
 		}
 	})
@@ -252,7 +251,7 @@ func (r *runner) try(s *search, run scenario.RunSpec) bool {
 		trial, err := r.measure(j, run, s.best)
 		if err == nil {
 			j.Trials, j.ended = append(j.Trials, trial), nil
-			err = j.saved.keep()
+			err = j.saved.step()
 		}
 		if err != nil {
 			r.cancel(err)
@@ -313,7 +312,7 @@ func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Tria
 			r.report(run.ID, "tuning", math.NaN(), float64(j.under-k-1), j.under-k-1) // its other seeds are not run
 			break
 		}
-		if err := j.keepEnded(); err != nil {
+		if err := j.seeds.step(); err != nil {
 			return trial, err
 		}
 	}

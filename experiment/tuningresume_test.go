@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,7 +100,8 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 }
 
 // A tuning that is interrupted after any of its runs does only what is left when it is resumed, and ends with the
-// results of an uninterrupted one. Checkpoints are seldom due here.
+// results of an uninterrupted one. No checkpoint of a
+// run is due.
 func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	e := parse(t, resumable)
 	want := map[string]results.Run{}
@@ -120,8 +122,8 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	if n := len(all.ended); grown < 3 || given == 0 || n < 15 {
 		t.Fatalf("%d runs, %d trials added, %d given up: too few for this test", n, grown, given)
 	}
-	policy := func(store checkpoint.Store) CheckpointPolicy {
-		return CheckpointPolicy{Store: store, Every: time.Hour, Clock: time.Now}
+	policy := func(store checkpoint.Store, clock func() time.Time) CheckpointPolicy {
+		return CheckpointPolicy{Store: store, Every: time.Hour, Clock: clock}
 	}
 	step := 1
 	if testing.Short() {
@@ -129,20 +131,29 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	}
 	for _, workers := range []int{1, 2} {
 		for k := 1; k <= len(all.ended)+1; k += step {
+			next := func(ended int, p Progress) bool {
+				return ended >= k && p.Phase == "tuning" && !math.IsNaN(p.TimeS) || p.Phase == "running"
+			}
 			at := func(ended int, p Progress) bool { return ended == k || p.Phase == "running" }
-			for _, how := range []string{"interrupted", "killed", "full"} {
+			for _, how := range []string{"interrupted", "interrupted in the next run", "killed", "full"} {
 				t.Run(fmt.Sprintf("%s after %d, %d workers", how, k, workers), func(t *testing.T) {
 					store, runs := &disk{}, map[string]results.Run{}
 					store.room.Store(math.MaxInt64)
-					o := Options{Workers: workers, Checkpoints: policy(store)}
+					clock := leaping() // each run of a trial takes a second
+					if strings.HasPrefix(how, "interrupted") || k > len(all.ended) {
+						clock = func() time.Time { return time.Unix(0, 0) } // only ends are saved
+					}
+					o := Options{Workers: workers, Checkpoints: policy(store, clock)}
 					var left map[string][]byte
 					stop := at
 					lost := 0 // runs that may have ended without being saved
 					switch how {
+					case "interrupted in the next run":
+						stop = next
 					case "killed": // what is stored when the next run begins
 						lost = workers - 1
 						stop = func(ended int, p Progress) bool {
-							now := ended >= k && p.Phase == "tuning" && !math.IsNaN(p.TimeS) || p.Phase == "running"
+							now := next(ended, p)
 							if now {
 								left = store.All()
 							}
@@ -164,7 +175,7 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 						for name, content := range left {
 							store.Put(name, content)
 						}
-						o.Checkpoints = policy(store)
+						o.Checkpoints = policy(store, clock)
 					}
 					store.room.Store(math.MaxInt64)
 					second, err := interruptible(t, e, o, runs, nil)
