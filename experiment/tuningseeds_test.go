@@ -60,3 +60,32 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		t.Errorf("no candidate reaches the target: %+v", several.Trials)
 	}
 }
+
+// The seeds that a trial does not run under, since those before were too slow or missed the target, count as
+// done in the progress.
+func TestSkippedSeedsAreCounted(t *testing.T) {
+	for _, of := range []struct {
+		grid    string
+		givenUp int // runs of the second trial
+	}{
+		{"[0.15, 200]", 1}, // slower than the best under all seeds
+		{"[20, 0.01]", 1}, // ends its rounds earlier, without the target
+		{"[20, 19]", 3},
+	} {
+		text := strings.Replace(epochsOf, "tuning.target = 0.2", "tuning = { target = 0.2, seeds = 3 }", 1) + of.grid
+		var all []Progress
+		runs := map[string]bool{}
+		g := tune(t, parse(t, text, "run.seeds=[1, 2, 3]"), Options{Workers: 1, Progress: func(p Progress) {
+			if all = append(all, p); p.Phase == "tuning" {
+				runs[p.Run] = true
+			}
+		}})[0]
+		last := all[len(all)-1]
+		if n := len(runs); n != 3+of.givenUp || g.Trials[1].GivenUp != (of.givenUp < 3) {
+			t.Errorf("%s: %d runs, trials %+v", of.grid, n, g.Trials)
+		}
+		if last.Done != 6 || last.Total != 6 || math.Abs(last.Share-1) > 1e-12 {
+			t.Errorf("%s: the progress ends with %+v, want 6 of 6", of.grid, last)
+		}
+	}
+}

@@ -45,9 +45,11 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 100, "run.devices" = true, "run.client_metrics" = ["error"], "run.clients_every" = 2, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
+set = { "run.rounds" = 100, "run.devices" = true, "run.client_metrics" = ["error"], "run.clients_every" = 2, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged", "run.seeds" = [1, 2] }
 [experiment.tuning]
 target = 1e-9
+seeds = 2
+extend = 1
 [experiment.tune.mocha]
 "options.epochs" = [1, 3]
 `
