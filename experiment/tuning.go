@@ -306,8 +306,8 @@ func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Tria
 		if k+1 == j.under {
 			break
 		}
-		if trial.GivenUp || !reached && !math.IsInf(best, 1) {
-			trial.GivenUp = true
+		if trial.GivenUp || !reached && !math.IsInf(best, 1) || time >= best*n {
+			trial.GivenUp, reached = true, false
 			n, rounds = float64(k+1), rounds*j.under/(k+1)
 			r.report(run.ID, "tuning", math.NaN(), float64(j.under-k-1), j.under-k-1) // its other seeds are not run
 			break

@@ -69,7 +69,7 @@ func TestSkippedSeedsAreCounted(t *testing.T) {
 		givenUp int // runs of the second trial
 	}{
 		{"[0.15, 200]", 1}, // slower than the best under all seeds
-		{"[20, 0.01]", 1}, // ends its rounds earlier, without the target
+		{"[20, 0.01]", 1},  // ends its rounds earlier, without the target
 		{"[20, 19]", 3},
 	} {
 		text := strings.Replace(epochsOf, "tuning.target = 0.2", "tuning = { target = 0.2, seeds = 3 }", 1) + of.grid
