@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -81,7 +80,7 @@ func checkCalibrateFlags(out, hold, with, figure string, check, force, asJSON bo
 	case !check && out == "":
 		return usagef("--out is required: the directory for the results")
 	}
-	_, err := pictureFiles("figure", figure)
+	_, err := pictureFiles(figure)
 	return err
 }
 
@@ -111,8 +110,7 @@ func calibrate(w io.Writer, paths []string, dir, hold string, force bool, o cali
 	if err := c.Write(dir, log, results, force); err != nil {
 		return calibrationError(err)
 	}
-	_, err = fmt.Fprintf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
-	return err
+	return printf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
 }
 
 // calibrationResults returns the report of a calibration, as text and as a page, and its figures.

@@ -80,8 +80,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if len(c.Files) > 0 {
 		text += "\nfiles:   " + strings.Join(c.Files, "\n         ") + "\n"
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), text)
-	return errors.Join(err, failed)
+	return errors.Join(printText(cmd.OutOrStdout(), text), failed)
 }
 
 // parse parses the targets.

@@ -47,24 +47,23 @@ its real targets.`,
   fedsim data describe mine.toml --figure labels.png`,
 		Args: takes(0, 1, "at most one scenario"),
 	}, func(cmd *cobra.Command, cfg data.Config) error {
-		if _, err := pictureFiles("figure", figure); err != nil {
+		if _, err := pictureFiles(figure); err != nil {
 			return err
 		}
 		found, err := unlessInterrupted(cmd, func() (described, error) { return describe(cfg) })
 		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(cmd.OutOrStdout(), found.text); err != nil || figure == "" {
+		if err := printText(cmd.OutOrStdout(), found.text); err != nil || figure == "" {
 			return err
 		}
 		picture, err := plots.DrawLabels(labelsOf(found.train))
 		if err != nil {
 			return err
 		}
-		saved, err := savePicture(picture, "figure", figure)
+		saved, err := savePicture(picture, figure)
 		for _, name := range saved {
-			_, printed := fmt.Fprintln(cmd.OutOrStdout(), "figure: "+name)
-			err = errors.Join(err, printed)
+			err = errors.Join(err, printText(cmd.OutOrStdout(), "figure: "+name+"\n"))
 		}
 		return err
 	})
@@ -144,13 +143,9 @@ defaults of [data].`,
 		if err != nil {
 			return err
 		}
-		write := func(w io.Writer) error { return data.WriteCSV(w, set) }
-		if out == "" {
-			return write(cmd.OutOrStdout())
-		}
-		return atomicfile.Write(out, write)
+		return writeOut(cmd, out, func(w io.Writer) error { return data.WriteCSV(w, set) })
 	})
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
+	addOut(cmd, &out)
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -104,8 +103,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return plainjson.Print(cmd.OutOrStdout(), report)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), report.Text(textWidth()))
-	return err
+	return printText(cmd.OutOrStdout(), report.Text(textWidth()))
 }
 
 // read reads a run directory, which must have the run of --run.

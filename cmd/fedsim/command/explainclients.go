@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -55,6 +54,5 @@ func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return plainjson.Print(cmd.OutOrStdout(), reports)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(texts, "\n"))
-	return err
+	return printText(cmd.OutOrStdout(), strings.Join(texts, "\n"))
 }

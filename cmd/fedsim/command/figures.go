@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -13,7 +12,7 @@ import (
 // printFigures prints the paths of figures.
 func printFigures(out io.Writer, folder string, files []string) error {
 	for _, name := range files {
-		if _, err := fmt.Fprintln(out, filepath.Join(folder, name)); err != nil {
+		if err := printText(out, filepath.Join(folder, name)+"\n"); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/atomicfile"
 )
 
 // computeFlags are the flags that affect how results are computed, not the results.
@@ -100,6 +101,19 @@ func (f *directoryFlags) options(line []string) into.Options {
 		Dir: f.out, Force: f.force, NoFigures: f.noFigures, DataFolder: os.Getenv(dataFolder),
 		Version: readVersion().String(), Command: line, End: ended,
 	}
+}
+
+// addOut adds the flag --out of a command that writes a file.
+func addOut(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
+}
+
+// writeOut writes to the file of --out, or to standard output if it is empty.
+func writeOut(cmd *cobra.Command, out string, write func(io.Writer) error) error {
+	if out == "" {
+		return write(cmd.OutOrStdout())
+	}
+	return atomicfile.Write(out, write)
 }
 
 // outputFlags are the flags of commands that print a summary.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -39,8 +38,7 @@ func newFleetList() *cobra.Command {
 				f, _ := fleets.BuiltIn(name)
 				texts = append(texts, f.Description)
 			}
-			_, err := io.WriteString(cmd.OutOrStdout(), columns.Entries(fleets.Names(), texts, textWidth()))
-			return err
+			return printText(cmd.OutOrStdout(), columns.Entries(fleets.Names(), texts, textWidth()))
 		},
 	}
 }
@@ -83,21 +81,21 @@ with the same seed, unless the fleet correlates their speed with their data.`,
 			if devices < 1 || devices > maxDescribed {
 				return usagef("--devices=%d: must be in [1, %d]", devices, maxDescribed)
 			}
-			if _, err := pictureFiles("figure", figure); err != nil {
+			if _, err := pictureFiles(figure); err != nil {
 				return err
 			}
 			f, err := fleets.Open(args[0])
 			if err != nil {
 				return err
 			}
-			if _, err := io.WriteString(cmd.OutOrStdout(), f.Text(devices, seed)); err != nil || figure == "" {
+			if err := printText(cmd.OutOrStdout(), f.Text(devices, seed)); err != nil || figure == "" {
 				return err
 			}
 			picture, err := plots.DrawChart(fleetChart(args[0], f, devices, seed))
 			if err != nil {
 				return err
 			}
-			_, err = savePicture(picture, "figure", figure)
+			_, err = savePicture(picture, figure)
 			return err
 		},
 	}

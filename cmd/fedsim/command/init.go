@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,8 +35,7 @@ An existing file is never overwritten.`,
 			if err := writeStarter(name); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; run it with: fedsim run %s\n", name, name)
-			return err
+			return printf(cmd.OutOrStdout(), "wrote %s; run it with: fedsim run %s\n", name, name)
 		},
 	}
 }

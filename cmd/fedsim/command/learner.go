@@ -159,8 +159,7 @@ func conforms(ctx context.Context, stdout io.Writer, what string, check func(con
 	case findings > 0:
 		return fmt.Errorf("the %s does not conform: %s", what, count(findings, "finding"))
 	}
-	_, err = fmt.Fprintf(stdout, "the %s conforms (%s)\n", what, time.Since(started).Round(10*time.Millisecond))
-	return err
+	return printf(stdout, "the %s conforms (%s)\n", what, time.Since(started).Round(10*time.Millisecond))
 }
 
 // learnerOptions returns the options of the flags --option.
@@ -169,7 +168,6 @@ func (f *learnerCheckFlags) learnerOptions() (*external.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	var problems config.Errors
 	for _, argument := range f.options {
 		a, err := config.ParseOverride(argument)
 		if err == nil {
@@ -183,31 +181,27 @@ func (f *learnerCheckFlags) learnerOptions() (*external.Options, error) {
 		}
 	}
 	o := &external.Options{}
-	problems.Merge(o.DecodeTOML(root, "option"))
-	return o, problems.Err()
+	return o, o.DecodeTOML(root, "option").Err()
 }
 
 // writePart prints the outcome of a part of a check.
 func writePart(w io.Writer, p *learnercheck.Part) error {
-	if p.Skipped != "" {
-		_, err := fmt.Fprintf(w, "skip   %s: %s\n", p.Name, p.Skipped)
-		return err
-	}
-	if len(p.Findings) == 0 {
-		_, err := fmt.Fprintf(w, "ok     %s\n", p.Name)
-		return err
+	text := ""
+	switch {
+	case p.Skipped != "":
+		text = fmt.Sprintf("skip   %s: %s\n", p.Name, p.Skipped)
+	case len(p.Findings) == 0:
+		text = fmt.Sprintf("ok     %s\n", p.Name)
 	}
 	for _, finding := range p.Findings {
-		text := finding.Text
+		text += fmt.Sprintf("wrong  %s: %s", p.Name, finding.Text)
 		if finding.Request != "" {
 			text += "; request " + finding.Request
 		}
 		if finding.Response != "" {
 			text += "; response " + finding.Response
 		}
-		if _, err := fmt.Fprintf(w, "wrong  %s: %s\n", p.Name, text); err != nil {
-			return err
-		}
+		text += "\n"
 	}
-	return nil
+	return printText(w, text)
 }

@@ -9,14 +9,14 @@ import (
 	"fedsim/plots"
 )
 
-// pictureFiles returns the files for a flag: one file, or one for each format if the name has no
+// pictureFiles returns the files for --figure: one file, or one for each format if the name has no
 // extension.
-func pictureFiles(flag, name string) (paths []string, err error) {
+func pictureFiles(name string) (paths []string, err error) {
 	switch extension := filepath.Ext(name); {
 	case slices.Contains(plots.Extensions, strings.ToLower(extension)):
 		return []string{name}, nil
 	case extension != "":
-		return nil, usagef("--%s=%s: must end in .png or .svg, or have no extension for both", flag, name)
+		return nil, usagef("--figure=%s: must end in .png or .svg, or have no extension for both", name)
 	}
 	for _, extension := range plots.Extensions {
 		paths = append(paths, name+extension)
@@ -24,9 +24,9 @@ func pictureFiles(flag, name string) (paths []string, err error) {
 	return paths, nil
 }
 
-// savePicture writes a figure to the files for a flag and returns their names.
-func savePicture(picture *plots.Picture, flag, name string) (saved []string, err error) {
-	paths, err := pictureFiles(flag, name)
+// savePicture writes a figure to the files for --figure and returns their names.
+func savePicture(picture *plots.Picture, name string) (saved []string, err error) {
+	paths, err := pictureFiles(name)
 	for _, path := range paths {
 		if err := atomicfile.Write(path, picture.Writer(strings.ToLower(filepath.Ext(path)))); err != nil {
 			return saved, err

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,9 +78,8 @@ func (f *planFlags) plan(cmd *cobra.Command, name string) error {
 		return err
 	}
 	groups := len(p.Groups())
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "plan: %s (%s in %s, %s, about %s on one core)\n", f.out,
+	return printf(cmd.OutOrStdout(), "plan: %s (%s in %s, %s, about %s on one core)\n", f.out,
 		count(p.Runs, "run"), count(groups, "group"), count(len(p.Items)-groups, "prerequisite"), planTime(p.TimeS()))
-	return err
 }
 
 // runCommand returns the command line of the run that the merged directory equals.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/atomicfile"
 	"fedsim/internal/attemptlog"
 	"fedsim/internal/calibration"
 	"fedsim/internal/plainjson"
@@ -39,10 +38,7 @@ that failed in the log are not asked.
 			if err != nil {
 				return err
 			}
-			if out == "" {
-				return writeAttempts(cmd.OutOrStdout(), all)
-			}
-			return atomicfile.Write(out, func(w io.Writer) error { return writeAttempts(w, all) })
+			return writeOut(cmd, out, func(w io.Writer) error { return writeAttempts(w, all) })
 		},
 	}
 	flags := cmd.Flags()
@@ -102,7 +98,7 @@ func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, as
 		if err != nil {
 			return err
 		}
-		if _, err := savePicture(picture, "figure", figure); err != nil {
+		if _, err := savePicture(picture, figure); err != nil {
 			return err
 		}
 	}
@@ -110,8 +106,7 @@ func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, as
 	if asJSON {
 		return plainjson.Print(cmd.OutOrStdout(), report)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), report.Text())
-	return err
+	return printText(cmd.OutOrStdout(), report.Text())
 }
 
 // writeAttempts writes a line of csv for each attempt of training.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/config"
-	"fedsim/internal/atomicfile"
 	"fedsim/internal/columns"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -80,8 +78,7 @@ func showResults(out io.Writer, dir string) error {
 	for _, f := range files {
 		fmt.Fprintf(&b, "%12d B  %s\n", f.Size, f.Name)
 	}
-	_, err = io.WriteString(out, b.String())
-	return err
+	return printText(out, b.String())
 }
 
 // completeness describes the state of a run directory.
@@ -156,35 +153,32 @@ scenario that is in progress or was killed, the runs that have ended are exporte
   fedsim results export runs/model --model --format npy -o w.npy`,
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "csv", strings.Join(rundir.Formats, ", ")+"; with --model "+strings.Join(rundir.ModelFormats, ", "))
 	flags.BoolVar(&f.model, "model", false, "export the final model of a run, not a table")
 	flags.StringVar(&f.run, "run", "", "with --model: the run, by its id in runs.csv (default the only run)")
 	flags.StringVar(&f.table, "table", "rounds", strings.Join(rundir.Tables, ", "))
-	flags.StringVarP(&f.out, "out", "o", "", "file to write (default standard output)")
+	addOut(cmd, &f.out)
 	completeFlag(cmd, "format", oneOf(append(slices.Clone(rundir.Formats), "npy")))
 	completeFlag(cmd, "table", oneOf(rundir.Tables))
 	return cmd
 }
 
-func (f *exportFlags) export(out io.Writer, dir string) error {
-	c := config.NewChecker()
+func (f *exportFlags) export(cmd *cobra.Command, dir string) error {
 	formats := rundir.Formats
 	if f.model {
 		formats = rundir.ModelFormats
 	}
-	c.OneOf("--format", f.format, formats...)
-	c.OneOf("--table", f.table, rundir.Tables...)
-	c.Require(!f.model || f.table == "rounds", "--table", f.table, "cannot be combined with --model")
-	c.Require(f.model || f.run == "", "--run", f.run, "requires --model: tables have all runs")
-	if problems := c.Problems(); len(problems) > 0 {
-		var all []error
-		for _, p := range problems {
-			all = append(all, usagef("%s=%v: %s", p.Key, p.Value, p.Want))
-		}
-		return errors.Join(all...)
+	err := checked(func(c *config.Checker) {
+		c.OneOf("format", f.format, formats...)
+		c.OneOf("table", f.table, rundir.Tables...)
+		c.Require(!f.model || f.table == "rounds", "table", f.table, "cannot be combined with --model")
+		c.Require(f.model || f.run == "", "run", f.run, "requires --model: tables have all runs")
+	})
+	if err != nil {
+		return err
 	}
 	write := func(w io.Writer) error {
 		if f.model {
@@ -192,11 +186,8 @@ func (f *exportFlags) export(out io.Writer, dir string) error {
 		}
 		return rundir.Export(w, rundir.Locate(dir), f.table, f.format)
 	}
-	if f.out != "" {
-		return atomicfile.Write(f.out, write)
-	}
-	if f.format != "csv" && f.format != "json" && term.IsTerminal(int(os.Stdout.Fd())) {
+	if f.out == "" && f.format != "csv" && f.format != "json" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return usagef("--format=%s: cannot be shown on a terminal: name a file with -o", f.format)
 	}
-	return write(out)
+	return writeOut(cmd, f.out, write)
 }

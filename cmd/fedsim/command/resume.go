@@ -95,10 +95,10 @@ func (f *runFlags) alreadyComplete(cmd *cobra.Command, complete error) error {
 	if f.json {
 		return f.summarizeAgain(cmd, there)
 	}
-	if !drew {
-		_, err = fmt.Fprintln(f.text(cmd), complete)
+	if drew {
+		return nil
 	}
-	return err
+	return printf(f.text(cmd), "%v\n", complete)
 }
 
 // summarizeAgain prints the summary of a complete run as JSON. Its tables are without cells.

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,8 +215,7 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
 		}
 	}
-	_, err := io.WriteString(f.text(cmd), b.String()+pathsText(d, d.Figures))
-	return err
+	return printText(f.text(cmd), b.String()+pathsText(d, d.Figures))
 }
 
 // shortErrors returns the errors at the end with their uncertainty, without those of experiments
@@ -285,14 +283,15 @@ func pathsText(d *into.Directory, figures []string) string {
 	for _, name := range figures {
 		fmt.Fprintf(&b, "figure:  %s\n", filepath.Join(dir, "figures", name))
 	}
+	table := func(name string) { fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", name)) }
 	for _, t := range d.Tables {
 		for _, file := range t.Files() {
-			fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", file.Name))
+			table(file.Name)
 		}
 	}
 	for _, t := range d.Ranks {
 		for _, file := range t.Files() {
-			fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", file.Name))
+			table(file.Name)
 		}
 	}
 	if absent := d.Writer.Absent(); len(absent) > 0 {

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -43,8 +42,7 @@ func newScenariosList() *cobra.Command {
 			for _, s := range scenarios.Shipped() {
 				names, texts = append(names, s.Name), append(texts, s.Description)
 			}
-			_, err := io.WriteString(cmd.OutOrStdout(), columns.Entries(names, texts, textWidth()))
-			return err
+			return printText(cmd.OutOrStdout(), columns.Entries(names, texts, textWidth()))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/json.md)")

@@ -114,8 +114,7 @@ func (f *serveFlags) printAddress(cmd *cobra.Command, from serve.Source, l net.L
 	if f.json {
 		return errors.Join(plainjson.Print(out, about), flush(out))
 	}
-	_, err := fmt.Fprintln(out, about.URL)
-	return errors.Join(err, flush(out))
+	return errors.Join(printText(out, about.URL+"\n"), flush(out))
 }
 
 // flush writes buffered output, for a command whose output is read while it runs.

@@ -95,6 +95,17 @@ func checkRuns(ctx context.Context, w io.Writer, s *scenario.Scenario) error {
 	return nil
 }
 
+// printText prints a text.
+func printText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// printf prints a formatted text.
+func printf(w io.Writer, format string, arguments ...any) error {
+	return printText(w, fmt.Sprintf(format, arguments...))
+}
+
 // printError prints an error, one line for each problem. A line that does not start
 // with a position in a file starts with the name of the program.
 func printError(w io.Writer, err error) {

@@ -75,8 +75,7 @@ func (f *statusFlags) status(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return plainjson.Print(out, s)
 	}
-	_, err = io.WriteString(out, s.text(textWidth()))
-	return err
+	return printText(out, s.text(textWidth()))
 }
 
 // lookAtPlan returns a function that returns the status of a plan directory.
@@ -137,6 +136,5 @@ func (w *watcher) show(s subject, last bool) error {
 		return nil
 	}
 	w.shown, w.at = counts, w.now()
-	_, err := fmt.Fprintf(w.out, "%s %s%s\n", w.at.Format("15:04:05"), counts, more)
-	return errors.Join(err, flush(w.out))
+	return errors.Join(printf(w.out, "%s %s%s\n", w.at.Format("15:04:05"), counts, more), flush(w.out))
 }

@@ -152,8 +152,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 		if f.print { // a script, which is empty then
 			out = cmd.ErrOrStderr()
 		}
-		_, err := fmt.Fprintf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(of.state.Groups.Total, "group"), quote.Shell(dir))
-		return err
+		return printf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(of.state.Groups.Total, "group"), quote.Shell(dir))
 	}
 	if engine == nil && len(options) > 0 {
 		return usagef("engine %s takes no options, but %s is given", engineLocal, options[0])
@@ -237,8 +236,7 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 		return err
 	}
 	if f.print {
-		_, err := fmt.Fprint(cmd.OutOrStdout(), text)
-		return err
+		return printText(cmd.OutOrStdout(), text)
 	}
 	if err := missingData(of.Scenario); err != nil {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: data.path: %w: tasks need it too", err))
@@ -250,8 +248,7 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent: %s, %s, about %s on one core; %s\n", count(j.Tasks, "task"), count(of.groups, "group"), planTime(seconds), printed)
-	return err
+	return printf(cmd.OutOrStdout(), "sent: %s, %s, about %s on one core; %s\n", count(j.Tasks, "task"), count(of.groups, "group"), planTime(seconds), printed)
 }
 
 // missingData returns the error of the first data file that is not here.
@@ -292,8 +289,7 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission) error {
 		return err
 	case state.Complete():
 		printError(cmd.ErrOrStderr(), failed) // others did what this worker could not
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n", count(of.groups, "group"), count(n, "worker"), dir)
-		return err
+		return printf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n", count(of.groups, "group"), count(n, "worker"), dir)
 	case cmd.Context().Err() != nil:
 		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(state.Groups.Total-state.Groups.Done, "group")), context.Canceled}
 	default:

@@ -177,7 +177,6 @@ func (w *watch) write(out io.Writer) error {
 	if err := atomicfile.Write(w.path, func(to io.Writer) error { return line.WriteChrome(to, w.id) }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "timeline: %s: run %s, rounds %d to %d, %d of %s\n",
+	return printf(out, "timeline: %s: run %s, rounds %d to %d, %d of %s\n",
 		w.path, w.id, line.First, line.Last, len(line.Tracks), count(line.Devices, "device"))
-	return err
 }

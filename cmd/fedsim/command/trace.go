@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/atomicfile"
 	"fedsim/internal/traces"
 )
 
@@ -43,7 +42,20 @@ type traceFlags struct {
 	flash  traces.FLASHOptions
 }
 
-func (f *traceFlags) add(cmd *cobra.Command) {
+// reads makes a command read the file of traces in its argument, with the flags, and use its devices.
+func (f *traceFlags) reads(cmd *cobra.Command, use func(traces.Sequence) error) {
+	cmd.Args = takes(1, 1, "one file of traces")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var skipped omitted
+		devices, err := f.open(cmd, args[0], &skipped)
+		if err != nil {
+			return err
+		}
+		if err := use(devices); err != nil {
+			return skipped.explain(args[0], err)
+		}
+		return skipped.report(cmd.ErrOrStderr())
+	}
 	flags := cmd.Flags()
 	f.flash = traces.FLASHDefaults()
 	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+" to detect it")
@@ -54,15 +66,15 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "length in days of traces generated from FLASH speeds")
 	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds between rate changes in traces generated from FLASH speeds")
 	flags.Uint64Var(&f.flash.Seed, "seed", f.flash.Seed, "seed for traces generated from FLASH speeds")
-	completeFlag(cmd, "from", oneOf(append([]string{traces.FormatAuto}, traces.Formats()...)))
+	completeFlag(cmd, "from", oneOf(formats()))
 }
+
+// formats returns the values of --from.
+func formats() []string { return append([]string{traces.FormatAuto}, traces.Formats()...) }
 
 // open returns the devices of a file. It counts the omitted devices in skipped.
 func (f *traceFlags) open(cmd *cobra.Command, path string, skipped *omitted) (traces.Sequence, error) {
-	from := func(c *config.Checker) {
-		c.OneOf("from", f.from, append([]string{traces.FormatAuto}, traces.Formats()...)...)
-	}
-	if err := checked(from); err != nil {
+	if err := checked(func(c *config.Checker) { c.OneOf("from", f.from, formats()...) }); err != nil {
 		return nil, err
 	}
 	if f.origin != "" {
@@ -110,14 +122,11 @@ func (f *traceFlags) applies(cmd *cobra.Command, path string) error {
 func checked(validate func(*config.Checker)) error {
 	c := config.NewChecker()
 	validate(c)
-	var lines []string
+	var all []error
 	for _, p := range c.Problems() {
-		lines = append(lines, fmt.Sprintf("--%s=%v: %s", strings.ReplaceAll(p.Key, "_", "-"), p.Value, p.Want))
+		all = append(all, usagef("--%s=%v: %s", strings.ReplaceAll(p.Key, "_", "-"), p.Value, p.Want))
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return usagef("%s", strings.Join(lines, "\n"))
+	return errors.Join(all...)
 }
 
 // omitted counts devices that are omitted.
@@ -144,8 +153,7 @@ func (l *omitted) report(w io.Writer) error {
 	if l.devices == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "omitted %s; reason for the first: %v\n", count(l.devices, "device"), l.first)
-	return err
+	return printf(w, "omitted %s; reason for the first: %v\n", count(l.devices, "device"), l.first)
 }
 
 func newTraceStats() *cobra.Command {
@@ -160,24 +168,14 @@ each hour of the day.
 ` + traceFormats,
 		Example: `  fedsim trace stats week.csv
   fedsim trace stats state_traces.json --skip --need screen-off,wifi`,
-		Args: takes(1, 1, "one file of traces"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var skipped omitted
-			devices, err := f.open(cmd, args[0], &skipped)
-			if err != nil {
-				return err
-			}
-			stats, err := traces.Summarize(devices)
-			if err != nil {
-				return skipped.explain(args[0], err)
-			}
-			if _, err := io.WriteString(cmd.OutOrStdout(), stats.Text()); err != nil {
-				return err
-			}
-			return skipped.report(cmd.ErrOrStderr())
-		},
 	}
-	f.add(cmd)
+	f.reads(cmd, func(devices traces.Sequence) error {
+		stats, err := traces.Summarize(devices)
+		if err != nil {
+			return err
+		}
+		return printText(cmd.OutOrStdout(), stats.Text())
+	})
 	return cmd
 }
 
@@ -196,26 +194,10 @@ dicts, and rejects everything else.`,
   fedsim trace convert client_device_capacity -o capacity.csv
   fedsim trace convert state_traces.json --skip --origin 2020-01-28 -o flash.csv
   fedsim trace convert speed_distri.json --days 7 --seed 1 -o speeds.csv`,
-		Args: takes(1, 1, "one file of traces"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var skipped omitted
-			devices, err := f.open(cmd, args[0], &skipped)
-			if err != nil {
-				return err
-			}
-			if err := writeTraces(cmd, out, devices); err != nil {
-				return skipped.explain(args[0], err)
-			}
-			return skipped.report(cmd.ErrOrStderr())
-		},
 	}
-	f.add(cmd)
+	f.reads(cmd, func(devices traces.Sequence) error { return writeTraces(cmd, out, devices) })
 	addOut(cmd, &out)
 	return cmd
-}
-
-func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
 }
 
 // writeTraces writes csv to a file or standard output. It returns an error of the
@@ -230,20 +212,25 @@ func writeTraces(cmd *cobra.Command, out string, devices traces.Sequence) error 
 			}
 		}
 	}
-	write := func(w io.Writer) error { return traces.WriteCSV(w, noted) }
-	if out == "" {
-		return write(cmd.OutOrStdout())
+	err := writeOut(cmd, out, func(w io.Writer) error { return traces.WriteCSV(w, noted) })
+	return cmp.Or(fault, err)
+}
+
+// generates makes a command write the traces that generate returns, if its flags are valid.
+func generates(cmd *cobra.Command, validate func(*config.Checker), generate func() traces.Sequence) {
+	var out string
+	addOut(cmd, &out)
+	cmd.Args = takes(0, 0, "no arguments")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checked(validate); err != nil {
+			return err
+		}
+		return writeTraces(cmd, out, generate())
 	}
-	err := atomicfile.Write(out, write)
-	if fault != nil {
-		return fault
-	}
-	return err
 }
 
 func newTraceGrid() *cobra.Command {
 	s := traces.GridSynthesisDefaults()
-	var out string
 	cmd := &cobra.Command{
 		Use:   "grid",
 		Short: "Generate an example of carbon intensities by place and hour",
@@ -252,26 +239,18 @@ format of fedsim. No grid has these values: the names of the places say "generat
 They follow a cosine over the hours of a day. docs/energy.md says where real ones are.`,
 		Example: `  fedsim trace grid -o grid.csv
   fedsim trace grid --g-per-kwh 20,1200 --swing 0 -o two.csv`,
-		Args: takes(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checked(s.Validate); err != nil {
-				return err
-			}
-			return writeTraces(cmd, out, traces.SynthesizeGrid(s))
-		},
 	}
+	generates(cmd, func(c *config.Checker) { s.Validate(c) }, func() traces.Sequence { return traces.SynthesizeGrid(s) })
 	flags := cmd.Flags()
 	flags.Float64SliceVar(&s.GPerKWh, "g-per-kwh", s.GPerKWh, "mean intensity of each place in g CO2e per kWh")
 	flags.Float64Var(&s.Swing, "swing", s.Swing, "amplitude over the day as a share of the mean, from 0 to 1")
 	flags.Float64Var(&s.PeakHour, "peak-hour", s.PeakHour, "hour of the largest intensity")
 	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
-	addOut(cmd, &out)
 	return cmd
 }
 
 func newTraceSynthesize() *cobra.Command {
 	s := traces.SynthesisDefaults()
-	var out string
 	cmd := &cobra.Command{
 		Use:   "synthesize",
 		Short: "Generate traces of availability, charging and rates",
@@ -282,14 +261,8 @@ offset 0. The trace of a device depends only on the seed and the device number.`
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace synthesize --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
   fedsim trace synthesize --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
-		Args: takes(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checked(s.Validate); err != nil {
-				return err
-			}
-			return writeTraces(cmd, out, traces.Synthesize(s))
-		},
 	}
+	generates(cmd, func(c *config.Checker) { s.Validate(c) }, func() traces.Sequence { return traces.Synthesize(s) })
 	flags := cmd.Flags()
 	flags.IntVar(&s.Devices, "devices", s.Devices, "number of devices")
 	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
@@ -306,6 +279,5 @@ offset 0. The trace of a device depends only on the seed and the device number.`
 	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean uplink rate; 0: do not generate")
 	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "coefficient of variation of a rate over time")
 	flags.Float64Var(&s.RateS, "rate-s", s.RateS, "mean seconds between changes of a rate")
-	addOut(cmd, &out)
 	return cmd
 }

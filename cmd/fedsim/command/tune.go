@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -82,8 +81,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return plainjson.Print(cmd.OutOrStdout(), newGridSummaries(grids))
 	}
 	if len(grids) == 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
-		return err
+		return printf(cmd.OutOrStdout(), "scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
 	}
 	var b strings.Builder
 	for i := range grids {
@@ -92,8 +90,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 		}
 		writeGrid(&b, &grids[i])
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), b.String())
-	return err
+	return printText(cmd.OutOrStdout(), b.String())
 }
 
 // writeGrid appends a table with a row for each candidate. A star marks the winner, a plus

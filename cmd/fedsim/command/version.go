@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -97,11 +96,9 @@ license notices of the modules, scripts and fonts in the program.`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if notices {
-				_, err := io.WriteString(cmd.OutOrStdout(), licenses.Text)
-				return err
+				return printText(cmd.OutOrStdout(), licenses.Text)
 			}
-			_, err := io.WriteString(cmd.OutOrStdout(), versionText())
-			return err
+			return printText(cmd.OutOrStdout(), versionText())
 		},
 	}
 	cmd.Flags().BoolVar(&notices, "licenses", false, "print the license notices of the parts of the program")

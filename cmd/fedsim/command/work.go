@@ -82,8 +82,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	if f.noWait {
 		text = "nothing is left that no other worker does"
 	}
-	_, err = fmt.Fprintf(f.text(cmd), "%s: %s\n", dir, text)
-	return err
+	return printf(f.text(cmd), "%s: %s\n", dir, text)
 }
 
 // start lets n workers of this process do the items of a plan until they end. It returns the error of
