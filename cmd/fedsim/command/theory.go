@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -161,24 +160,21 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		}
 		return f.interrupted(cmd, d, err)
 	}
-	if inSeconds {
-		if err := d.Complete(); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(f.text(cmd), boundsText(timed)+pathsText(d, d.Figures)); err != nil {
-			return err
-		}
-		return errors.Join(d.Undrawn, late(timed), stalls(d.Writer.Runs()))
+	text, exceeded := tableText(timed, whereTimed, boundRows), late(timed)
+	var chart []string
+	var undrawn error
+	if !inSeconds {
+		text, exceeded = tableText(found, where, theoryRows), broken(found)
+		chart, undrawn = drawTheory(d.Writer, found)
 	}
-	chart, failed := drawTheory(d.Writer, found)
 	// Save the results even if drawing failed.
 	if err := d.Complete(); err != nil {
-		return errors.Join(failed, err)
+		return errors.Join(undrawn, err)
 	}
-	if _, err := io.WriteString(f.text(cmd), theoryText(found)+pathsText(d, append(chart, d.Figures...))); err != nil {
+	if err := printText(f.text(cmd), text+pathsText(d, append(chart, d.Figures...))); err != nil {
 		return err
 	}
-	return errors.Join(d.Undrawn, failed, broken(found), stalls(d.Writer.Runs()))
+	return errors.Join(d.Undrawn, undrawn, exceeded, stalls(d.Writer.Runs()))
 }
 
 // drawTheory draws the measurements and the bounds.
@@ -207,8 +203,9 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 	return plots.SaveChart(dir, chart)
 }
 
-// where names a comparison by its method and its sweep point.
+// where and whereTimed name a comparison by its method and its sweep point.
 func where(c *experiment.Comparison) string { return placeOf(c.Method, c.Point) }
+func whereTimed(t *experiment.Timed) string { return placeOf(t.Method, t.Point) }
 
 func placeOf(method string, point []results.Setting) string {
 	if len(point) > 0 {
@@ -229,11 +226,32 @@ func broken(found []experiment.Comparison) error {
 	return errors.Join(wrong...)
 }
 
-// theoryRows are the rows of the table: a name, and its value in a comparison.
-var theoryRows = []struct {
+// tableRow is a row of a table with a column for each comparison: a name, and its value in one.
+type tableRow[T any] struct {
 	name  string
-	value func(*experiment.Comparison) string
-}{
+	value func(*T) string
+}
+
+// tableText returns a table with a column for each comparison.
+func tableText[T any](found []T, head func(*T) string, rows []tableRow[T]) string {
+	t := columns.Table{Blocks: []columns.Block{{}}}
+	for i := range found {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{head(&found[i])}})
+	}
+	for _, row := range rows {
+		cells := []string{row.name}
+		for i := range found {
+			cells = append(cells, row.value(&found[i]))
+		}
+		t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells)
+	}
+	var b strings.Builder
+	t.Write(&b, textWidth())
+	return b.String()
+}
+
+// theoryRows are the rows of the table of bounds in rounds.
+var theoryRows = []tableRow[experiment.Comparison]{
 	{"n", func(c *experiment.Comparison) string { return short(c.N) }},
 	{"sigma_t", func(c *experiment.Comparison) string { return spread(c.Sigma) }},
 	{"sigma_max", func(c *experiment.Comparison) string { return short(c.SigmaMax) }},
@@ -263,35 +281,6 @@ var theoryRows = []struct {
 		return strconv.Itoa(c.Measured)
 	}},
 	{"measured / bound", func(c *experiment.Comparison) string { return short(c.Ratio()) }},
-}
-
-// theoryText returns a table with a column for each comparison.
-func theoryText(found []experiment.Comparison) string {
-	heads := make([]string, len(found))
-	for i := range found {
-		heads[i] = where(&found[i])
-	}
-	var rows [][]string
-	for _, row := range theoryRows {
-		cells := []string{row.name}
-		for i := range found {
-			cells = append(cells, row.value(&found[i]))
-		}
-		rows = append(rows, cells)
-	}
-	return tableText(heads, rows)
-}
-
-// tableText returns a table of rows with a name and a cell below each head.
-func tableText(heads []string, rows [][]string) string {
-	var t columns.Table
-	for _, head := range heads {
-		t.Groups = append(t.Groups, columns.Group{Heads: []string{head}})
-	}
-	t.Blocks = []columns.Block{{Rows: rows}}
-	var b strings.Builder
-	t.Write(&b, textWidth())
-	return b.String()
 }
 
 // short formats a number with four digits; "-" if it does not exist.
