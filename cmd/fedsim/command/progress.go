@@ -60,15 +60,6 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 	return p
 }
 
-// update displays x, unless the last update is too recent.
-func (p *progress) update(x experiment.Progress) {
-	what := "runs"
-	if x.Phase == experiment.PhaseTables {
-		what = "fits"
-	}
-	p.show(x.Done, x.Total, what, x.Share, x.Before, x.Phase, x.Run)
-}
-
 // minEstimate is the shortest time for which an estimate is printed.
 const minEstimate = 10 * time.Second
 
@@ -125,27 +116,33 @@ type progressLine struct {
 	Run      string  `json:"run"`
 }
 
-func (p *progress) show(done, total int, what string, share, before float64, phase, name string) {
-	now := p.now()
-	p.left.note(share, before, now)
+// update displays x, unless the last update is too recent.
+func (p *progress) update(x experiment.Progress) {
+	now, what := p.now(), "runs"
+	p.left.note(x.Share, x.Before, now)
 	if p.out == nil || now.Sub(p.last) < p.every {
 		return
 	}
 	p.last = now
+	if x.Phase == experiment.PhaseTables {
+		what = "fits"
+	}
+	elapsed := now.Sub(p.start)
 	if p.json {
 		_ = plainjson.Line(p.out, progressLine{
-			Done: done, Total: total, What: what, Share: share,
-			ElapsedS: now.Sub(p.start).Seconds(), LeftS: p.left.seconds(now), Phase: phase, Run: name,
+			Done: x.Done, Total: x.Total, What: what, Share: x.Share,
+			ElapsedS: elapsed.Seconds(), LeftS: p.left.seconds(now), Phase: x.Phase, Run: x.Run,
 		})
 		return
 	}
-	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), p.left.text(now), phase)
+	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s",
+		x.Done, x.Total, what, 100*x.Share, elapsed.Round(time.Second), p.left.text(now), x.Phase)
 	// Ignore write errors: they must not stop the runs.
 	if p.width == nil {
-		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, name)
+		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, x.Run)
 		return
 	}
-	_, _ = fmt.Fprintf(p.out, "\r%s\x1b[K", fit(text, name, p.width()-1))
+	_, _ = fmt.Fprintf(p.out, "\r%s\x1b[K", fit(text, x.Run, p.width()-1))
 }
 
 // end clears the line on a terminal.
