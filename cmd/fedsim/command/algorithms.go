@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -26,80 +25,63 @@ func newAlgorithms() *cobra.Command {
 		Args:              takes(0, 1, "at most one name"),
 		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames(), mtl.LossNames(), compress.Names()[1:]))),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names := algorithms.Names()
-			if len(args) == 1 {
-				if text := describePolicy(args[0], textWidth()); text != "" {
-					_, err := io.WriteString(cmd.OutOrStdout(), text)
-					return err
+			names, width := algorithms.Names(), textWidth()
+			if len(args) == 0 {
+				var texts []string
+				for _, name := range names {
+					f, _ := algorithms.Lookup(name)
+					texts = append(texts, describeAlgorithm(&f, width))
 				}
-				if _, ok := algorithms.Lookup(args[0]); !ok {
-					return usagef("%s", config.UnknownName("algorithm", args[0], args[0], names))
-				}
-				names = args
+				return printText(cmd.OutOrStdout(), strings.Join(texts, "\n")+modelsText(width)+policiesText(width))
 			}
-			for i, name := range names {
-				if i > 0 {
-					if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
-						return err
-					}
-				}
-				if err := describeAlgorithm(cmd.OutOrStdout(), name, textWidth()); err != nil {
-					return err
-				}
+			if text := describePolicy(args[0], width); text != "" {
+				return printText(cmd.OutOrStdout(), text)
 			}
-			if len(args) == 1 {
-				return nil
+			f, ok := algorithms.Lookup(args[0])
+			if !ok {
+				return usagef("%s", config.UnknownName("algorithm", args[0], args[0], names))
 			}
-			if err := listModels(cmd.OutOrStdout(), textWidth()); err != nil {
-				return err
-			}
-			return listPolicies(cmd.OutOrStdout(), textWidth())
+			return printText(cmd.OutOrStdout(), describeAlgorithm(&f, width))
 		},
 	}
 }
 
-// listModels prints the sizes of the models, with the digits of MNIST as the example.
-func listModels(w io.Writer, width int) error {
-	text := "\nmodels (problem.model), for d features and C classes (1 for two classes or real targets)\n"
-	text = "\n" + columns.Wrap(strings.TrimSpace(text), width, 0) + "\n"
-	for _, m := range []struct {
-		about string
-		shape mtl.Shape
-	}{
-		{"linear: D = C d values, and 4 C d FLOPs for the gradient of a row; a step of a dual method takes C (4 d + 8).", mtl.Shape{Features: 784, Outputs: 10}},
-		{"mlp, hidden = [h]: D = h (d + 1) + C (h + 1) values, and 4 d h + 2 h + 6 h C + 2 C FLOPs; primal methods only.", mtl.Shape{Features: 784, Outputs: 10, Hidden: mtl.Widths{128}}},
-	} {
-		example := fmt.Sprintf(" Example with d = 784, C = 10: %d values, %.0f FLOPs, %d kB.", m.shape.Values(), m.shape.RowFLOPs(), 8*m.shape.Values()/1000)
-		if m.shape.Hidden[0] > 0 {
-			example = strings.Replace(example, "C = 10", fmt.Sprintf("C = 10, h = %d", m.shape.Hidden[0]), 1)
-		}
-		text += columns.Wrap(m.about+example, width, 2) + "\n"
+// modelsText has the sizes of the models, with the digits of MNIST as the example.
+func modelsText(width int) string {
+	text := "\n" + columns.Wrap("models (problem.model), for d features and C classes (1 for two classes or real targets)", width, 0) + "\n"
+	model := func(about, sizes string, shape mtl.Shape) {
+		n := shape.Values()
+		about += fmt.Sprintf(" Example with %s: %d values, %.0f FLOPs, %d kB.", sizes, n, shape.RowFLOPs(), 8*n/1000)
+		text += columns.Wrap(about, width, 2) + "\n"
 	}
+	model("linear: D = C d values, and 4 C d FLOPs for the gradient of a row; a step of a dual method takes C (4 d + 8).",
+		"d = 784, C = 10", mtl.Shape{Features: 784, Outputs: 10})
+	model("mlp, hidden = [h]: D = h (d + 1) + C (h + 1) values, and 4 d h + 2 h + 6 h C + 2 C FLOPs; primal methods only.",
+		"d = 784, C = 10, h = 128", mtl.Shape{Features: 784, Outputs: 10, Hidden: mtl.Widths{128}})
 	text += columns.Wrap("Methods say below how many of the D values their messages have. Memory of a client, 8 bytes a value: D while at work (methods that average models) and D to 2 D more once a client of a method with state has taken part, D (mb-sgd), and for dual methods D to 2 D and 2 C for each row, beside W and V of the server. docs/models.md and docs/methods.md have the rest.", width, 2) + "\n"
-	_, err := io.WriteString(w, text)
-	return err
+	return text
 }
 
-// listPolicies prints the formulas of the losses and the summaries of the protocols and the
+// policiesText has the formulas of the losses and the summaries of the protocols and the
 // selectors.
-func listPolicies(w io.Writer, width int) error {
-	text := "\nlosses (problem.loss) of a score z and a label y; g is problem.smoothing\n"
+func policiesText(width int) (text string) {
+	paragraph := func(name, about string) { text += columns.Wrap(name+": "+about, width, 2) + "\n" }
+	text += "\nlosses (problem.loss) of a score z and a label y; g is problem.smoothing\n"
 	for _, name := range mtl.LossNames() {
 		f, _ := mtl.LookupLoss(name)
-		text += columns.Wrap(name+": "+f.Formula, width, 2) + "\n"
+		paragraph(name, f.Formula)
 	}
 	text += "\nprotocols (federation.protocol)\n"
 	for _, name := range federation.ProtocolNames() {
 		f, _ := federation.LookupProtocol(name)
-		text += columns.Wrap(name+": "+f.Summary, width, 2) + "\n"
+		paragraph(name, f.Summary)
 	}
 	text += "\nselectors (federation.selection)\n"
 	for _, name := range federation.SelectorNames() {
 		f, _ := federation.LookupSelector(name)
-		text += columns.Wrap(name+": "+f.Summary, width, 2) + "\n"
+		paragraph(name, f.Summary)
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return text
 }
 
 // describePolicy describes the protocol, the selector, the loss or the codec of a name, with source
@@ -186,15 +168,10 @@ func describeAbilities(d algorithms.Description) string {
 	return strings.Join(abilities, "; ")
 }
 
-// describeAlgorithm prints the summary, the reference and the abilities of an algorithm, and the
+// describeAlgorithm has the summary, the reference and the abilities of an algorithm, and the
 // type, default and meaning of each option.
-func describeAlgorithm(w io.Writer, name string, width int) error {
-	f, ok := algorithms.Lookup(name)
-	if !ok {
-		panic("command: unknown algorithm in the list of names: " + name)
-	}
-	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n"
-	text += columns.Wrap(describeAbilities(f.Describe(f.Options(), mtl.Shape{})), width, 2) + "\n" + describeOptions("options", f.Options(), width)
-	_, err := io.WriteString(w, text)
-	return err
+func describeAlgorithm(f *algorithms.Factory, width int) string {
+	o := f.Options()
+	return columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n" +
+		columns.Wrap(describeAbilities(f.Describe(o, mtl.Shape{})), width, 2) + "\n" + describeOptions("options", o, width)
 }
