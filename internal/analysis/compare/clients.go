@@ -6,17 +6,17 @@ import (
 )
 
 // clients returns a block per case and a row per directory with the statistics over clients
-// at the end; ok is false if no run has any.
-func (c *Comparison) clients() (t captionedTable, ok bool) {
+// at the end; none if no run has any.
+func (c *Comparison) clients() []captionedTable {
 	label, metrics := results.MainStatistics(c.allRuns())
 	if len(metrics) == 0 {
-		return t, false
+		return nil
 	}
 	group := columns.Group{}
 	for i := range metrics {
 		group.Heads = append(group.Heads, metrics[i].Head())
 	}
-	t = captionedTable{caption: label + " over clients at the end", Table: columns.Table{Label: "directory", Groups: []columns.Group{group}}}
+	t := captionedTable{caption: label + " over clients at the end", Table: columns.Table{Label: "directory", Groups: []columns.Group{group}}}
 	for n := range c.Cases {
 		a := &c.Cases[n]
 		block := columns.Block{Title: a.String()}
@@ -30,7 +30,7 @@ func (c *Comparison) clients() (t captionedTable, ok bool) {
 		}
 		t.Blocks = append(t.Blocks, block)
 	}
-	return t, true
+	return []captionedTable{t}
 }
 
 // addMetrics sets the metrics of all rows.

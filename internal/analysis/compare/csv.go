@@ -14,15 +14,15 @@ import (
 // An undefined number is an empty cell. Column reached counts the seeds that reached the
 // target, ratio_seeds the seeds of the ratio; paired is true if they form pairs.
 func (c *Comparison) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes"}); err != nil {
-		return err
-	}
+	lines := [][]string{{
+		"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j",
+		"ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes",
+	}}
 	for i := range c.Cases {
 		a := &c.Cases[i]
 		for _, row := range a.Rows {
 			for _, x := range row.Cells {
-				err := out.Write([]string{
+				lines = append(lines, []string{
 					a.Experiment, rundir.NoFormula(a.Method), rundir.NoFormula(results.SettingsText(a.Point)),
 					rundir.NoFormula(row.Directory), rundir.NoFormula(a.Rows[0].Directory), x.Target.Name(),
 					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.ReachedSeeds), columns.Exact(x.Rounds), columns.Exact(x.TimeS),
@@ -30,12 +30,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 					strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
 					x.Metric, columns.Exact(x.Target.Value), columns.Exact(x.Bytes),
 				})
-				if err != nil {
-					return err
-				}
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }

@@ -28,21 +28,13 @@ type Ratio struct {
 	Paired bool    `json:"paired"`      // times of the same seed form pairs
 }
 
-// pairedRatio returns the ratio of the mean of times to that of base, in seconds.
-// times[i] and base[i] have the same seed. The ratio is undefined without pairs or with
-// a time of 0; the interval needs two pairs.
-func pairedRatio(times, base []float64) Ratio {
-	if len(times) != len(base) {
+// newRatio returns the ratio of the mean of times to that of base, in seconds. If they are paired,
+// times[i] and base[i] have the same seed; else the sides have no seed in common. The ratio is
+// undefined without seeds on a side or with a time of 0; the interval needs two on each side.
+func newRatio(times, base []float64, paired bool) Ratio {
+	if paired && len(times) != len(base) {
 		panic("compare: pairs need the same number of times on both sides")
 	}
-	return newRatio(times, base, true)
-}
-
-// unpairedRatio returns the ratio of the mean of times to that of base, which have no
-// seed in common. The interval needs two seeds on each side.
-func unpairedRatio(times, base []float64) Ratio { return newRatio(times, base, false) }
-
-func newRatio(times, base []float64, paired bool) Ratio {
 	n := min(len(times), len(base))
 	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: n, Paired: paired}
 	if n == 0 || !(slices.Min(times) > 0) || !(slices.Min(base) > 0) {

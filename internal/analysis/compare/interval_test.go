@@ -18,14 +18,14 @@ func TestExactRatio(t *testing.T) {
 	for i, x := range base {
 		twice[i] = 2 * x
 	}
-	if got, want := pairedRatio(twice, base), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 4, Paired: true}); got != want {
+	if got, want := newRatio(twice, base, true), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 4, Paired: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := unpairedRatio([]float64{6, 6}, []float64{3, 3, 3}), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 2}); got != want {
+	if got, want := newRatio([]float64{6, 6}, []float64{3, 3, 3}, false), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	// Unpaired, the same times have a wide interval.
-	if got := unpairedRatio(twice, base); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
+	if got := newRatio(twice, base, false); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
 		t.Errorf("unpaired: %+v", got)
 	}
 }
@@ -36,12 +36,12 @@ func TestNoInterval(t *testing.T) {
 		got  Ratio
 		want float64
 	}{
-		{"one pair", pairedRatio([]float64{3}, []float64{2}), 1.5},
-		{"one seed of one side", unpairedRatio([]float64{3}, []float64{2, 4}), 1},
-		{"none", pairedRatio(nil, nil), math.NaN()},
-		{"not reached", pairedRatio([]float64{3, math.NaN()}, []float64{2, 4}), math.NaN()},
-		{"not reached by the other", unpairedRatio([]float64{3, 3}, []float64{math.NaN(), 4}), math.NaN()},
-		{"reached before the first round", pairedRatio([]float64{3, 3}, []float64{0, 4}), math.NaN()},
+		{"one pair", newRatio([]float64{3}, []float64{2}, true), 1.5},
+		{"one seed of one side", newRatio([]float64{3}, []float64{2, 4}, false), 1},
+		{"none", newRatio(nil, nil, true), math.NaN()},
+		{"not reached", newRatio([]float64{3, math.NaN()}, []float64{2, 4}, true), math.NaN()},
+		{"not reached by the other", newRatio([]float64{3, 3}, []float64{math.NaN(), 4}, false), math.NaN()},
+		{"reached before the first round", newRatio([]float64{3, 3}, []float64{0, 4}, true), math.NaN()},
 	} {
 		if !math.IsNaN(c.got.Low) || !math.IsNaN(c.got.High) || c.got.Value != c.want && !(math.IsNaN(c.want) && math.IsNaN(c.got.Value)) {
 			t.Errorf("%s: %+v, want %g without an interval", c.name, c.got, c.want)
@@ -56,7 +56,7 @@ func TestSymmetry(t *testing.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "seeds")
 		times := rapid.SliceOfN(rapid.Float64Range(1e-3, 1e3), n, n)
 		a, b := times.Draw(t, "a"), times.Draw(t, "b")
-		r, back := pairedRatio(a, b), pairedRatio(b, a)
+		r, back := newRatio(a, b, true), newRatio(b, a, true)
 		for _, pair := range [][2]float64{{r.Value, back.Value}, {r.Low, back.High}, {r.High, back.Low}} {
 			if math.Abs(pair[0]*pair[1]-1) > 1e-14 {
 				t.Fatalf("%+v and %+v", r, back)
@@ -73,7 +73,7 @@ func TestSymmetry(t *testing.T) {
 		if r.Low < least*(1-1e-14) || r.High > most*(1+1e-14) {
 			t.Fatalf("%+v reaches beyond the pairs, %g to %g", r, least, most)
 		}
-		if again := pairedRatio(a, b); again != r {
+		if again := newRatio(a, b, true); again != r {
 			t.Fatalf("in another unit %+v is %+v", r, again)
 		}
 	})
@@ -114,7 +114,7 @@ func TestAgainstAllResamples(t *testing.T) {
 		all = append(all, above/below)
 	}
 	slices.Sort(all)
-	r := pairedRatio(a, b)
+	r := newRatio(a, b, true)
 	p := tail(6)
 	within := 4 * math.Sqrt(p*(1-p)/resamples)
 	share := func(x float64) float64 { return float64(search(all, x)) / float64(len(all)) }

@@ -72,7 +72,7 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 		}
 	}
 	if len(times) > 0 {
-		return pairedRatio(times, with)
+		return newRatio(times, with, true)
 	}
 	for i := range runs {
 		times = append(times, runs[i].CostTo(target).TimeS)
@@ -80,5 +80,5 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 	for i := range base {
 		with = append(with, base[i].CostTo(target).TimeS)
 	}
-	return unpairedRatio(times, with)
+	return newRatio(times, with, false)
 }

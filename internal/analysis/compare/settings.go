@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"fedsim/config"
@@ -44,11 +45,9 @@ func differing(dirs []Directory) ([]Difference, error) {
 	}
 	var found []Difference
 	for _, key := range keys {
-		for _, v := range values[key] {
-			if first := values[key][0]; (v == nil) != (first == nil) || v != nil && *v != *first {
-				found = append(found, Difference{Key: key, Values: values[key]})
-				break
-			}
+		first := values[key][0]
+		if slices.ContainsFunc(values[key], func(v *string) bool { return (v == nil) != (first == nil) || v != nil && *v != *first }) {
+			found = append(found, Difference{Key: key, Values: values[key]})
 		}
 	}
 	return found, nil

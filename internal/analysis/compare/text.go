@@ -38,11 +38,7 @@ func (c *Comparison) Text(width int) string {
 
 // tables returns the tables of the comparison.
 func (c *Comparison) tables() []captionedTable {
-	all := []captionedTable{c.settings(), c.costs()}
-	if t, ok := c.clients(); ok {
-		all = append(all, t)
-	}
-	return all
+	return append([]captionedTable{c.settings(), c.costs()}, c.clients()...)
 }
 
 // WriteMarkdown writes the comparison as Markdown.

@@ -60,7 +60,7 @@ func (r *Report) traitTable() columns.Table {
 		if t.Name == class {
 			classes.Heads = append(classes.Heads, t.Class)
 		} else {
-			own.Heads = append(own.Heads, traitNames[t.Name])
+			own.Heads = append(own.Heads, strings.TrimSuffix(t.Name, "_s"))
 		}
 	}
 	own.Heads = append(own.Heads, "counts from")
@@ -105,9 +105,6 @@ func (m *Method) rho(of traitKey) float64 {
 	}
 	return math.NaN()
 }
-
-// traitNames are the names of traits in tables and sentences.
-var traitNames = map[string]string{compute: "compute", rows: "rows", transfer: "transfer", updates: "updates"}
 
 // label returns the method and its point.
 func (m *Method) label() string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"fedsim/internal/columns"
 )
 
 // clientsWith describes the clients that are worse if a trait has a positive or a negative
@@ -21,14 +23,14 @@ var clientsWith = map[string]struct{ more, less string }{
 func (r *Report) verdict(m *Method) string {
 	gap := fmt.Sprintf("%s of the worst 10 %%: %s, of the others: %s", r.Label, r.value(m.Worst.Value), r.value(m.Rest.Value))
 	if m.Unknown > 0 {
-		gap += fmt.Sprintf(" (%s not known)", plural(m.Unknown, "value"))
+		gap += fmt.Sprintf(" (%s not known)", columns.Count(m.Unknown, "value"))
 	}
 	switch {
 	case m.Clients < 1:
 		return fmt.Sprintf("no client of a run has a known %s", r.Label)
 	case m.Clients < fewest:
 		return fmt.Sprintf("%s; too few clients to say who is left behind", gap)
-	case m.equal():
+	case m.Worst.Value == m.Rest.Value: // no trait has a correlation
 		return fmt.Sprintf("nobody is left behind: all clients have the same %s", r.Label)
 	}
 	var found []string
@@ -52,15 +54,4 @@ func (r *Report) verdict(m *Method) string {
 	return fmt.Sprintf("%s; left behind are %s", gap, strings.Join(found, ", "))
 }
 
-// equal reports whether the values of all clients are the same, so that no trait has a
-// correlation.
-func (m *Method) equal() bool { return m.Worst.Value == m.Rest.Value }
-
 func signed(rho float64) string { return fmt.Sprintf("%+.2f", rho) }
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
