@@ -186,23 +186,19 @@ func (a *api) list(p *types.Package) {
 	a.of = p
 	a.add("package %s", p.Name())
 	for _, name := range p.Scope().Names() {
-		switch o := p.Scope().Lookup(name).(type) {
+		o := p.Scope().Lookup(name)
+		if !o.Exported() {
+			continue
+		}
+		switch o := o.(type) {
 		case *types.Const:
-			if o.Exported() {
-				a.add("const %s %s", name, a.text(o.Type()))
-			}
+			a.add("const %s %s", name, a.text(o.Type()))
 		case *types.Var:
-			if o.Exported() {
-				a.add("var %s %s", name, a.text(o.Type()))
-			}
+			a.add("var %s %s", name, a.text(o.Type()))
 		case *types.Func:
-			if o.Exported() {
-				a.add("func %s%s", name, a.signature(o.Signature()))
-			}
+			a.add("func %s%s", name, a.signature(o.Signature()))
 		case *types.TypeName:
-			if o.Exported() {
-				a.listType(o)
-			}
+			a.listType(o)
 		}
 	}
 }
