@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/internal/analysis/explain"
 	"fedsim/plots"
 	"fedsim/results"
 )
@@ -54,14 +55,9 @@ func roundColumns(runs []results.Run) (columns []column) {
 
 // measured reports whether a round has measurements of theta.
 func measured(runs []results.Run) bool {
-	for i := range runs {
-		for j := range runs[i].Rounds {
-			if runs[i].Rounds[j].Thetas != nil {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(runs, func(r results.Run) bool {
+		return slices.ContainsFunc(r.Rounds, func(x results.Round) bool { return x.Thetas != nil })
+	})
 }
 
 // medianTheta returns the median over the devices with a measured theta, or NaN.
@@ -83,14 +79,10 @@ func medianTheta(r *results.Round) float64 {
 // pack selects the rows of the page and packs them.
 func (r *Report) pack(runs []results.Run, attributions []*attributed) {
 	columns := roundColumns(runs)
-	for _, t := range attributions {
-		if t != nil {
-			columns = append(columns, deviceColumns(attributions)...)
-			r.Devices = true
-			break
-		}
+	if r.Devices = slices.ContainsFunc(attributions, func(t *attributed) bool { return t != nil }); r.Devices {
+		columns = append(columns, deviceColumns(attributions)...)
 	}
-	r.Causes, r.Parts = causes(), parts()
+	r.Causes, r.Parts = explain.Causes, parts()
 	rows := choose(runs, maxRows)
 	for i := range runs {
 		r.Runs[i].First, r.Runs[i].Count = r.Shown, len(rows[i])

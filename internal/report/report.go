@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/analysis/explain"
 	"fedsim/internal/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
@@ -31,7 +32,7 @@ type Report struct {
 	Shown       int              `json:"shown"`   // rows of rounds in Columns
 	Rows        int              `json:"rows"`    // rows of rounds in the run directory
 	Devices     bool             `json:"devices"` // the run directory has rows by device; Columns includes them
-	Causes      []string         `json:"causes"`  // values of column cause, by index
+	Causes      []explain.Cause  `json:"causes"`  // values of column cause, by index
 	Parts       []string         `json:"parts"`   // names of the parts of a path, in the order of the columns path_0, path_1, ...
 	Tables      []errorTable     `json:"tables"`
 	Plan        any              `json:"plan"` // of the runs of a plan: its state, as in docs/json.md; else null

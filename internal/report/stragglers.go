@@ -68,15 +68,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	return all, nil
 }
 
-// causes returns the causes by their number in column cause.
-func causes() []string {
-	var list []string
-	for _, c := range explain.Causes {
-		list = append(list, string(c))
-	}
-	return list
-}
-
+// parts returns the names of the parts of a path.
 func parts() []string {
 	var list []string
 	for _, p := range new(explain.Path).Parts() {

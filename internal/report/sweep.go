@@ -116,7 +116,7 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 	end := func(name, units string, of func(*results.Run) float64) {
 		all = append(all, measure{name, units, false, of})
 	}
-	last := func(of func(*results.Round) float64) func(*results.Run) float64 {
+	evaluated := func(of func(*results.Round) float64) func(*results.Run) float64 {
 		return func(r *results.Run) float64 {
 			if end, ok := r.Last(); ok {
 				return of(&end)
@@ -128,24 +128,22 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 		end(m.Label+" at the end", "", func(r *results.Run) float64 { return m.AtEnd([]results.Run{*r}) })
 	}
 	if byP {
-		end("sub-optimality at the end", "", last(func(r *results.Round) float64 { return r.Suboptimality }))
+		end("sub-optimality at the end", "", evaluated(func(r *results.Round) float64 { return r.Suboptimality }))
 	}
-	end("test error at the end", "", last(func(r *results.Round) float64 { return r.TestError }))
+	end("test error at the end", "", evaluated(func(r *results.Round) float64 { return r.TestError }))
 	if held, _ := results.MetricNamed("validation_error"); slices.ContainsFunc(runs, func(r results.Run) bool { return held.Known(&r) }) {
-		end("validation error at the end", "", last(held.Of))
+		end("validation error at the end", "", evaluated(held.Of))
 	}
-	end("training error at the end", "", last(func(r *results.Round) float64 { return r.TrainError }))
-	end("total virtual time", "time_s", func(r *results.Run) float64 {
-		if len(r.Rounds) == 0 {
-			return math.NaN()
-		}
-		return r.Rounds[len(r.Rounds)-1].TimeS
-	})
-	end("total energy", "energy_j", func(r *results.Run) float64 {
-		if len(r.Rounds) == 0 {
-			return math.NaN()
-		}
-		return r.Total().EnergyJ
-	})
+	end("training error at the end", "", evaluated(func(r *results.Round) float64 { return r.TrainError }))
+	total := func(name, units string, of func(*results.Run) float64) {
+		end(name, units, func(r *results.Run) float64 {
+			if len(r.Rounds) == 0 {
+				return math.NaN()
+			}
+			return of(r)
+		})
+	}
+	total("total virtual time", "time_s", func(r *results.Run) float64 { return r.Rounds[len(r.Rounds)-1].TimeS })
+	total("total energy", "energy_j", func(r *results.Run) float64 { return r.Total().EnergyJ })
 	return all
 }

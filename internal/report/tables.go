@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"fedsim/internal/input"
+	"fedsim/results"
 )
 
-// errorTable is a table of prediction errors from a csv file.
+// errorTable is a table of errors: of predictions, from a csv file, or of runs at their end.
 type errorTable struct {
 	Name string     `json:"name"`
 	Head []string   `json:"head"`
@@ -50,4 +51,19 @@ func readTable(path string) (t errorTable, err error) {
 		return t, errors.New(path + ": is empty: must be a table written by fedsim")
 	}
 	return errorTable{Head: rows[0], Rows: rows[1:]}, nil
+}
+
+// addErrors adds the tables of errors at the end of the runs, a table for each block.
+func (r *Report) addErrors(runs []results.Run) {
+	for _, t := range results.ErrorTables(runs) {
+		for i := range t.Blocks {
+			b := &t.Blocks[i]
+			name := t.Caption()
+			if len(b.Point) > 0 {
+				name = results.SettingsText(b.Point) + ": " + name
+			}
+			name += "; " + strings.Join(append([]string{t.Note()}, b.Notes...), "; ")
+			r.Tables = append(r.Tables, errorTable{Name: name, Head: append([]string{t.RowKey}, t.Heads()...), Rows: t.Cells(b)})
+		}
+	}
 }

@@ -77,7 +77,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	l, err := serve.Listen(f.address)
+	l, err := net.Listen("tcp", f.address)
 	if err != nil {
 		return err
 	}

@@ -62,9 +62,6 @@ func New(from Source) (*Server, error) {
 	return s, nil
 }
 
-// Listen listens on address, host:port, for Serve. Port 0 is any free port.
-func Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
-
 // Loopback reports whether the listener accepts connections from this machine only.
 func Loopback(l net.Listener) bool {
 	tcp, ok := l.Addr().(*net.TCPAddr)
