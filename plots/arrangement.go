@@ -1,9 +1,9 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -116,7 +116,7 @@ func complete(fig *results.Figure, runs []results.Run) error {
 			return errorf(fig, "%s = %q: must be one of %s", a.key, *a.name, strings.Join(a.names, ", "))
 		}
 	}
-	if q, _ := quantityOf(fig.Y, runs); fig.YScale == "log" && !q.fitsLog(runs) {
+	if q := quantityOf(fig.Y, runs); fig.YScale == "log" && !q.fitsLog(runs) {
 		fig.YScale = "linear"
 	}
 	return nil
@@ -218,28 +218,30 @@ func lineLabel(r *results.Run, key string, extra []string) string {
 // order sorts lines with numeric values and moves emphasized lines to the end. Other
 // lines stay in the order of the scenario.
 func (a *Arrangement) order(values []string, lineOf map[string]int, alone bool) {
-	numbers := make([]float64, len(values))
+	type numbered struct {
+		Line
+		number float64
+	}
+	lines := make([]numbered, len(values))
 	a.Ordered = alone && a.Figure.Series != "method"
 	for i, v := range values {
 		n, err := strconv.ParseFloat(v, 64)
-		numbers[i] = n
+		lines[i] = numbered{a.Lines[i], n}
 		a.Ordered = a.Ordered && (err == nil || a.Lines[i].Emphasis)
 	}
-	index := make([]int, len(values))
-	for i := range index {
-		index[i] = i
-	}
-	sort.SliceStable(index, func(x, y int) bool {
-		i, j := index[x], index[y]
-		if a.Lines[i].Emphasis != a.Lines[j].Emphasis {
-			return a.Lines[j].Emphasis
+	slices.SortStableFunc(lines, func(x, y numbered) int {
+		switch {
+		case x.Emphasis && !y.Emphasis:
+			return 1
+		case y.Emphasis && !x.Emphasis:
+			return -1
+		case a.Ordered && !x.Emphasis:
+			return cmp.Compare(x.number, y.number)
 		}
-		return a.Ordered && !a.Lines[i].Emphasis && numbers[i] < numbers[j]
+		return 0
 	})
-	sorted := make([]Line, len(values))
-	for at, i := range index {
-		sorted[at] = a.Lines[i]
-		lineOf[a.Lines[i].Label] = at
+	for at, line := range lines {
+		a.Lines[at] = line.Line
+		lineOf[line.Label] = at
 	}
-	a.Lines = sorted
 }

@@ -108,7 +108,7 @@ func Available(fig results.Figure, runs []results.Run, targets results.Targets) 
 
 // known reports whether a round has a value of a quantity.
 func known(name string, runs []results.Run) bool {
-	q, _ := quantityOf(name, runs)
+	q := quantityOf(name, runs)
 	for i := range runs {
 		for j := range runs[i].Rounds {
 			if x := &runs[i].Rounds[j]; q.each != nil && len(q.each(x)) > 0 || q.of != nil && !math.IsNaN(q.of(x)) {

@@ -56,7 +56,9 @@ func DrawLabels(l Labels) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singlePlot(l.Title, labelsWidth, d.body+stripGap+labelsStrip, d.entries(), d.plot()), nil
+	size := vg.Point{X: labelsWidth, Y: d.body + stripGap + labelsStrip + plotAxis}
+	legend := func(width vg.Length) legend { return setLegend(d.entries(), width) }
+	return newPicture(l.Title, []string{""}, 1, size, legend, func(int, string, vg.Point) *plot.Plot { return d.plot() }), nil
 }
 
 // labelColumn is a client, or the mean of several.
@@ -186,7 +188,7 @@ func (d *drawnLabels) entries() []legendEntry {
 	entries := []legendEntry{{text: head, width: legendStyle().Width(head)}}
 	for _, share := range []float64{1, 0.25, 0.0625} {
 		if rows := math.Round(share * d.most); rows >= 1 || share == 1 {
-			sample := boxSample(d.shade(max(1, rows)), 3)
+			sample := boxSample(shadeOf(d.level(max(1, rows))), 3)
 			if !d.ordered {
 				sample = func(c *draw.Canvas, x, y vg.Length) {
 					d.disc(c, vg.Point{X: x + sampleWidth/2, Y: y}, max(1, rows))
@@ -248,16 +250,23 @@ func (d *drawnLabels) clientTicks() ticks {
 	if d.ordered {
 		return linearTicks(interval{0, float64(n)}, unit{Size: 1}, 8)
 	}
-	sty, widest := textStyle(tickSize, false), vg.Length(0)
-	for _, name := range d.Clients {
-		widest = max(widest, sty.Width(fit(name, sty, classNameMax, 1)))
-	}
+	short, widest := shortened(d.Clients)
 	step := max(1, int(math.Ceil(float64((widest+2)*vg.Length(n)/labelsWidth))))
 	var names ticks
 	for k := 0; k < n; k += step {
-		names = append(names, plot.Tick{Value: float64(k) + 0.5, Label: fit(d.Clients[k], sty, classNameMax, 1)})
+		names = append(names, plot.Tick{Value: float64(k) + 0.5, Label: short[k]})
 	}
 	return names
+}
+
+// shortened returns names as on an axis, and the width of the widest.
+func shortened(names []string) (short []string, widest vg.Length) {
+	sty := textStyle(tickSize, false)
+	for _, name := range names {
+		name = fit(name, sty, classNameMax, 1)
+		short, widest = append(short, name), max(widest, sty.Width(name))
+	}
+	return short, widest
 }
 
 // valueTicks returns the names of the classes, as many as fit, or numbers of targets.
@@ -267,18 +276,15 @@ func (d *drawnLabels) valueTicks() ticks {
 		return linearTicks(d.values, unit{Size: 1}, 6)
 	}
 	step := max(1, int(math.Ceil(7*float64(count)/float64(d.body))))
-	sty := textStyle(tickSize, false)
+	short, _ := shortened(d.Classes)
 	var names ticks
 	for c := 0; c < count; c += step {
-		names = append(names, plot.Tick{Value: float64(count-c) - 0.5, Label: fit(d.Classes[c], sty, classNameMax, 1)})
+		names = append(names, plot.Tick{Value: float64(count-c) - 0.5, Label: short[c]})
 	}
 	return names
 }
 
-// shade returns the color of a number of rows of a class, by its square root.
-func (d *drawnLabels) shade(rows float64) color.Color { return shadeOf(d.level(rows)) }
-
-// level returns the shade of a number of rows from 1 to shades, or 0 without rows.
+// level returns the shade of a number of rows of a class, by its square root: from 1 to shades, or 0 without rows.
 func (d *drawnLabels) level(rows float64) int {
 	return min(shades, int(math.Ceil(shades*math.Sqrt(rows/d.most))))
 }
@@ -290,10 +296,7 @@ func shadeOf(level int) color.Color {
 
 // width returns about the width of the body beside the names of the classes.
 func (d *drawnLabels) width() vg.Length {
-	sty, widest := textStyle(tickSize, false), vg.Length(0)
-	for _, name := range d.Classes {
-		widest = max(widest, sty.Width(fit(name, sty, classNameMax, 1)))
-	}
+	_, widest := shortened(d.Classes)
 	return labelsWidth - max(0, widest-yAxisWidth/2)
 }
 
@@ -383,11 +386,3 @@ const dot = vg.Inch / dpi
 // plotAxis is the height of the horizontal axis with its label, in points.
 const plotAxis = vg.Length(30)
 
-// singlePlot lays out a figure of one plot, whose body has a width and a height.
-func singlePlot(title string, width, height vg.Length, entries []legendEntry, of *plot.Plot) *Picture {
-	p := &Picture{width: yAxisWidth + width, plots: [][]*plot.Plot{{of}}}
-	p.title = fit(title, textStyle(titleSize, true), p.width-2*margin, 2)
-	p.legend = setLegend(entries, p.width-2*margin)
-	p.height = p.titleHeight() + height + plotAxis + legendGap + p.legend.height() + 2*margin
-	return p
-}

@@ -63,9 +63,8 @@ func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
 		}
 		return m, m.distribute(a, runs)
 	}
-	x, _ := quantityOf(m.fig.X, runs)
-	y, _ := quantityOf(m.fig.Y, runs)
-	m.x, m.y, m.xScale, m.yScale = x.on(runs), y.on(runs), scales[m.fig.XScale], scales[m.fig.YScale]
+	m.x, m.y = quantityOf(m.fig.X, runs).on(runs), quantityOf(m.fig.Y, runs).on(runs)
+	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 	if m.y.Devices {
 		m.shows = ofQuantiles
 	}

@@ -456,7 +456,7 @@ func TestUnits(t *testing.T) {
 		{"round", "rounds", 1e6}, {"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
 		{"energy_j", "energy of all devices (kJ)", 2e3},
 	} {
-		q, _ := quantityOf(c.axis, nil)
+		q := quantityOf(c.axis, nil)
 		if got := q.labelIn(q.unitFor(c.most)); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}

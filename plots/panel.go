@@ -34,10 +34,11 @@ type axes struct {
 func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	hasX := x.min < x.max
-	if !hasX {
+	var xTicks ticks
+	if !(x.min < x.max) {
 		x = interval{0, 1}
 	} else {
+		xTicks = m.xScale.xTicks(x, a.unit, a.powers, size.X)
 		out.X.Label.Text = m.x.labelIn(a.unit)
 		if cut := m.cutX(p, x, a.unit); cut != "" {
 			out.X.Label.Text += "\n" + cut
@@ -45,7 +46,7 @@ func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, siz
 	}
 	out.X.Min, out.X.Max = x.min, x.max
 	out.Y.Min, out.Y.Max = a.y.min, a.y.max
-	xTicks, yTicks := m.xTicks(x, a, hasX, size.X), m.yTicks(a)
+	yTicks := m.yScale.yTicks(a.y, a.powers)
 	if first {
 		out.Y.Label.Text = fit(m.y.labelIn(m.y.unitFor(1)), textStyle(labelSize, false), size.Y, 2) + m.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
@@ -54,8 +55,7 @@ func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, siz
 	}
 	out.X.Tick.Marker = xTicks
 	styleAxes(out)
-	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles}
-	d.marks, d.limits = p.worst, p.limits
+	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles, marks: p.worst, limits: p.limits}
 	for s, seeds := range p.curves {
 		// The floor is slightly below the panel, so that lines leave the panel there.
 		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
@@ -83,33 +83,6 @@ func styleAxes(p *plot.Plot) {
 		axis.Label.TextStyle = textStyle(labelSize, false)
 		axis.Label.Padding = 2
 	}
-}
-
-// xTicks returns as many ticks as their labels have room.
-func (m *figureContent) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks) {
-	if !hasX {
-		return nil
-	}
-	sty := textStyle(tickSize, false)
-	sty.Handler = exponents{text.Plain{Fonts: font.DefaultCache}}
-	for most := 7; most > 1; most-- {
-		if m.xScale == logarithmic {
-			t = logTicks(x, a.unit, most, a.powers)
-		} else {
-			t = linearTicks(x, a.unit, most)
-		}
-		if t.room(x, width) > t.widest(sty)+2*tickSize {
-			break
-		}
-	}
-	return t
-}
-
-func (m *figureContent) yTicks(a *axes) ticks {
-	if m.yScale == logarithmic {
-		return logTicks(a.y, unit{Size: 1}, 7, a.powers)
-	}
-	return linearTicks(a.y, unit{Size: 1}, 6)
 }
 
 // drawing is the content of a panel in axis space: grid, bands, lines and the title,

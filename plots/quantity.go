@@ -110,18 +110,16 @@ var quantities = func() []Quantity {
 	return list
 }()
 
-// quantityOf returns the quantity with a name; ok is false if there is none.
-func quantityOf(name string, runs []results.Run) (q Quantity, ok bool) {
-	all := quantities
-	i := slices.IndexFunc(all, func(q Quantity) bool { return q.Name == name })
-	if i < 0 {
+// quantityOf returns the quantity with a name; the zero Quantity if there is none.
+func quantityOf(name string, runs []results.Run) Quantity {
+	all, named := quantities, func(q Quantity) bool { return q.Name == name }
+	if !slices.ContainsFunc(all, named) {
 		all = namedQuantities(runs)
-		i = slices.IndexFunc(all, func(q Quantity) bool { return q.Name == name })
 	}
-	if i < 0 {
-		return Quantity{}, false
+	if i := slices.IndexFunc(all, named); i >= 0 {
+		return all[i]
 	}
-	return all[i], true
+	return Quantity{}
 }
 
 // fitsLog reports whether every value of the quantity has a place on a logarithmic axis. Values

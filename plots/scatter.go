@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -205,10 +206,7 @@ func axisOf(values, ends []float64, straight bool) scatterAxis {
 		data = interval{math.Log10(data.min), math.Log10(data.max)}
 		a.powers = data.min < -3 || data.max > 4
 	case data.length() <= 1e-6*math.Abs(data.max): // equal, but for rounding
-		by := math.Abs(data.min) / 10
-		if by == 0 {
-			by = 1
-		}
+		by := cmp.Or(math.Abs(data.min)/10, 1)
 		data = interval{data.min - by, data.max + by}
 	}
 	reach := 2.0 // decades
@@ -256,9 +254,8 @@ func (s *Scatter) plot(i int, title string, styles []lineStyle, size vg.Point, f
 	if !s.Instants || i == len(s.Panels)-1 {
 		out.X.Label.Text = x.labelIn(u)
 	}
-	labels := &axes{unit: u, powers: d.across.powers}
-	d.x = (&figureContent{xScale: d.across.on}).xTicks(d.across.limits, labels, true, size.X)
-	d.y = (&figureContent{yScale: d.up.on}).yTicks(&axes{y: d.up.limits, powers: d.up.powers})
+	d.x = d.across.on.xTicks(d.across.limits, u, d.across.powers, size.X)
+	d.y = d.up.on.yTicks(d.up.limits, d.up.powers)
 	shared := s.Names != nil
 	if n := len(s.Names); shared {
 		d.up.limits, d.y = interval{-0.6, float64(n) - 0.4}, nil

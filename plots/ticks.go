@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 )
@@ -53,6 +54,35 @@ func (t ticks) widest(sty text.Style) (width vg.Length) {
 		width = max(width, sty.Width(tick.Label))
 	}
 	return width
+}
+
+// ticks returns the ticks of an axis with about most labels.
+func (s scale) ticks(r interval, u unit, most int, powers bool) ticks {
+	if s == logarithmic {
+		return logTicks(r, u, most, powers)
+	}
+	return linearTicks(r, u, most)
+}
+
+// xTicks returns as many ticks of a horizontal axis as their labels have room.
+func (s scale) xTicks(x interval, u unit, powers bool, width vg.Length) (t ticks) {
+	sty := textStyle(tickSize, false)
+	sty.Handler = exponents{text.Plain{Fonts: font.DefaultCache}}
+	for most := 7; most > 1; most-- {
+		if t = s.ticks(x, u, most, powers); t.room(x, width) > t.widest(sty)+2*tickSize {
+			break
+		}
+	}
+	return t
+}
+
+// yTicks returns the ticks of a vertical axis.
+func (s scale) yTicks(y interval, powers bool) ticks {
+	most := 6
+	if s == logarithmic {
+		most = 7
+	}
+	return s.ticks(y, unit{Size: 1}, most, powers)
 }
 
 // slack is the relative tolerance for ticks at the limits.

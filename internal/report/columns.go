@@ -55,9 +55,14 @@ func roundColumns(runs []results.Run) (columns []column) {
 
 // measured reports whether a round has measurements of theta.
 func measured(runs []results.Run) bool {
-	return slices.ContainsFunc(runs, func(r results.Run) bool {
-		return slices.ContainsFunc(r.Rounds, func(x results.Round) bool { return x.Thetas != nil })
-	})
+	for i := range runs {
+		for j := range runs[i].Rounds {
+			if runs[i].Rounds[j].Thetas != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // medianTheta returns the median over the devices with a measured theta, or NaN.
