@@ -92,7 +92,6 @@ func (k *checking) load(a *external.Learner, from *bytes.Buffer) bool {
 	return c.Err() == nil
 }
 
-// round plays a round.
 func (k *checking) round(a *external.Learner, g *game, round int, place string) []answer {
 	_, _ = a.Begin()
 	lost, last := round%k.Clients, k.Clients-1
@@ -158,7 +157,6 @@ func (k *checking) again(a *external.Learner, r algorithms.Request, first algori
 	}
 }
 
-// losses asks for the losses of all clients.
 func (k *checking) losses(a *external.Learner) {
 	clients, into := make([]int32, k.Clients), make([]float64, k.Clients)
 	for i := range clients {
@@ -167,7 +165,6 @@ func (k *checking) losses(a *external.Learner) {
 	_ = a.Losses(clients, into) // finish reports it
 }
 
-// evaluate returns the answers of an evaluation.
 func (k *checking) evaluate(a *external.Learner, place string) []answer {
 	evaluation, err := a.Evaluate()
 	if err != nil {
@@ -238,13 +235,8 @@ func (k *checking) asynchronous(first, second, third *external.Learners) {
 		return
 	}
 	k.compare("in another process", want, k.playAsynchronous(second, nil, nil))
-	if !k.can["save"] {
-		return
-	}
-	var saved bytes.Buffer
-	k.compare("if the state is saved", want, k.playAsynchronous(first, &saved, nil))
-	if saved.Len() > 0 {
-		k.compare("after it was loaded by another process", want, k.playAsynchronous(third, nil, &saved))
+	if k.can["save"] {
+		k.continues(want, first, third, k.playAsynchronous)
 	}
 }
 

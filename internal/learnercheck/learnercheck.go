@@ -217,15 +217,28 @@ func (k *checking) resume(first, other *external.Learners) {
 		if g.late != no {
 			want = k.play(first, g)
 		}
-		var saved bytes.Buffer
-		g.save = &saved
-		k.compare("if the state is saved", want, k.play(first, g))
-		if saved.Len() == 0 {
+		saved := k.continues(want, first, other, func(l *external.Learners, save, load *bytes.Buffer) []answer {
+			g.save, g.load = save, load
+			return k.play(l, g)
+		})
+		if !saved {
 			return
 		}
-		g.save, g.load = nil, &saved
-		k.compare("after it was loaded by another process", want, k.play(other, g))
 	}
+}
+
+// continues checks that saving the state does not change the answers of a run, and that another
+// process gives them from there. It reports whether the first has saved a state.
+func (k *checking) continues(
+	want []answer, first, other *external.Learners, play func(l *external.Learners, save, load *bytes.Buffer) []answer,
+) bool {
+	var saved bytes.Buffer
+	k.compare("if the state is saved", want, play(first, &saved, nil))
+	if saved.Len() == 0 {
+		return false
+	}
+	k.compare("after it was loaded by another process", want, play(other, nil, &saved))
+	return true
 }
 
 // unknown sends a field and an operation that no version has yet.

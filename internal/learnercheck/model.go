@@ -246,7 +246,6 @@ func (k *modelChecking) evaluations() {
 	}
 }
 
-// end ends the processes.
 func (k *modelChecking) end(all [2]*external.Learners) {
 	for _, l := range all {
 		k.good(l.Close())
