@@ -132,19 +132,15 @@ func (r *release) checkNames() error {
 		return fmt.Errorf("the module is named %s in go.mod alone; name it by make rename MODULE=%[1]s", module)
 	}
 	base, _, candidate := strings.Cut(r.version, "-")
-	var wrong []error
-	for file, line := range map[string]string{"CHANGELOG.md": "## " + base, "CITATION.cff": "version: " + base} {
-		text, err := os.ReadFile(filepath.Join(r.root, file))
+	for _, x := range []struct{ file, line string }{{"CHANGELOG.md", "## " + base}, {"CITATION.cff", "version: " + base}} {
+		text, err := os.ReadFile(filepath.Join(r.root, x.file))
 		if err != nil {
 			return err
 		}
-		if !candidate && !slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool { return l == line || strings.HasPrefix(l, line+" ") }) {
-			wrong = append(wrong, fmt.Errorf("%s has no line %q; write it for this version", file, line))
+		has := func(line string) bool { return line == x.line || strings.HasPrefix(line, x.line+" ") }
+		if !candidate && !slices.ContainsFunc(strings.Split(string(text), "\n"), has) {
+			return fmt.Errorf("%s has no line %q; write it for this version", x.file, x.line)
 		}
-	}
-	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	if len(wrong) > 0 {
-		return wrong[0]
 	}
 	return nil
 }
