@@ -16,7 +16,8 @@ func (c *Comparison) clients() []captionedTable {
 	for i := range metrics {
 		group.Heads = append(group.Heads, metrics[i].Head())
 	}
-	t := captionedTable{caption: label + " over clients at the end", Table: columns.Table{Label: "directory", Groups: []columns.Group{group}}}
+	t := captionedTable{caption: label + " over clients at the end"}
+	t.Label, t.Groups = "directory", []columns.Group{group}
 	for n := range c.Cases {
 		a := &c.Cases[n]
 		block := columns.Block{Title: a.String()}

@@ -15,8 +15,8 @@ import (
 // target, ratio_seeds the seeds of the ratio; paired is true if they form pairs.
 func (c *Comparison) WriteCSV(w io.Writer) error {
 	lines := [][]string{{
-		"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j",
-		"ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes",
+		"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s",
+		"energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes",
 	}}
 	for i := range c.Cases {
 		a := &c.Cases[i]

@@ -55,7 +55,6 @@ func newRatio(times, base []float64, paired bool) Ratio {
 	return r
 }
 
-// resampled returns the ratio of one resample.
 func resampled(times, base []float64, paired bool, stream *rng.Stream) float64 {
 	var above, below float64
 	if paired {

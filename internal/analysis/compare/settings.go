@@ -46,7 +46,8 @@ func differing(dirs []Directory) ([]Difference, error) {
 	var found []Difference
 	for _, key := range keys {
 		first := values[key][0]
-		if slices.ContainsFunc(values[key], func(v *string) bool { return (v == nil) != (first == nil) || v != nil && *v != *first }) {
+		differs := func(v *string) bool { return (v == nil) != (first == nil) || v != nil && *v != *first }
+		if slices.ContainsFunc(values[key], differs) {
 			found = append(found, Difference{Key: key, Values: values[key]})
 		}
 	}

@@ -36,7 +36,6 @@ func (c *Comparison) Text(width int) string {
 	return b.String()
 }
 
-// tables returns the tables of the comparison.
 func (c *Comparison) tables() []captionedTable {
 	return append([]captionedTable{c.settings(), c.costs()}, c.clients()...)
 }
@@ -122,7 +121,6 @@ func (c *Comparison) seeds() int {
 	return n
 }
 
-// allRuns returns the runs of all cases.
 func (c *Comparison) allRuns() (all []results.Run) {
 	for _, rows := range c.runs {
 		for _, runs := range rows {

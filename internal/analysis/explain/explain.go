@@ -125,7 +125,6 @@ func ReadAll(dir string, runs []*scenario.RunSpec) ([]*Report, error) {
 	return reports, nil
 }
 
-// addRound analyzes the next round.
 func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 	if r.Devices == nil {
 		r.Devices = make([]Device, len(rows))

@@ -46,7 +46,6 @@ func (r *Report) Text(width int) string {
 
 func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative) }
 
-// textTargets writes the cost of each target.
 func (r *Report) textTargets(b *text) {
 	if len(r.Targets) == 0 {
 		return
@@ -101,7 +100,6 @@ type Part struct {
 	S    float64 // seconds
 }
 
-// textPath writes the parts of the path.
 func (r *Report) textPath(b *text) {
 	b.paragraph("\ntime along the responses that ended the rounds\n\n")
 	lines := [][]string{{"part", "time", "share"}}
@@ -113,7 +111,6 @@ func (r *Report) textPath(b *text) {
 	b.table(lines)
 }
 
-// textDevices writes the worst stragglers.
 func (r *Report) textDevices(b *text) {
 	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
@@ -141,7 +138,6 @@ func (r *Report) textDevices(b *text) {
 	b.table(lines)
 }
 
-// textClasses writes the totals by class.
 func (r *Report) textClasses(b *text) {
 	if len(r.Classes) == 0 {
 		return
@@ -169,7 +165,6 @@ func (r *Report) cells(t *Total) []string {
 	}
 }
 
-// textRounds writes the longest rounds.
 func (r *Report) textRounds(b *text) {
 	longest := slices.Clone(r.Rounds)
 	slices.SortStableFunc(longest, func(x, y RoundAnalysis) int { return cmp.Compare(y.LengthS, x.LengthS) })

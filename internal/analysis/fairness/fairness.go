@@ -62,13 +62,11 @@ type Trait struct {
 	Rho float64 `json:"rho"` // null: the trait or the value is the same for all clients, or not known
 }
 
-// traitKey identifies a trait.
 type traitKey struct {
 	Name  string `json:"name"`  // rows, compute_s, transfer_s, updates or class
 	Class string `json:"class"` // of trait class
 }
 
-// client is a client of a run.
 type client struct {
 	class                              string
 	value                              float64
@@ -106,7 +104,6 @@ func Of(runs []results.Run, metric string) *Report {
 	return r
 }
 
-// method analyzes the runs of a method.
 func (r *Report) method(runs []*results.Run) Method {
 	m := Method{Name: runs[0].Method, Point: runs[0].Point, Seeds: len(runs)}
 	var all [][]client // by run, from the worst

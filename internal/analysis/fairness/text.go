@@ -114,32 +114,27 @@ func (m *Method) label() string {
 	return m.Name + ", " + results.SettingsText(m.Point)
 }
 
-// value formats a value of the metric.
 func (r *Report) value(v float64) string { return r.metric.Format(v, r.real) }
 
 // row returns the row of a group; worst is the cell with its clients among the worst.
 func (r *Report) row(name string, g *Group, worst string) []string {
-	number := func(v float64) string {
-		if math.IsNaN(v) {
-			return "-"
-		}
-		return strconv.FormatFloat(v, 'f', -1, 64)
+	mean := func(v float64) string {
+		return orDash(v, func(v float64) string { return strconv.FormatFloat(math.Round(10*v)/10, 'f', -1, 64) })
 	}
-	mean := func(v float64) string { return number(math.Round(10*v) / 10) }
 	seconds := func(v float64) string {
-		if math.IsNaN(v) {
-			return "-"
-		}
-		return results.TimeText(v, r.Relative)
+		return orDash(v, func(v float64) string { return results.TimeText(v, r.Relative) })
 	}
 	return []string{
 		name, mean(g.Clients), worst, r.value(g.Value), mean(g.Rows), seconds(g.ComputeS), seconds(g.TransferS), mean(g.Updates),
 	}
 }
 
-func rhoText(rho float64) string {
-	if math.IsNaN(rho) {
+func rhoText(rho float64) string { return orDash(rho, signed) }
+
+// orDash formats a number; "-" if it is not known.
+func orDash(v float64, format func(float64) string) string {
+	if math.IsNaN(v) {
 		return "-"
 	}
-	return signed(rho)
+	return format(v)
 }

@@ -35,7 +35,8 @@ type Measure struct {
 	metric results.Metric                                 // without a target
 	total  func(before float64, r *results.Round) float64 // the cost up to a round, of that before it
 	text   func(mean float64) string                      // with its unit
-	head   string
+	title  string                                         // of its columns
+	head   string                                         // of the first of them
 }
 
 // Block is rows that are compared.
@@ -85,16 +86,19 @@ func New(runs []results.Run, targets results.Targets, testShare float64) *Table 
 
 // measuresOf returns those of which some run has a value: errors, then costs by target.
 func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
-	for _, name := range []string{"test_error", "test_error_worst10"} {
-		metric, _ := results.MetricOf(runs, name)
+	for _, x := range []struct{ name, head string }{{"test_error", "error"}, {"test_error_worst10", "worst 10 %"}} {
+		metric, _ := results.MetricOf(runs, x.name)
 		if slices.ContainsFunc(runs, func(r results.Run) bool { return metric.Known(&r) }) {
 			text := func(v float64) string { return metric.Format(v, runs[0].Real) }
-			all = append(all, Measure{Name: name, metric: metric, text: text})
+			all = append(all, Measure{Name: x.name, metric: metric, text: text, title: "at the end", head: x.head})
 		}
 	}
 	for _, target := range targets {
 		add := func(name, head string, text func(float64) string, total func(float64, *results.Round) float64) {
-			all = append(all, Measure{Name: name + "_to_" + target.Name(), Target: target, head: head, text: text, total: total})
+			all = append(all, Measure{
+				Name: name + "_to_" + target.Name(), Target: target, text: text, total: total,
+				title: "to " + target.Text(), head: head,
+			})
 		}
 		relative := runs[0].Relative
 		add("time_s", "time", func(v float64) string { return results.TimeText(v, relative) },
@@ -120,7 +124,6 @@ type sample struct {
 	step  float64 // of a cost: between the last two evaluations before it was known
 }
 
-// of returns the measure of a run.
 func (m *Measure) of(r *results.Run) sample {
 	s := sample{seed: r.Seed, value: math.NaN(), bound: math.NaN()}
 	if m.total == nil {

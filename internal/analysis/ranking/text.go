@@ -83,7 +83,7 @@ func (t *Table) table() columns.Table {
 	table := columns.Table{Label: "method"}
 	for i := range t.measures {
 		m := &t.measures[i]
-		group := columns.Group{Title: m.title(), Heads: []string{m.heading(), "rank"}}
+		group := columns.Group{Title: m.title, Heads: []string{m.head, "rank"}}
 		if n := len(table.Groups); n > 0 && table.Groups[n-1].Title == group.Title && len(table.Groups[n-1].Heads) == 2 {
 			table.Groups[n-1].Heads = append(table.Groups[n-1].Heads, group.Heads...)
 			continue
@@ -103,24 +103,6 @@ func (t *Table) table() columns.Table {
 		table.Blocks = append(table.Blocks, block)
 	}
 	return table
-}
-
-func (m *Measure) title() string {
-	if m.total == nil {
-		return "at the end"
-	}
-	return "to " + m.Target.Text()
-}
-
-// heading is the head of the column.
-func (m *Measure) heading() string {
-	if m.total != nil {
-		return m.head
-	}
-	if m.metric.Statistic != "" {
-		return "worst 10 %"
-	}
-	return "error"
 }
 
 // text formats the mean with its standard error, or how many seeds reached a target.
