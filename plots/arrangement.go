@@ -138,14 +138,12 @@ func requireKey(fig *results.Figure, role, key string, runs []results.Run) error
 		return nil
 	}
 	names := []string{"method"}
-	seen := map[string]bool{"method": true}
 	for i := range runs {
 		for _, s := range runs[i].Point {
 			if s.Key == key {
 				return nil
 			}
-			if !seen[s.Key] {
-				seen[s.Key] = true
+			if !slices.Contains(names, s.Key) {
 				names = append(names, s.Key)
 			}
 		}

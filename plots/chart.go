@@ -87,7 +87,6 @@ func DrawChart(c Chart) (*Picture, error) {
 	return m.layOut(), nil
 }
 
-// placedOn maps values to axis space.
 func placedOn(values []float64, on scale) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {

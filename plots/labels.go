@@ -58,7 +58,8 @@ func DrawLabels(l Labels) (*Picture, error) {
 	}
 	size := vg.Point{X: labelsWidth, Y: d.body + stripGap + labelsStrip + plotAxis}
 	legend := func(width vg.Length) legend { return setLegend(d.entries(), width) }
-	return newPicture(l.Title, []string{""}, 1, size, legend, func(int, string, vg.Point) *plot.Plot { return d.plot() }), nil
+	body := func(int, string, vg.Point) *plot.Plot { return d.plot() }
+	return newPicture(l.Title, []string{""}, 1, size, legend, body), nil
 }
 
 // labelColumn is a client, or the mean of several.
@@ -208,7 +209,6 @@ func boxSample(fill color.Color, half vg.Length) sampler {
 	return func(c *draw.Canvas, x, y vg.Length) { box(c, fill, x, x+sampleWidth, y-half, y+half) }
 }
 
-// box fills a rectangle.
 func box(c *draw.Canvas, fill color.Color, left, right, bottom, top vg.Length) {
 	c.FillPolygon(fill, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
 }
@@ -361,7 +361,6 @@ func (d *drawnLabels) cells(c *draw.Canvas, left func(int) vg.Length, toY func(f
 	}
 }
 
-// spans draws the distribution of real targets.
 func (d *drawnLabels) spans(c *draw.Canvas, left func(int) vg.Length, toY func(float64) vg.Length, gap vg.Length) {
 	for i := range d.columns {
 		col := &d.columns[i]
@@ -385,4 +384,3 @@ const dot = vg.Inch / dpi
 
 // plotAxis is the height of the horizontal axis with its label, in points.
 const plotAxis = vg.Length(30)
-

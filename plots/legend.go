@@ -111,7 +111,6 @@ func setLegend(entries []legendEntry, width vg.Length) legend {
 	return l
 }
 
-// rowWidth returns the width of a row of entries.
 func rowWidth(row []legendEntry) vg.Length {
 	total := entryGap * vg.Length(len(row)-1)
 	for _, e := range row {
@@ -183,7 +182,6 @@ func fit(s string, sty text.Style, width vg.Length, lines int) string {
 	return strings.Join(out, "\n")
 }
 
-// shorten cuts a line to a width.
 func shorten(s string, sty text.Style, width vg.Length) string {
 	if sty.Width(s) <= width {
 		return s

@@ -70,7 +70,6 @@ func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, siz
 	return out
 }
 
-// styleAxes sets the style of the axes of a plot.
 func styleAxes(p *plot.Plot) {
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.LineStyle = axisLine
@@ -129,7 +128,6 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// noValues says that a panel is empty.
 func noValues(c *draw.Canvas) {
 	sty := textStyle(labelSize, false)
 	sty.Color = color.Gray{0x80}

@@ -39,7 +39,6 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 	return m.layOut(), nil
 }
 
-// layOut arranges the panels.
 func (m *figureContent) layOut() *Picture {
 	y, ok := m.yLimits()
 	if !ok {

@@ -227,7 +227,6 @@ func axisOf(values, ends []float64, straight bool) scatterAxis {
 	return a
 }
 
-// plot returns the plot of a panel.
 func (s *Scatter) plot(i int, title string, styles []lineStyle, size vg.Point, first bool) *plot.Plot {
 	d := &scatterDrawing{Scatter: s, points: s.Panels[i].Points, drawing: drawing{title: title, styles: styles}}
 	var xs, ys, ends []float64
@@ -276,7 +275,6 @@ func (s *Scatter) plot(i int, title string, styles []lineStyle, size vg.Point, f
 	return out
 }
 
-// scatterDrawing is the content of a panel.
 type scatterDrawing struct {
 	*Scatter
 	drawing

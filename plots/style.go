@@ -64,7 +64,6 @@ type lineStyle struct {
 	mark mark // zero: none
 }
 
-// lineStyles returns the style of each series.
 func (m *figureContent) lineStyles() []lineStyle {
 	plain := 0 // number of series without emphasis; they come first
 	for _, s := range m.series {

@@ -112,7 +112,6 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, t
 	return a.Runs, nil
 }
 
-// tabulate sets the tables.
 func (e *experimentPage) tabulate(t *results.ExperimentSummary) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
 	e.Below = slices.Concat(t.Verdicts(), t.Notes())

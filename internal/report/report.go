@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/explain"
 	"fedsim/internal/plainjson"
@@ -38,7 +39,6 @@ type Report struct {
 	Plan        any              `json:"plan"` // of the runs of a plan: its state, as in docs/json.md; else null
 }
 
-// target is a results.Target with its text.
 type target struct {
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
@@ -103,15 +103,10 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
+		Expected: experiment.Total(scenario.Experiments), Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
 	}
 	for _, t := range m.Targets {
 		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(found.Runs...)})
-	}
-	for i := range scenario.Experiments {
-		for j := range scenario.Experiments[i].Jobs {
-			r.Expected += len(scenario.Experiments[i].Jobs[j].Seeds)
-		}
 	}
 	if m.HasClients() || m.HasDevices() {
 		if err := rundir.AddClients(dir, found.Runs); err != nil {

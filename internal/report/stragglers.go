@@ -107,7 +107,6 @@ func deviceColumns(all []*attributed) []column {
 	return columns
 }
 
-// summary returns the summary of a run.
 func (t *attributed) summary() *attribution {
 	r := t.report
 	all := &r.All

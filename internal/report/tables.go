@@ -63,7 +63,8 @@ func (r *Report) addErrors(runs []results.Run) {
 				name = results.SettingsText(b.Point) + ": " + name
 			}
 			name += "; " + strings.Join(append([]string{t.Note()}, b.Notes...), "; ")
-			r.Tables = append(r.Tables, errorTable{Name: name, Head: append([]string{t.RowKey}, t.Heads()...), Rows: t.Cells(b)})
+			head := append([]string{t.RowKey}, t.Heads()...)
+			r.Tables = append(r.Tables, errorTable{Name: name, Head: head, Rows: t.Cells(b)})
 		}
 	}
 }

@@ -39,7 +39,6 @@ func (d *data) interval() time.Duration {
 	return max(minInterval, 5*time.Duration(d.took.Load()))
 }
 
-// read returns the current report.
 func (d *data) read() (plain, packed []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +100,6 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// tag returns the entity tag of content.
 func tag(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `"` + hex.EncodeToString(sum[:12]) + `"`

@@ -47,7 +47,10 @@ func (w *watch) run(ctx context.Context, interval func() time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		seen := w.poll()
+		seen, err := w.stat()
+		if err != nil { // absent until it can be read; requests for its data return the error
+			seen = rundir.Info{Status: rundir.Absent, Version: err.Error()}
+		}
 		if last, _ := w.now(); seen == last || time.Since(notified) < interval() {
 			continue
 		}
@@ -58,14 +61,4 @@ func (w *watch) run(ctx context.Context, interval func() time.Duration) {
 		w.next = make(chan struct{})
 		w.mu.Unlock()
 	}
-}
-
-// poll returns the state of the source. One that cannot be read is absent
-// until it can; requests for its data return the error.
-func (w *watch) poll() rundir.Info {
-	seen, err := w.stat()
-	if err != nil {
-		return rundir.Info{Status: rundir.Absent, Version: err.Error()}
-	}
-	return seen
 }

@@ -181,7 +181,6 @@ func (a *api) name(p *types.Package) string {
 
 func (a *api) text(t types.Type) string { return types.TypeString(t, a.name) }
 
-// list lists a package.
 func (a *api) list(p *types.Package) {
 	a.of = p
 	a.add("package %s", p.Name())
