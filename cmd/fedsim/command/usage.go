@@ -33,23 +33,6 @@ var flagValues = map[string]string{
 	"float64": "a number", "float64Slice": "numbers separated by commas",
 }
 
-// removedFlags says what replaces flags of earlier versions, by command and flag; a flag without a
-// command is one of run, theory and tune.
-var removedFlags = map[string]string{
-	"queue":           "no queue changes results",
-	"cpuprofile":      "profile a program that calls experiment/into with runtime/pprof",
-	"memprofile":      "profile a program that calls experiment/into with runtime/pprof",
-	"trace":           "trace a program that calls experiment/into with runtime/trace",
-	"engine gantt":    "use --timeline and https://ui.perfetto.dev",
-	"run gantt":       "use --timeline and https://ui.perfetto.dev",
-	"plan show":       "read DIR/plan.json, or use fedsim status DIR --json",
-	"plan json":       "read DIR/plan.json, or use fedsim status DIR --json",
-	"plan max-time":   "bound runs with run.rounds, or set a time limit of the scheduler",
-	"submit json":     "its line has the tasks and what the scheduler printed, and fedsim status DIR --json the groups",
-	"submit progress": "use fedsim status DIR --watch",
-	"work max-time":   "bound runs with run.rounds, or set a time limit of the scheduler",
-}
-
 // flagError describes an invalid flag of a command line and suggests a similar one, or the
 // --set of a scenario key.
 func flagError(cmd *cobra.Command, args []string, err error) error {
@@ -65,13 +48,6 @@ func flagError(cmd *cobra.Command, args []string, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	name := unknown.GetSpecifiedName()
-	instead, ok := removedFlags[cmd.Name()+" "+name]
-	if !ok && slices.Contains([]string{"run", "theory", "tune"}, cmd.Name()) {
-		instead, ok = removedFlags[name]
-	}
-	if ok {
-		return usagef("--%s was removed: %s; see %s --help", name, instead, cmd.CommandPath())
-	}
 	text := fmt.Sprintf("unknown flag --%s", name)
 	near := config.Nearest(name, names)
 	set := settingFor(cmd, name, valueOf(args, name), near == "")
