@@ -1,10 +1,9 @@
 package command
 
 import (
-	"fmt"
-
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/results"
 )
 
 // requireMemory rejects a scenario whose minimum memory exceeds that of the machine.
@@ -15,15 +14,5 @@ func requireMemory(s *scenario.Scenario) error {
 		return nil
 	}
 	return usagef("scenario %s needs at least %s of memory, but the machine has %s: reduce tasks, rows or features, or set data.resident = false; regularizer \"graphical\" takes 24 bytes for each pair of tasks",
-		s.Name, humanBytes(need), humanBytes(there))
-}
-
-// humanBytes formats an amount of memory.
-func humanBytes(bytes float64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	k := 0
-	for ; bytes >= 1000 && k < len(units)-1; k++ {
-		bytes /= 1000
-	}
-	return fmt.Sprintf("%.3g %s", bytes, units[k])
+		s.Name, results.Scaled(need, "B"), results.Scaled(there, "B"))
 }
