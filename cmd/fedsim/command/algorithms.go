@@ -48,15 +48,18 @@ func newAlgorithms() *cobra.Command {
 
 // modelsText has the sizes of the models, with the digits of MNIST as the example.
 func modelsText(width int) string {
-	text := "\n" + columns.Wrap("models (problem.model), for d features and C classes (1 for two classes or real targets)", width, 0) + "\n"
+	text := "models (problem.model), for d features and C classes (1 for two classes or real targets)"
+	text = "\n" + columns.Wrap(text, width, 0) + "\n"
 	model := func(about, sizes string, shape mtl.Shape) {
 		n := shape.Values()
 		about += fmt.Sprintf(" Example with %s: %d values, %.0f FLOPs, %d kB.", sizes, n, shape.RowFLOPs(), 8*n/1000)
 		text += columns.Wrap(about, width, 2) + "\n"
 	}
-	model("linear: D = C d values, and 4 C d FLOPs for the gradient of a row; a step of a dual method takes C (4 d + 8).",
+	model("linear: D = C d values, and 4 C d FLOPs for the gradient of a row; "+
+		"a step of a dual method takes C (4 d + 8).",
 		"d = 784, C = 10", mtl.Shape{Features: 784, Outputs: 10})
-	model("mlp, hidden = [h]: D = h (d + 1) + C (h + 1) values, and 4 d h + 2 h + 6 h C + 2 C FLOPs; primal methods only.",
+	model("mlp, hidden = [h]: D = h (d + 1) + C (h + 1) values, and 4 d h + 2 h + 6 h C + 2 C FLOPs; "+
+		"primal methods only.",
 		"d = 784, C = 10, h = 128", mtl.Shape{Features: 784, Outputs: 10, Hidden: mtl.Widths{128}})
 	text += columns.Wrap("Methods say below how many of the D values their messages have. Memory of a client, 8 bytes a value: D while at work (methods that average models) and D to 2 D more once a client of a method with state has taken part, D (mb-sgd), and for dual methods D to 2 D and 2 C for each row, beside W and V of the server. docs/models.md and docs/methods.md have the rest.", width, 2) + "\n"
 	return text
@@ -173,5 +176,6 @@ func describeAbilities(d algorithms.Description) string {
 func describeAlgorithm(f *algorithms.Factory, width int) string {
 	o := f.Options()
 	return columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n" +
-		columns.Wrap(describeAbilities(f.Describe(o, mtl.Shape{})), width, 2) + "\n" + describeOptions("options", o, width)
+		columns.Wrap(describeAbilities(f.Describe(o, mtl.Shape{})), width, 2) + "\n" +
+		describeOptions("options", o, width)
 }

@@ -19,12 +19,10 @@ import (
 	"fedsim/mtl"
 )
 
-// addAllow adds the flag --allow-external.
 func (f *computeFlags) addAllow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false, "start the programs of the scenario (methods.*.command, problem.command) without asking")
 }
 
-// addOtherProgram adds the flag --allow-other-program.
 func addOtherProgram(cmd *cobra.Command, into *bool, what string) {
 	cmd.Flags().BoolVar(into, "allow-other-program", false, what+" (docs/model-protocol.md); the results say so")
 }

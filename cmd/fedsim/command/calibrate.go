@@ -110,7 +110,8 @@ func calibrate(w io.Writer, paths []string, dir, hold string, force bool, o cali
 	if err := c.Write(dir, log, results, force); err != nil {
 		return calibrationError(err)
 	}
-	return printf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n", results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
+	return printf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n",
+		results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
 }
 
 // calibrationResults returns the report of a calibration, as text and as a page, and its figures.

@@ -20,7 +20,6 @@ import (
 	"fedsim/results"
 )
 
-// compareFlags are the flags of fedsim compare.
 type compareFlags struct {
 	targets []string
 	out     string
@@ -83,7 +82,6 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(printText(cmd.OutOrStdout(), text), failed)
 }
 
-// parse parses the targets.
 func (f *compareFlags) parse() (results.Targets, error) {
 	var targets results.Targets
 	for _, text := range f.targets {

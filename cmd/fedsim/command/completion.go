@@ -31,7 +31,7 @@ func newCompletion() *cobra.Command {
 	for _, s := range shells {
 		names = append(names, s.name)
 	}
-	return &cobra.Command{
+	return takesOne(&cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a shell completion script",
 		Long: `Print a script that lets a shell complete commands, flags, scenario names, and the
@@ -45,18 +45,27 @@ keys and values of --set. To install it for every new shell:
 bash requires the package bash-completion.`,
 		Example: `  source <(fedsim completion bash)
   fedsim completion fish | source`,
-		Args:              takes(1, 1, "one shell"),
-		ValidArgsFunction: first(oneOf(names)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, s := range shells {
-				if s.name == args[0] {
-					return s.write(cmd.Root(), cmd.OutOrStdout())
-				}
+	}, "one shell", oneOf(names), func(cmd *cobra.Command, name string) error {
+		for _, s := range shells {
+			if s.name == name {
+				return s.write(cmd.Root(), cmd.OutOrStdout())
 			}
-			return usagef("%s", config.UnknownName("shell", args[0], args[0], names))
-		},
-	}
+		}
+		return usagef("%s", config.UnknownName("shell", name, name, names))
+	})
 }
+
+// takesOne makes a command run with one argument, which what describes and complete completes.
+func takesOne(
+	cmd *cobra.Command, what string, complete cobra.CompletionFunc, run func(cmd *cobra.Command, argument string) error,
+) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = takes(1, 1, what), first(complete)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, args[0]) }
+	return cmd
+}
+
+// oneScenario describes the argument of commands that run a scenario.
+const oneScenario = "one scenario (a file or the name of a shipped scenario)"
 
 // first completes only the first argument.
 func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
@@ -79,7 +88,6 @@ func completeNothingAfter(cmd *cobra.Command) {
 	}
 }
 
-// completeShipped completes the name of a shipped scenario.
 func completeShipped(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var all []cobra.Completion
 	for _, s := range scenarios.Shipped() {
@@ -101,7 +109,6 @@ func completeScenario(cmd *cobra.Command, args []string, word string) ([]cobra.C
 	return found, directive
 }
 
-// completeDirectory completes a run directory.
 func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
@@ -129,7 +136,6 @@ func completeFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc
 	}
 }
 
-// oneOf completes one of names.
 func oneOf(names []string) cobra.CompletionFunc {
 	return oneOfOr(names, cobra.ShellCompDirectiveNoFileComp)
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// engineFlags are the flags of fedsim engine.
 type engineFlags struct {
 	line []string // the command line
 	set  []string
@@ -37,7 +35,7 @@ type engineFlags struct {
 // newEngine returns the command. The manifest records line, the command line.
 func newEngine(line []string) *cobra.Command {
 	f := engineFlags{line: line}
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "engine SCENARIO",
 		Short: "Let another program drive a run over JSON lines",
 		Long: `Let another program, the driver, run its own method on the devices and links of a
@@ -55,13 +53,10 @@ before the op finish, the run is interrupted (exit code 75). Start the driver ag
 with --resume DIR to continue: it must send the same lines again from the first on.`,
 		Example: `  fedsim engine quickstart < lines.jsonl
   fedsim engine quickstart --set network.profile=3g --out runs/3g < lines.jsonl`,
-		Args:              takes(1, 1, "one scenario (a file or the name of a shipped scenario)"),
-		ValidArgsFunction: first(completeScenario),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.cmd = cmd
-			return f.serve(args[0])
-		},
-	}
+	}, oneScenario, completeScenario, func(cmd *cobra.Command, name string) error {
+		f.cmd = cmd
+		return f.serve(name)
+	})
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
 	f.directoryFlags.add(cmd, "runs/<scenario name>-<method>")
@@ -72,7 +67,6 @@ with --resume DIR to continue: it must send the same lines again from the first 
 	return cmd
 }
 
-// serve runs the command.
 func (f *engineFlags) serve(name string) (err error) {
 	if err := f.resumeFlags.check(f.cmd); err != nil {
 		return err
@@ -114,8 +108,8 @@ type flushing struct{ io.Writer }
 
 func (w flushing) Write(line []byte) (int, error) {
 	n, err := w.Writer.Write(line)
-	if buffered, ok := w.Writer.(*bufio.Writer); ok && err == nil {
-		err = buffered.Flush()
+	if err == nil {
+		err = flush(w.Writer)
 	}
 	return n, err
 }

@@ -13,7 +13,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// explainFlags are the flags of fedsim explain.
 type explainFlags struct {
 	run       string
 	without   int
@@ -25,7 +24,7 @@ type explainFlags struct {
 
 func newExplain() *cobra.Command {
 	var f explainFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "explain DIR",
 		Short: "Explain why a run took so long and what would have helped",
 		Long: `Explain why a run took so long, and which devices were stragglers.
@@ -47,15 +46,12 @@ slow, the small, the far away or a class of the fleet.`,
   fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
   fedsim explain runs/quickstart --deadline 0.5 --json
   fedsim explain runs/left-behind --clients --metric test_error`,
-		Args:              takes(1, 1, "one run directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.clients {
-				return f.explainClients(cmd, args[0])
-			}
-			return f.explain(cmd, args[0])
-		},
-	}
+	}, "one run directory", completeDirectory, func(cmd *cobra.Command, dir string) error {
+		if f.clients {
+			return f.explainClients(cmd, dir)
+		}
+		return f.explain(cmd, dir)
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.run, "run", "", "the run, by its id in runs.csv (default the first run)")
 	completeFlag(cmd, "run", completeRun)

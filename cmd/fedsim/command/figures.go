@@ -9,7 +9,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// printFigures prints the paths of figures.
 func printFigures(out io.Writer, folder string, files []string) error {
 	for _, name := range files {
 		if err := printText(out, filepath.Join(folder, name)+"\n"); err != nil {

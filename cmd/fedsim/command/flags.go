@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fedsim/data"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
@@ -57,8 +58,9 @@ func (f *computeFlags) display(cmd *cobra.Command, quiet bool) *progress {
 // options returns how a command computes runs.
 func (f *computeFlags) options(cmd *cobra.Command) experiment.Options {
 	return experiment.Options{
-		Workers: f.workers, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(), Waits: waitsOf(cmd),
+		Workers: f.workers, Memory: machineMemory(), Clock: time.Now, Stderr: cmd.ErrOrStderr(),
 		AllowOtherProgram: f.otherProgram,
+		Waits:             func(say func() string) { waitsFor(cmd.Context(), say) },
 	}
 }
 
@@ -72,9 +74,6 @@ func (f *computeFlags) permit(cmd *cobra.Command) func(*scenario.Scenario) error
 		return requireMemory(s)
 	}
 }
-
-// dataFolder is the environment variable with the folder of data files.
-const dataFolder = "FEDSIM_DATA"
 
 // directoryFlags are the flags of commands that make a run directory.
 type directoryFlags struct {
@@ -90,7 +89,6 @@ func (f *directoryFlags) add(cmd *cobra.Command, byDefault string) {
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 }
 
-// addNoFigures adds the flag --no-figures.
 func (f *directoryFlags) addNoFigures(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noFigures, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
 }
@@ -98,7 +96,7 @@ func (f *directoryFlags) addNoFigures(cmd *cobra.Command) {
 // options returns where a command with a command line runs a scenario into.
 func (f *directoryFlags) options(line []string) into.Options {
 	return into.Options{
-		Dir: f.out, Force: f.force, NoFigures: f.noFigures, DataFolder: os.Getenv(dataFolder),
+		Dir: f.out, Force: f.force, NoFigures: f.noFigures, DataFolder: os.Getenv(data.FolderVariable),
 		Version: readVersion().String(), Command: line, End: ended,
 	}
 }
@@ -123,17 +121,14 @@ type outputFlags struct {
 	all   bool // print all tables
 }
 
-// addQuiet adds the flag --quiet.
 func (f *outputFlags) addQuiet(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, programs that are started, and JSON if --json is given")
 }
 
-// addJSON adds the flag --json.
 func (f *outputFlags) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
 }
 
-// text returns the writer for text output.
 func (f *outputFlags) text(cmd *cobra.Command) io.Writer {
 	if f.quiet || f.json {
 		return io.Discard
@@ -141,7 +136,6 @@ func (f *outputFlags) text(cmd *cobra.Command) io.Writer {
 	return cmd.OutOrStdout()
 }
 
-// notes returns the writer for notes.
 func (f *outputFlags) notes(cmd *cobra.Command) io.Writer {
 	if f.quiet {
 		return io.Discard

@@ -44,21 +44,18 @@ func newFleetList() *cobra.Command {
 }
 
 func newFleetShow() *cobra.Command {
-	return &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Print a built-in fleet with its sources, to start from",
-		Example:           "  fedsim fleet show phones-2017 > mine.toml",
-		Args:              takes(1, 1, "the name of one built-in fleet"),
-		ValidArgsFunction: first(oneOf(fleets.Names())),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, ok := fleets.Source(args[0])
-			if !ok {
-				return usagef("%s; see fedsim fleet list", fleets.Unknown(args[0]))
-			}
-			_, err := cmd.OutOrStdout().Write(text)
-			return err
-		},
-	}
+	return takesOne(&cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a built-in fleet with its sources, to start from",
+		Example: "  fedsim fleet show phones-2017 > mine.toml",
+	}, "the name of one built-in fleet", oneOf(fleets.Names()), func(cmd *cobra.Command, name string) error {
+		text, ok := fleets.Source(name)
+		if !ok {
+			return usagef("%s; see fedsim fleet list", fleets.Unknown(name))
+		}
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	})
 }
 
 // maxDescribed is the maximum number of devices of a description.
@@ -67,7 +64,8 @@ const maxDescribed = 10_000_000
 func newFleetDescribe() *cobra.Command {
 	var figure string
 	devices, seed := 1000, uint64(1)
-	cmd := &cobra.Command{
+	complete := oneOfOr(fleets.Names(), cobra.ShellCompDirectiveDefault)
+	cmd := takesOne(&cobra.Command{
 		Use:   "describe NAME|FILE",
 		Short: "Print the classes of a fleet and histograms of its devices",
 		Long: `Print the classes of a fleet, and histograms of the speed and the link rates of its
@@ -75,30 +73,27 @@ devices. The fleet is built in or read from a file. The devices are those of a r
 with the same seed, unless the fleet correlates their speed with their data.`,
 		Example: `  fedsim fleet describe phones-2017
   fedsim fleet describe mine.csv --devices 10000 --seed 3 --figure mine.png`,
-		Args:              takes(1, 1, "one fleet (a file or the name of a built-in fleet)"),
-		ValidArgsFunction: first(oneOfOr(fleets.Names(), cobra.ShellCompDirectiveDefault)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if devices < 1 || devices > maxDescribed {
-				return usagef("--devices=%d: must be in [1, %d]", devices, maxDescribed)
-			}
-			if _, err := pictureFiles(figure); err != nil {
-				return err
-			}
-			f, err := fleets.Open(args[0])
-			if err != nil {
-				return err
-			}
-			if err := printText(cmd.OutOrStdout(), f.Text(devices, seed)); err != nil || figure == "" {
-				return err
-			}
-			picture, err := plots.DrawChart(fleetChart(args[0], f, devices, seed))
-			if err != nil {
-				return err
-			}
-			_, err = savePicture(picture, figure)
+	}, "one fleet (a file or the name of a built-in fleet)", complete, func(cmd *cobra.Command, name string) error {
+		if devices < 1 || devices > maxDescribed {
+			return usagef("--devices=%d: must be in [1, %d]", devices, maxDescribed)
+		}
+		if _, err := pictureFiles(figure); err != nil {
 			return err
-		},
-	}
+		}
+		f, err := fleets.Open(name)
+		if err != nil {
+			return err
+		}
+		if err := printText(cmd.OutOrStdout(), f.Text(devices, seed)); err != nil || figure == "" {
+			return err
+		}
+		picture, err := plots.DrawChart(fleetChart(name, f, devices, seed))
+		if err != nil {
+			return err
+		}
+		_, err = savePicture(picture, figure)
+		return err
+	})
 	cmd.Flags().IntVar(&devices, "devices", devices, "number of devices")
 	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run")
 	cmd.Flags().StringVar(&figure, "figure", "", "draw the distributions by class: a file ending in .png or .svg, or both formats without extension")

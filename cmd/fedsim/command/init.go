@@ -13,7 +13,6 @@ import (
 	"fedsim/experiment/scenario"
 )
 
-// starterFile is the default file of fedsim init.
 const starterFile = "scenario.toml"
 
 func newInit() *cobra.Command {
@@ -40,7 +39,6 @@ An existing file is never overwritten.`,
 	}
 }
 
-// writeStarter writes the scenario to a new file.
 func writeStarter(file string) error {
 	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
 	if !ok || !config.IsName(name) {

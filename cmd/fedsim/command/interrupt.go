@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/spf13/cobra"
 )
 
 // untilInterrupted returns a context that is canceled by the first SIGINT or SIGTERM, which
@@ -60,11 +58,6 @@ func waitsFor(ctx context.Context, say func() string) {
 // waitsForRounds is waitsFor of a command that runs scenarios.
 func waitsForRounds(ctx context.Context) {
 	waitsFor(ctx, func() string { return "waiting for the end of the current rounds, then saving a checkpoint" })
-}
-
-// waitsOf returns experiment.Options.Waits of a command.
-func waitsOf(cmd *cobra.Command) func(func() string) {
-	return func(say func() string) { waitsFor(cmd.Context(), say) }
 }
 
 // text names the event that the command waits for.

@@ -28,7 +28,6 @@ func newLearner() *cobra.Command {
 	}, newLearnerCheck())
 }
 
-// learnerCheckFlags are the flags of fedsim learner check.
 type learnerCheckFlags struct {
 	clients, rows, rounds int
 	options               []string

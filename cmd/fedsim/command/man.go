@@ -27,29 +27,26 @@ not adapt the target to the size of the heap.
 `
 
 func newMan() *cobra.Command {
-	return &cobra.Command{
+	return takesOne(&cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
 		Long: `Write the manual pages of all commands (fedsim.1, fedsim-run.1, ...) to a directory.
 The directory is created if needed. SOURCE_DATE_EPOCH sets the date of the pages.`,
 		Example: `  fedsim man ~/.local/share/man/man1
   fedsim man man && man man/fedsim-run.1`,
-		Args:              takes(1, 1, "one directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o777); err != nil {
-				return err
-			}
-			root := newRoot(nil)
-			asMarkdown(root)
-			root.Long += manEnd
-			header := &doc.GenManHeader{Section: "1", Source: "fedsim " + readVersion().module, Manual: "fedsim"}
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
-				return fmt.Errorf("write the manual: %w", err)
-			}
-			return nil
-		},
-	}
+	}, "one directory", completeDirectory, func(_ *cobra.Command, dir string) error {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		root := newRoot(nil)
+		asMarkdown(root)
+		root.Long += manEnd
+		header := &doc.GenManHeader{Section: "1", Source: "fedsim " + readVersion().module, Manual: "fedsim"}
+		if err := doc.GenManTree(root, header, dir); err != nil {
+			return fmt.Errorf("write the manual: %w", err)
+		}
+		return nil
+	})
 }
 
 // asMarkdown converts the help texts of a command and its subcommands to Markdown, the

@@ -23,7 +23,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// mergeFlags are the flags of fedsim merge.
 type mergeFlags struct {
 	directoryFlags
 	outputFlags
@@ -33,7 +32,7 @@ type mergeFlags struct {
 
 func newMerge() *cobra.Command {
 	var f mergeFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "merge DIR",
 		Short: "Make the run directory of a planned scenario",
 		Long: `Make the run directory of the groups in a plan directory that "fedsim work" has
@@ -49,10 +48,7 @@ directory is complete but for figures, they are drawn.`,
 		Example: `  fedsim merge plans/lte
   fedsim merge plans/lte --out runs/lte
   fedsim merge plans/lte --partial --out runs/so-far`,
-		Args:              takes(1, 1, "one plan directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.merge(cmd, args[0]) },
-	}
+	}, "one plan directory", completeDirectory, f.merge)
 	flags := cmd.Flags()
 	f.directoryFlags.add(cmd, "runs/<scenario name>")
 	flags.BoolVar(&f.partial, "partial", false, "merge the finished runs if others are missing")
@@ -127,7 +123,6 @@ type merging struct {
 	places func(id string) (int, bool)
 }
 
-// open reads a plan directory.
 func (f *mergeFlags) open(dir string) (*merging, error) {
 	d, err := work.Open(dir, readVersion().String())
 	if err != nil {
@@ -184,7 +179,6 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	return nil
 }
 
-// isDone reports whether an item of the plan is done.
 func (m *merging) isDone(i int) bool { return m.state.Items[i].Condition == work.Done }
 
 // oneProgram requires runs of an external model at one point of an experiment to be those of one

@@ -10,7 +10,6 @@ import (
 	"fedsim/mtl"
 )
 
-// planFlags are the flags of fedsim plan.
 type planFlags struct {
 	line []string // the command line
 	set  []string
@@ -21,7 +20,7 @@ type planFlags struct {
 
 func newPlan(line []string) *cobra.Command {
 	f := planFlags{line: line}
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "plan SCENARIO -o DIR",
 		Short: "Divide a scenario into groups of runs for several processes",
 		Long: `Write the plan of a scenario to a directory that all machines of a cluster can
@@ -38,10 +37,7 @@ The same scenario and version of fedsim give the same plan. "fedsim work DIR" do
 the work, and "fedsim merge DIR" makes the run directory of it.`,
 		Example: `  fedsim plan lte-high-var -o plans/lte
   fedsim plan lte-high-var -o plans/long --set run.rounds=500`,
-		Args: takes(1, 1, "one scenario, a file or the name of a shipped scenario"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.plan(cmd, args[0]) },
-	}
-	cmd.ValidArgsFunction = first(completeScenario)
+	}, "one scenario, a file or the name of a shipped scenario", completeScenario, f.plan)
 	addSet(cmd, &f.set, "")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory of the plan")
 	completeFlag(cmd, "out", completeDirectory)

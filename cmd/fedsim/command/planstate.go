@@ -48,7 +48,6 @@ func (s planState) ended() (bool, error) {
 	}
 }
 
-// countsText returns counts in words.
 func countsText(c work.Counts) string {
 	text := fmt.Sprintf("%d of %d done", c.Done, c.Total)
 	for _, part := range []struct {
@@ -87,7 +86,6 @@ func secondsText(n float64) string {
 	return text
 }
 
-// left describes the time left.
 func (s planState) left() string {
 	switch {
 	case s.Complete():
@@ -170,7 +168,6 @@ func what(item *work.Item) string {
 	return item.Kind + " " + item.Title()
 }
 
-// running lists the running items.
 func (s planState) running(b *strings.Builder, width int) {
 	list := s.of(work.Running)
 	if len(list) == 0 {

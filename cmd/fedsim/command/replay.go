@@ -34,11 +34,11 @@ that failed in the log are not asked.
 			if with == "" {
 				return usagef("--with is required: the directory of a calibration")
 			}
-			all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), with, logs)
+			runs, all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), with, logs)
 			if err != nil {
 				return err
 			}
-			return writeOut(cmd, out, func(w io.Writer) error { return writeAttempts(w, all) })
+			return writeOut(cmd, out, func(w io.Writer) error { return writeAttempts(w, runs, all) })
 		},
 	}
 	flags := cmd.Flags()
@@ -47,21 +47,17 @@ that failed in the log are not asked.
 	return cmd
 }
 
-// predicted is a run of a log and its prediction.
-type predicted struct {
-	run *attemptlog.Run
-	*prediction.Checked
-}
-
 // predictLogs predicts all runs of logs under a calibration. It prints the assumptions.
-func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []string) (all []predicted, err error) {
+func predictLogs(
+	ctx context.Context, notes io.Writer, dir string, paths []string,
+) (runs []*attemptlog.Run, all []*prediction.Checked, err error) {
 	c, err := calibration.Read(dir)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, nil, usageError{err}
 	}
 	log, err := attemptlog.Read(paths...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, text := range log.Notes {
 		printError(notes, fmt.Errorf("note: %s", text))
@@ -69,29 +65,25 @@ func predictLogs(ctx context.Context, notes io.Writer, dir string, paths []strin
 	for _, run := range log.Runs {
 		models, assumed, err := prediction.NewModels(dir, c, run)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, text := range assumed {
 			printError(notes, fmt.Errorf("note: run %s: %s", run.Name, text))
 		}
 		checked, err := prediction.Check(ctx, run, models)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, predicted{run, checked})
+		all = append(all, checked)
 	}
-	return all, nil
+	return log.Runs, all, nil
 }
 
 // checkLogs prints how well a calibration predicts runs, and draws it unless figure is empty.
 func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, asJSON bool) error {
-	all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
+	runs, checked, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
 	if err != nil {
 		return err
-	}
-	runs, checked := make([]*attemptlog.Run, len(all)), make([]*prediction.Checked, len(all))
-	for i := range all {
-		runs[i], checked[i] = all[i].run, all[i].Checked
 	}
 	if figure != "" {
 		picture, err := prediction.Figure(checked)
@@ -110,7 +102,7 @@ func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, as
 }
 
 // writeAttempts writes a line of csv for each attempt of training.
-func writeAttempts(w io.Writer, all []predicted) error {
+func writeAttempts(w io.Writer, runs []*attemptlog.Run, all []*prediction.Checked) error {
 	out := csv.NewWriter(w)
 	head := []string{"run", "round", "client", "outcome", "taken"}
 	parts := []struct {
@@ -130,8 +122,8 @@ func writeAttempts(w io.Writer, all []predicted) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	for _, p := range all {
-		for i, a := range prediction.Training(p.run) {
+	for k, p := range all {
+		for i, a := range prediction.Training(runs[k]) {
 			measured, simulated := &p.Measured.Attempts[i], &p.Predicted.Attempts[i]
 			line := []string{p.Name, strconv.Itoa(a.Round), a.Client, string(a.Outcome), strconv.FormatBool(simulated.Taken)}
 			for _, part := range parts {

@@ -26,20 +26,16 @@ func newResults() *cobra.Command {
 }
 
 func newResultsShow() *cobra.Command {
-	return &cobra.Command{
+	return takesOne(&cobra.Command{
 		Use:   "show DIR",
 		Short: "Show the settings, results and files of a run directory",
 		Long: `Show the settings, results and files of a run directory. For a scenario that is in
 progress or was killed, show the runs that have ended.`,
-		Example:           "  fedsim results show runs/quickstart",
-		Args:              takes(1, 1, "one run directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return showResults(cmd.OutOrStdout(), args[0]) },
-	}
+		Example: "  fedsim results show runs/quickstart",
+	}, "one run directory", completeDirectory, showResults)
 }
 
-// showResults describes the run directory dir.
-func showResults(out io.Writer, dir string) error {
+func showResults(cmd *cobra.Command, dir string) error {
 	place := rundir.Locate(dir)
 	r, err := rundir.Read(place)
 	if err != nil {
@@ -78,10 +74,9 @@ func showResults(out io.Writer, dir string) error {
 	for _, f := range files {
 		fmt.Fprintf(&b, "%12d B  %s\n", f.Size, f.Name)
 	}
-	return printText(out, b.String())
+	return printText(cmd.OutOrStdout(), b.String())
 }
 
-// completeness describes the state of a run directory.
 func completeness(m *rundir.Manifest) string {
 	switch {
 	case m.State == rundir.Complete:
@@ -95,7 +90,6 @@ func completeness(m *rundir.Manifest) string {
 	}
 }
 
-// took describes when a run started and how long it took.
 func took(m *rundir.Manifest) string {
 	if m.Clock == nil {
 		return "not recorded"
@@ -107,7 +101,6 @@ func took(m *rundir.Manifest) string {
 	return text
 }
 
-// endings counts runs by status.
 func endings(runs []rundir.RunEntry) string {
 	text := count(len(runs), "run")
 	for _, status := range []results.Status{results.Done, results.Stalled, results.Interrupted} {
@@ -124,7 +117,6 @@ func endings(runs []rundir.RunEntry) string {
 	return text
 }
 
-// exportFlags are the flags of fedsim results export.
 type exportFlags struct {
 	table, format, out string
 	model              bool
@@ -133,7 +125,7 @@ type exportFlags struct {
 
 func newResultsExport() *cobra.Command {
 	var f exportFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "export DIR",
 		Short: "Export a table (csv, parquet, JSON) or a model (npy, csv)",
 		Long: `Export a table of a run directory as csv, parquet or JSON. The tables are rounds (a
@@ -151,10 +143,7 @@ scenario that is in progress or was killed, the runs that have ended are exporte
   fedsim results export runs/quickstart --table runs -o runs.csv
   fedsim results export runs/quickstart --table devices -o devices.csv
   fedsim results export runs/model --model --format npy -o w.npy`,
-		Args:              takes(1, 1, "one run directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd, args[0]) },
-	}
+	}, "one run directory", completeDirectory, f.export)
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "csv", strings.Join(rundir.Formats, ", ")+"; with --model "+strings.Join(rundir.ModelFormats, ", "))
 	flags.BoolVar(&f.model, "model", false, "export the final model of a run, not a table")

@@ -14,7 +14,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// resumeFlags are the flags of fedsim run for checkpoints.
 type resumeFlags struct {
 	resume     string  // run directory to resume; empty: none
 	checkpoint float64 // minimum seconds between checkpoints; 0: none
@@ -26,13 +25,11 @@ func (f *resumeFlags) add(cmd *cobra.Command) {
 	f.addCheckpoint(cmd)
 }
 
-// checkpointEvery is the default of --checkpoint, in seconds.
 const checkpointEvery = 60
 
 // resumeOther is what --allow-other-program does where runs are resumed.
 const resumeOther = "resume runs of an external model with another program than before"
 
-// addCheckpoint adds the flag --checkpoint.
 func (f *resumeFlags) addCheckpoint(cmd *cobra.Command) {
 	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", checkpointEvery, "minimum seconds between checkpoints; 0: none")
 }
@@ -62,7 +59,7 @@ func (f *resumeFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.resume != "" {
 		return takes(0, 1, "at most one SCENARIO with --resume")(cmd, args)
 	}
-	return takes(1, 1, "one scenario (a file or the name of a shipped scenario)")(cmd, args)
+	return takes(1, 1, oneScenario)(cmd, args)
 }
 
 // every returns the least time between two checkpoints; 0: there are none.

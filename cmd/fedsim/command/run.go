@@ -19,7 +19,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// runFlags are the flags of fedsim run.
 type runFlags struct {
 	line []string // the command line, for the manifest
 	set  []string
@@ -254,7 +253,6 @@ func tablesText(made []*into.Table, below bool) string {
 	return text
 }
 
-// ranksText returns the ranks of methods.
 func ranksText(made []*into.Ranking) (text string) {
 	for _, t := range made {
 		text += t.Text(textWidth())

@@ -37,7 +37,6 @@ const (
 	nextReport = "report"
 )
 
-// lookAtRun returns the status of a run directory.
 func lookAtRun(dir string) (subject, error) {
 	s := runState{Kind: "run", Directory: dir}
 	l, err := rundir.ReadLive(dir)

@@ -50,25 +50,22 @@ func newScenariosList() *cobra.Command {
 }
 
 func newScenariosShow() *cobra.Command {
-	return &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Print a shipped scenario, to start from",
-		Example:           "  fedsim scenarios show quickstart > mine.toml",
-		Args:              takes(1, 1, "the name of one shipped scenario"),
-		ValidArgsFunction: first(completeShipped),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, ok := scenarios.Source(args[0])
-			if !ok {
-				var names []string
-				for _, s := range scenarios.Shipped() {
-					names = append(names, s.Name)
-				}
-				return usagef("%s; see fedsim scenarios list", config.UnknownName("scenario", args[0], args[0], names))
+	return takesOne(&cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a shipped scenario, to start from",
+		Example: "  fedsim scenarios show quickstart > mine.toml",
+	}, "the name of one shipped scenario", completeShipped, func(cmd *cobra.Command, name string) error {
+		text, ok := scenarios.Source(name)
+		if !ok {
+			var names []string
+			for _, s := range scenarios.Shipped() {
+				names = append(names, s.Name)
 			}
-			_, err := cmd.OutOrStdout().Write(text)
-			return err
-		},
-	}
+			return usagef("%s; see fedsim scenarios list", config.UnknownName("scenario", name, name, names))
+		}
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	})
 }
 
 func newScenariosValidate() *cobra.Command {

@@ -17,7 +17,6 @@ import (
 	"fedsim/results/rundir"
 )
 
-// serveFlags are the flags of fedsim serve.
 type serveFlags struct {
 	address string
 	json    bool
@@ -25,7 +24,7 @@ type serveFlags struct {
 
 func newServe() *cobra.Command {
 	var f serveFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "serve DIR",
 		Short: "Serve a live report of a run or a plan for a browser",
 		Long: `Serve a live report of a run over HTTP and print its address. The report is that of
@@ -41,12 +40,7 @@ An interrupt (Ctrl-C) stops it.`,
 		Example: `  fedsim serve runs/quickstart
   fedsim serve runs/tonight --addr 127.0.0.1:8080
   fedsim serve runs/tonight --addr '[::1]:0' --json`,
-		Args:              takes(1, 1, "one run directory or plan directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.serve(cmd, args[0])
-		},
-	}
+	}, "one run directory or plan directory", completeDirectory, f.serve)
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "addr", "127.0.0.1:0", "address and port to listen on; port 0: any free port")
 	completeFlag(cmd, "addr", cobra.NoFileCompletions)
@@ -87,7 +81,6 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	return server.Serve(cmd.Context(), l)
 }
 
-// checkAddress checks the form of an address.
 func checkAddress(address string) error {
 	const want = "must be an address and a port, as in 127.0.0.1:8080 or [::1]:0"
 	_, port, err := net.SplitHostPort(address)
@@ -100,7 +93,6 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// printAddress prints the address of the report.
 func (f *serveFlags) printAddress(cmd *cobra.Command, from serve.Source, l net.Listener) error {
 	dir := from.Dir
 	about := serving{URL: serve.URL(l), Directory: dir, Loopback: serve.Loopback(l)}

@@ -95,13 +95,11 @@ func checkRuns(ctx context.Context, w io.Writer, s *scenario.Scenario) error {
 	return nil
 }
 
-// printText prints a text.
 func printText(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-// printf prints a formatted text.
 func printf(w io.Writer, format string, arguments ...any) error {
 	return printText(w, fmt.Sprintf(format, arguments...))
 }

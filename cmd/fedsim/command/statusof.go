@@ -13,14 +13,13 @@ import (
 	"fedsim/internal/plainjson"
 )
 
-// statusFlags are the flags of fedsim status.
 type statusFlags struct {
 	json, watch bool
 }
 
 func newStatus() *cobra.Command {
 	var f statusFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "status DIR",
 		Short: "Show how far the work of a plan or a run is",
 		Long: `Show how far the work of a plan is: which groups failed and why, which run, on
@@ -34,10 +33,7 @@ status 1 when nothing runs and all that is left has failed or was stopped.`,
 		Example: `  fedsim status plans/lte
   fedsim status plans/lte --watch
   fedsim status plans/lte --json`,
-		Args:              takes(1, 1, "one plan directory or run directory"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.status(cmd, args[0]) },
-	}
+	}, "one plan directory or run directory", completeDirectory, f.status)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the status as JSON (docs/json.md)")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "show every change until all is done")
 	return cmd

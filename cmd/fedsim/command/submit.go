@@ -25,7 +25,6 @@ import (
 // engineLocal is the engine of workers in this process. The others are templates.
 const engineLocal = "local"
 
-// submitFlags are the flags of fedsim submit.
 type submitFlags struct {
 	engine, template string
 	tasks, cores     int
@@ -83,7 +82,6 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 // mostCores is more cores than a machine has.
 const mostCores = 1 << 16
 
-// engines returns the names of all engines.
 func engines() []string { return append([]string{engineLocal}, submit.Engines()...) }
 
 // beforeDash checks only the arguments before --.
@@ -152,7 +150,8 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 		if f.print { // a script, which is empty then
 			out = cmd.ErrOrStderr()
 		}
-		return printf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n", count(of.state.Groups.Total, "group"), quote.Shell(dir))
+		return printf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n",
+			count(of.state.Groups.Total, "group"), quote.Shell(dir))
 	}
 	if engine == nil && len(options) > 0 {
 		return usagef("engine %s takes no options, but %s is given", engineLocal, options[0])
@@ -224,7 +223,6 @@ func (of *submission) begin(cmd *cobra.Command) error {
 	return of.view.Retry()
 }
 
-// send submits a job to a scheduler.
 func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, j *submit.Job) error {
 	seconds := j.Fit(of.Plan, of.state, f.tasks)
 	j.Place(engine)
@@ -248,7 +246,8 @@ func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submis
 	if err != nil {
 		return err
 	}
-	return printf(cmd.OutOrStdout(), "sent: %s, %s, about %s on one core; %s\n", count(j.Tasks, "task"), count(of.groups, "group"), planTime(seconds), printed)
+	return printf(cmd.OutOrStdout(), "sent: %s, %s, about %s on one core; %s\n",
+		count(j.Tasks, "task"), count(of.groups, "group"), planTime(seconds), printed)
 }
 
 // missingData returns the error of the first data file that is not here.
@@ -289,7 +288,8 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission) error {
 		return err
 	case state.Complete():
 		printError(cmd.ErrOrStderr(), failed) // others did what this worker could not
-		return printf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n", count(of.groups, "group"), count(n, "worker"), dir)
+		return printf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n",
+			count(of.groups, "group"), count(n, "worker"), dir)
 	case cmd.Context().Err() != nil:
 		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(state.Groups.Total-state.Groups.Done, "group")), context.Canceled}
 	default:

@@ -25,7 +25,6 @@ type summary struct {
 	Absent      []string             `json:"absent"`
 }
 
-// experimentSummary is the summary of an experiment.
 type experimentSummary struct {
 	Name   string             `json:"name"`
 	Vary   results.Vary       `json:"vary"`
@@ -33,7 +32,6 @@ type experimentSummary struct {
 	Errors []results.ErrorRow `json:"errors"`
 }
 
-// tableSummary is a table of prediction errors.
 type tableSummary struct {
 	Name  string        `json:"name"`
 	Files []string      `json:"files"`
@@ -57,7 +55,6 @@ type gridSummary struct {
 	Curves []experiment.Curve `json:"curves"`
 }
 
-// newSummary summarizes the runs and tables of a scenario.
 func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: dir, Absent: absent,

@@ -24,7 +24,6 @@ import (
 // chartFile is the name of the figure of the bounds, without its extension.
 const chartFile = "theory-bound"
 
-// theoryFlags are the flags of fedsim theory.
 type theoryFlags struct {
 	line []string // the command line
 	set  []string
@@ -38,7 +37,7 @@ type theoryFlags struct {
 // newTheory returns the command. The manifest records line, the command line.
 func newTheory(line []string) *cobra.Command {
 	f := theoryFlags{line: line}
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "theory SCENARIO",
 		Short: "Compare the convergence of a scenario with the paper's theorems",
 		Long: `Compare the convergence of a scenario with the theorems of the paper.
@@ -65,10 +64,7 @@ run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.drop_phase=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
-		Args:              takes(1, 1, "one scenario (a file or the name of a shipped scenario)"),
-		ValidArgsFunction: first(completeScenario),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
+	}, oneScenario, completeScenario, f.run)
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
 	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\"); or that for |grad f(w)|^2; 0: a tenth of the first")
@@ -177,7 +173,6 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	return errors.Join(d.Undrawn, undrawn, exceeded, stalls(d.Writer.Runs()))
 }
 
-// drawTheory draws the measurements and the bounds.
 func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, error) {
 	dir, err := w.FiguresDir()
 	if err != nil {

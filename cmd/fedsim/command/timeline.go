@@ -19,7 +19,6 @@ import (
 	"fedsim/internal/record/timeline"
 )
 
-// timelineFlags are the flags of fedsim run for timelines.
 type timelineFlags struct {
 	trace   string
 	run     string
@@ -27,7 +26,6 @@ type timelineFlags struct {
 	rounds  string
 }
 
-// traceRounds is the default number of rounds.
 const traceRounds = 100
 
 func (f *timelineFlags) add(flags *pflag.FlagSet) {

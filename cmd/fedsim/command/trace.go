@@ -240,7 +240,8 @@ They follow a cosine over the hours of a day. docs/energy.md says where real one
 		Example: `  fedsim trace grid -o grid.csv
   fedsim trace grid --g-per-kwh 20,1200 --swing 0 -o two.csv`,
 	}
-	generates(cmd, func(c *config.Checker) { s.Validate(c) }, func() traces.Sequence { return traces.SynthesizeGrid(s) })
+	generates(cmd, func(c *config.Checker) { s.Validate(c) },
+		func() traces.Sequence { return traces.SynthesizeGrid(s) })
 	flags := cmd.Flags()
 	flags.Float64SliceVar(&s.GPerKWh, "g-per-kwh", s.GPerKWh, "mean intensity of each place in g CO2e per kWh")
 	flags.Float64Var(&s.Swing, "swing", s.Swing, "amplitude over the day as a share of the mean, from 0 to 1")

@@ -14,7 +14,6 @@ import (
 	"fedsim/results"
 )
 
-// tuneFlags are the flags of fedsim tune.
 type tuneFlags struct {
 	set  []string
 	json bool
@@ -23,7 +22,7 @@ type tuneFlags struct {
 
 func newTune() *cobra.Command {
 	var f tuneFlags
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "tune SCENARIO",
 		Short: "Run the tuning grids of a scenario and print the winners",
 		Long: `Run the tuning grids of a scenario and print them with their winners.
@@ -44,10 +43,7 @@ the results have several local optima.
 command saves nothing.`,
 		Example: `  fedsim tune fig1-statistical
   fedsim tune fig1-statistical --set 'run.seeds=[7]'`,
-		Args:              takes(1, 1, "one scenario (a file or the name of a shipped scenario)"),
-		ValidArgsFunction: first(completeScenario),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
-	}
+	}, oneScenario, completeScenario, f.tune)
 	addSet(cmd, &f.set, "")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the grids as JSON (docs/json.md)")
 	f.computeFlags.add(cmd)
@@ -81,7 +77,8 @@ func (f *tuneFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return plainjson.Print(cmd.OutOrStdout(), newGridSummaries(grids))
 	}
 	if len(grids) == 0 {
-		return printf(cmd.OutOrStdout(), "scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
+		return printf(cmd.OutOrStdout(),
+			"scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
 	}
 	var b strings.Builder
 	for i := range grids {

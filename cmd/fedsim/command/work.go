@@ -17,7 +17,6 @@ import (
 	"fedsim/internal/clusters/work"
 )
 
-// workFlags are the flags of fedsim work.
 type workFlags struct {
 	computeFlags // workers and allowExternal
 	resumeFlags  // checkpoint
@@ -28,7 +27,7 @@ type workFlags struct {
 
 func newWork() *cobra.Command {
 	f := workFlags{computeFlags: computeFlags{progress: progressNone}}
-	cmd := &cobra.Command{
+	cmd := takesOne(&cobra.Command{
 		Use:   "work DIR",
 		Short: "Do groups of a plan that are not done",
 		Long: `Do the groups of a plan ("fedsim plan") that are not done, until none is left or
@@ -45,10 +44,7 @@ a group has failed, and the others are done.`,
 		Example: `  fedsim work plans/lte
   fedsim work plans/lte --no-wait
   fedsim work plans/lte --retry`,
-		Args:              takes(1, 1, "the directory of a plan"),
-		ValidArgsFunction: first(completeDirectory),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.work(cmd, args[0]) },
-	}
+	}, "the directory of a plan", completeDirectory, f.work)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
 	flags.BoolVar(&f.noWait, "no-wait", false, "end when other workers do all that is left")
