@@ -18,6 +18,7 @@ import (
 	"fedsim/internal/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 type compareFlags struct {
@@ -108,7 +109,7 @@ func (f *compareFlags) parse() (results.Targets, error) {
 
 // requireMetrics reports a target whose metric is neither a column of rounds.csv, nor declared
 // by a learner of the runs, nor a statistic over their clients.
-func requireMetrics(targets results.Targets, dirs []compare.Directory) error {
+func requireMetrics(targets results.Targets, dirs []*rundir.Results) error {
 	names, statistics := results.MetricNames(), map[string]bool{}
 	for i := range dirs {
 		for _, m := range results.NamedMetrics(dirs[i].Runs) {
@@ -132,8 +133,8 @@ func requireMetrics(targets results.Targets, dirs []compare.Directory) error {
 
 // open reads the directories. It refuses duplicates and an output directory that is
 // one of them.
-func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
-	var dirs []compare.Directory
+func (f *compareFlags) open(args []string) ([]*rundir.Results, error) {
+	var dirs []*rundir.Results
 	var seen []os.FileInfo
 	for _, name := range args {
 		name = filepath.Clean(name)
@@ -147,7 +148,7 @@ func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
 		}
 		for i := range seen {
 			if os.SameFile(seen[i], info) {
-				return nil, usagef("%s is the same directory as %s: name each directory once", name, dirs[i].Name)
+				return nil, usagef("%s is the same directory as %s: name each directory once", name, dirs[i].Dir)
 			}
 		}
 		if out, err := os.Stat(f.out); f.out != "" && err == nil && os.SameFile(out, info) {

@@ -20,14 +20,18 @@ type fakeClock struct{ at time.Time }
 
 func (c *fakeClock) now() time.Time { return c.at }
 
+// progressOf returns a display with its clock and what it shows.
+func progressOf(kind string) (*progress, *fakeClock, *bytes.Buffer) {
+	clock, out := &fakeClock{at: time.Unix(1e9, 0)}, &bytes.Buffer{}
+	return newProgress(out, kind, clock.now), clock, out
+}
+
 func step(done int, share float64, phase, run string) experiment.Progress {
 	return experiment.Progress{Done: done, Total: 30, Share: share, Phase: phase, Run: run}
 }
 
 func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
-	clock := &fakeClock{at: time.Unix(1e9, 0)}
-	var out bytes.Buffer
-	p := newProgress(&out, progressAuto, clock.now)
+	p, clock, out := progressOf(progressAuto)
 	for i := range 13 { // 0 to 12 s
 		p.update(step(i, float64(i)/30, "running", "e/mocha/seed=1"))
 		clock.at = clock.at.Add(time.Second)
@@ -42,9 +46,7 @@ func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
 }
 
 func TestJSONProgress(t *testing.T) {
-	clock := &fakeClock{at: time.Unix(1e9, 0)}
-	var out bytes.Buffer
-	p := newProgress(&out, progressJSON, clock.now)
+	p, clock, out := progressOf(progressJSON)
 	for i := range 5 { // 0 to 6 s
 		p.update(step(i, float64(i)/40, "running", "e/mocha/seed=1"))
 		clock.at = clock.at.Add(1500 * time.Millisecond)
@@ -74,9 +76,7 @@ func TestJSONProgress(t *testing.T) {
 }
 
 func TestProgressOfATable(t *testing.T) {
-	clock := &fakeClock{at: time.Unix(1e9, 0)}
-	var out bytes.Buffer
-	p := newProgress(&out, progressPlain, clock.now)
+	p, clock, out := progressOf(progressPlain)
 	clock.at = clock.at.Add(6 * time.Second)
 	p.update(experiment.Progress{Done: 45, Total: 180, Share: 0.25, Run: "Human Activity, mtl", Phase: experiment.PhaseTables})
 	if want := "45/180 fits, 25 %, 6s, cross-validating Human Activity, mtl\n"; out.String() != want {
@@ -85,9 +85,7 @@ func TestProgressOfATable(t *testing.T) {
 }
 
 func TestTerminalProgressIsOneLine(t *testing.T) {
-	clock := &fakeClock{at: time.Unix(1e9, 0)}
-	var out bytes.Buffer
-	p := newProgress(&out, progressAuto, clock.now)
+	p, clock, out := progressOf(progressAuto)
 	p.width, p.every = func() int { return 60 }, 100*time.Millisecond
 	for i := range 4 { // 0, 80, 160, 240 ms: drawn at the third
 		p.update(step(i, 0.1, "tuning", "fig1-statistical/mocha/network.profile=3g/seed=1"))
@@ -101,9 +99,7 @@ func TestTerminalProgressIsOneLine(t *testing.T) {
 }
 
 func TestNoProgress(t *testing.T) {
-	clock := &fakeClock{at: time.Unix(1e9, 0)}
-	var out bytes.Buffer
-	p := newProgress(&out, progressNone, clock.now)
+	p, clock, out := progressOf(progressNone)
 	clock.at = clock.at.Add(time.Hour)
 	p.update(step(1, 1, "running", "x"))
 	p.end()

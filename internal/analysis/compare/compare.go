@@ -20,24 +20,20 @@ var (
 	errNothing = errors.New("nothing to compare")
 )
 
-// Directory is a run directory and its displayed name.
-type Directory struct {
-	Name string
-	*rundir.Results
-}
-
 // Open reads a finished run directory.
-func Open(dir string) (Directory, error) {
+func Open(dir string) (*rundir.Results, error) {
 	found, err := rundir.Read(dir)
 	switch {
 	case err != nil:
-		return Directory{}, err
+		return nil, err
 	case len(found.Manifest.Absent) > 0:
-		return Directory{}, fmt.Errorf("%s: %w (a partial merge without %s): merge it again with fedsim merge when all runs are done", dir, errUnfinished, found.Manifest.Absent[0])
+		return nil, fmt.Errorf("%s: %w (a partial merge without %s): merge it again with fedsim merge when all runs are done",
+			dir, errUnfinished, found.Manifest.Absent[0])
 	case found.Manifest.State != rundir.Complete:
-		return Directory{}, fmt.Errorf("%s: %w (%s): resume it first with: fedsim run --resume %s", dir, errUnfinished, found.Manifest.State, dir)
+		return nil, fmt.Errorf("%s: %w (%s): resume it first with: fedsim run --resume %s",
+			dir, errUnfinished, found.Manifest.State, dir)
 	}
-	return Directory{Name: dir, Results: found}, nil
+	return found, nil
 }
 
 // Comparison compares several run directories. Fields are added, and never renamed in JSON or
@@ -113,10 +109,10 @@ type Cell struct {
 // Compare compares directories. Without targets, it uses those that all directories
 // report. It fails if no two directories have the same runs, if they share no target, or
 // if no run records the metric of a target.
-func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
+func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, error) {
 	c := &Comparison{Targets: targets}
 	for i := range dirs {
-		c.Directories = append(c.Directories, dirs[i].Name)
+		c.Directories = append(c.Directories, dirs[i].Dir)
 	}
 	if len(targets) == 0 {
 		if c.Targets = shared(dirs); len(c.Targets) == 0 {
@@ -139,10 +135,10 @@ func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 }
 
 // shared returns the targets that all directories report.
-func shared(dirs []Directory) results.Targets {
+func shared(dirs []*rundir.Results) results.Targets {
 	var all results.Targets
 	for _, x := range dirs[0].Manifest.Targets {
-		if !slices.ContainsFunc(dirs, func(d Directory) bool { return !slices.Contains(d.Manifest.Targets, x) }) {
+		if !slices.ContainsFunc(dirs, func(d *rundir.Results) bool { return !slices.Contains(d.Manifest.Targets, x) }) {
 			all = append(all, x)
 		}
 	}

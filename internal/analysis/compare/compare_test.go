@@ -24,7 +24,7 @@ func point(link, p string) []results.Setting {
 	return []results.Setting{{Key: "network.profile", Value: link}, {Key: "faults.drop_probability", Value: p}}
 }
 
-func compare(t *testing.T, targets results.Targets, dirs ...Directory) *Comparison {
+func compare(t *testing.T, targets results.Targets, dirs ...*rundir.Results) *Comparison {
 	t.Helper()
 	c, err := Compare(dirs, targets)
 	if err != nil {
@@ -209,7 +209,7 @@ points = [{ label = "near", set = { "network.rtt_ms" = 2 } }, { label = "far", s
 		t.Errorf("the same settings differ in %v", c.Differing)
 	}
 	b.Scenario = []byte("[network\n")
-	if _, err := Compare([]Directory{a, b}, nil); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("b", "scenario.toml")+":1:") {
+	if _, err := Compare([]*rundir.Results{a, b}, nil); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("b", "scenario.toml")+":1:") {
 		t.Errorf("error %v, must begin with the place", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestIncomparable(t *testing.T) {
 	}
 	none := directory("b", "")
 	for _, c := range []struct {
-		a, b Directory
+		a, b *rundir.Results
 		want string
 	}{
 		{a, other, "nothing to compare: no two directories have the same experiment, method and point; a has x: MOCHA, b has y: MOCHA: use the same names"},
@@ -234,7 +234,7 @@ func TestIncomparable(t *testing.T) {
 		{a, targets, "a, b have no target in common: set one"},
 		{unmeasured, unmeasured, `no run of b, b records suboptimality: set run.mode = "learning", and for suboptimality problem.optimum_sweeps above 0`},
 	} {
-		if _, err := Compare([]Directory{c.a, c.b}, nil); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Compare([]*rundir.Results{c.a, c.b}, nil); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error  %v\nwanted %s", err, c.want)
 		}
 	}
@@ -279,7 +279,7 @@ func TestOpen(t *testing.T) {
 		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished (incomplete): resume it first with: fedsim run --resume "+at) {
 			t.Errorf("%s: %v", state, err)
 		}
-		if want == nil && (d.Name != at || len(d.Runs) != 1) {
+		if want == nil && (d.Dir != at || len(d.Runs) != 1) {
 			t.Errorf("%s: %+v", state, d)
 		}
 	}

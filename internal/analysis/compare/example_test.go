@@ -11,7 +11,7 @@ import (
 
 // Compare the time to a target in two run directories. Open reads a directory from disk.
 func ExampleCompare() {
-	c, err := compare.Compare([]compare.Directory{
+	c, err := compare.Compare([]*rundir.Results{
 		finished("wifi", 10, 12, 9), finished("lte", 15, 17, 14),
 	}, results.ToSuboptimalities(0.1))
 	if err != nil {
@@ -23,8 +23,8 @@ func ExampleCompare() {
 }
 
 // finished returns a directory with a run per time to a sub-optimality of 0.1, in seconds.
-func finished(name string, times ...float64) compare.Directory {
-	d := compare.Directory{Name: name, Results: new(rundir.Results)}
+func finished(name string, times ...float64) *rundir.Results {
+	d := &rundir.Results{Dir: name}
 	for i, t := range times {
 		d.Runs = append(d.Runs, results.Run{
 			Experiment: "example", Method: "MOCHA", Seed: uint64(i + 1), Status: results.Done,

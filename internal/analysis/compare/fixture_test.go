@@ -42,8 +42,8 @@ func runsOf(experiment, method string, point []results.Setting, seconds times) [
 }
 
 // directory returns a finished run directory.
-func directory(name, scenario string, runs ...[]results.Run) Directory {
-	d := Directory{Name: name, Results: &rundir.Results{Scenario: []byte(scenario)}}
+func directory(name, scenario string, runs ...[]results.Run) *rundir.Results {
+	d := &rundir.Results{Dir: name, Scenario: []byte(scenario)}
 	m := &d.Manifest
 	m.Version, m.Go, m.Platform.OS, m.Platform.Arch = "v1.0.0", "go1.26", "linux", "amd64"
 	m.State, m.Targets = rundir.Complete, results.ToSuboptimalities(0.5, 0.1)

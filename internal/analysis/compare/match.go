@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // group is the runs of one label, by directory.
@@ -13,7 +14,7 @@ type group struct {
 }
 
 // match sets the cases and the unmatched runs.
-func (c *Comparison) match(dirs []Directory) {
+func (c *Comparison) match(dirs []*rundir.Results) {
 	var groups []*group
 	groupOf := map[string]*group{}
 	for d := range dirs {
@@ -34,7 +35,7 @@ func (c *Comparison) match(dirs []Directory) {
 		for d := range dirs {
 			if own := g.runs[d]; own != nil {
 				runs = append(runs, own)
-				rows = append(rows, c.row(dirs[d].Name, own, runs[0]))
+				rows = append(rows, c.row(dirs[d].Dir, own, runs[0]))
 			}
 		}
 		if len(rows) == 1 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fedsim/config"
+	"fedsim/results/rundir"
 )
 
 // Difference is a setting that differs between directories.
@@ -17,7 +18,7 @@ type Difference struct {
 
 // differing returns the versions, platforms and settings that differ. It ignores names,
 // descriptions and figures, which do not affect a run.
-func differing(dirs []Directory) ([]Difference, error) {
+func differing(dirs []*rundir.Results) ([]Difference, error) {
 	var keys []string
 	values := map[string][]*string{}
 	for d := range dirs {
@@ -33,7 +34,7 @@ func differing(dirs []Directory) ([]Difference, error) {
 		put("(version of Go)", m.Go)
 		put("(numeric version)", strconv.Itoa(m.Numerics))
 		put("(platform)", m.Platform.OS+"/"+m.Platform.Arch)
-		root, err := config.Parse(filepath.Join(dirs[d].Name, "scenario.toml"), dirs[d].Scenario)
+		root, err := config.Parse(filepath.Join(dirs[d].Dir, "scenario.toml"), dirs[d].Scenario)
 		if err != nil {
 			return nil, err
 		}
