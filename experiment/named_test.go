@@ -271,7 +271,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	if _, err := save(t, other, counting, 0, "methods.counter.options.rate=2"); err != nil {
 		t.Fatal(err)
 	}
-	var dirs []compare.Directory
+	var dirs []*rundir.Results
 	for _, name := range []string{dir, other} {
 		d, err := compare.Open(name)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/analysis/explain"
 	"fedsim/internal/plainjson"
@@ -103,10 +102,15 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Expected: experiment.Total(scenario.Experiments), Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
+		Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
 	}
 	for _, t := range m.Targets {
 		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(found.Runs...)})
+	}
+	for _, e := range scenario.Experiments {
+		for _, j := range e.Jobs {
+			r.Expected += len(j.Seeds)
+		}
 	}
 	if m.HasClients() || m.HasDevices() {
 		if err := rundir.AddClients(dir, found.Runs); err != nil {
