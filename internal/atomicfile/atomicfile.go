@@ -67,7 +67,7 @@ func writeIn(dir, name string, sync bool, fill func(io.Writer) error) (err error
 	if err != nil {
 		return err
 	}
-	defer func() { err = first(err, root.Close()) }()
+	defer func() { err = cmp.Or(err, root.Close()) }()
 	f, temp, err := createTemp(root, name)
 	if err != nil {
 		return err
@@ -82,14 +82,6 @@ func writeIn(dir, name string, sync bool, fill func(io.Writer) error) (err error
 		_ = root.Remove(temp) // err is the first error
 	}
 	return err
-}
-
-// first returns the first of two errors.
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // createTemp creates a file with an unused name next to the file that it will replace.

@@ -13,7 +13,7 @@ import (
 func (b *builder) check(r *Run) {
 	rounds := r.Rounds()
 	b.checkClocks(r, rounds)
-	b.checkTwice(r, rounds)
+	b.checkTwice(rounds)
 	b.checkUnits(r)
 	if len(b.problems) == 0 {
 		b.noteGaps(r, rounds)
@@ -48,7 +48,7 @@ func (b *builder) checkClocks(r *Run, rounds [][]*Attempt) {
 
 // checkTwice reports an attempt that is in the log twice: a client has one attempt of a kind at a
 // time.
-func (b *builder) checkTwice(r *Run, rounds [][]*Attempt) {
+func (b *builder) checkTwice(rounds [][]*Attempt) {
 	type one struct{ client, kind string }
 	seen := map[one]bool{}
 	for _, round := range rounds {
@@ -76,13 +76,11 @@ func (b *builder) checkTwice(r *Run, rounds [][]*Attempt) {
 	}
 }
 
-// duration is a column with a duration on the client's clock that is a part of an attempt.
-type duration struct {
+// parts are the columns of durations on the client's clock that are parts of an attempt.
+var parts = []struct {
 	name string
 	of   func(*Attempt) float64
-}
-
-var parts = []duration{
+}{
 	{"receive_s", func(a *Attempt) float64 { return a.Receive }},
 	{"wait_s", func(a *Attempt) float64 { return a.Wait }},
 	{"compute_s", func(a *Attempt) float64 { return a.Compute }},

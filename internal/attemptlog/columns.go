@@ -118,15 +118,6 @@ var Columns = []Column{
 	{Name: "energy_j", Unit: "J", Doc: "measured energy of the attempt", Field: func(a *Attempt) any { return &a.EnergyJ }},
 }
 
-// columnNames returns the names of all columns.
-func columnNames() []string {
-	names := make([]string, len(Columns))
-	for i, c := range Columns {
-		names[i] = c.Name
-	}
-	return names
-}
-
 // complete sets the values that follow from others.
 func (a *Attempt) complete() {
 	if a.Kind == "" {

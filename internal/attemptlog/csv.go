@@ -170,7 +170,8 @@ func (b *builder) header(path string, header []string, found []comment) (*table,
 		t.names = append(t.names, strings.TrimSpace(name))
 	}
 	for i := range layouts {
-		if layouts[i].matches(t.names) {
+		lacks := func(name string) bool { return !slices.Contains(t.names, name) }
+		if !slices.ContainsFunc(layouts[i].has, lacks) {
 			t.foreign = &layouts[i]
 			return t, t.foreign.start(t, found)
 		}
@@ -201,7 +202,12 @@ func (b *builder) header(path string, header []string, found []comment) (*table,
 // unknownColumn returns the text for an unknown column. It suggests only columns that the file
 // does not have.
 func unknownColumn(name string, header []string) string {
-	free := slices.DeleteFunc(columnNames(), func(n string) bool { return slices.Contains(header, n) })
+	var free []string
+	for _, c := range Columns {
+		if !slices.Contains(header, c.Name) {
+			free = append(free, c.Name)
+		}
+	}
 	text := config.UnknownName("column", name, name, free)
 	if !strings.Contains(text, "did you mean") {
 		text += " (docs/observe.md lists the columns; put other values into another file)"
@@ -282,33 +288,26 @@ func (t *table) parse(c *Column, field any, cell string) {
 	}
 }
 
-// number returns the number in a cell of another layout, NaN if it is empty.
-func (t *table) number(name string) float64 {
-	x := math.NaN()
-	i := slices.Index(t.names, name)
-	if i >= 0 {
-		t.parse(&Column{Name: name, Signed: true}, &x, strings.TrimSpace(t.cells[i]))
-	}
-	return x
-}
-
-// whole returns the whole number in a cell of another layout.
-func (t *table) whole(name string) int {
-	n := 0
-	i := slices.Index(t.names, name)
-	if i >= 0 {
-		t.parse(&Column{Name: name, Required: true}, &n, strings.TrimSpace(t.cells[i]))
-	}
-	return n
-}
-
-// cell returns the text in a cell of another layout.
+// cell returns the text in a cell of another layout, empty without the column.
 func (t *table) cell(name string) string {
 	i := slices.Index(t.names, name)
 	if i < 0 {
 		return ""
 	}
-	return t.text(strings.TrimSpace(t.cells[i]))
+	return strings.TrimSpace(t.cells[i])
+}
+
+// number returns the number in a cell of another layout, NaN if it is empty.
+func (t *table) number(name string) float64 {
+	x := math.NaN()
+	t.parse(&Column{Name: name, Signed: true}, &x, t.cell(name))
+	return x
+}
+
+// whole returns the whole number in a cell of another layout, which must have it.
+func (t *table) whole(name string) (n int) {
+	t.parse(&Column{Name: name, Required: true}, &n, t.cell(name))
+	return n
 }
 
 // finish ends the reading of a file.

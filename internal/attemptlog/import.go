@@ -15,15 +15,10 @@ import (
 
 // layout is another layout of a log, which is recognized by its header.
 type layout struct {
-	has    []string // columns that no other layout has
+	has    []string // columns that only this layout has all of
 	start  func(t *table, found []comment) error
 	row    func(t *table, a *Attempt) (run string, keep bool)
 	finish func(t *table) // nil: nothing to do
-}
-
-// matches reports whether a header has the columns of the layout.
-func (l *layout) matches(header []string) bool {
-	return !slices.ContainsFunc(l.has, func(name string) bool { return !slices.Contains(header, name) })
 }
 
 var layouts = []layout{
@@ -153,7 +148,7 @@ func startFlower(t *table, found []comment) error {
 // 10^9 FLOP/s.
 func flowerRow(t *table, a *Attempt) (string, bool) {
 	f := t.state.(*flower)
-	a.Client, a.Round = t.cell("client"), t.whole("round")
+	a.Client, a.Round = t.text(t.cell("client")), t.whole("round")
 	received, fetched := t.number("received_s"), t.number("fetched_s")
 	start, end, sent := t.number("work_start_s"), t.number("work_end_s"), t.number("reply_sent_s")
 	a.BytesDown, a.BytesUp = f.bytes, f.bytes
@@ -217,7 +212,7 @@ var coordinateMethods = []string{"mocha", "local", "cocoa", "async-mocha"}
 // end of the previous one.
 func devicesRow(t *table, a *Attempt) (string, bool) {
 	s := t.state.(*devicesState)
-	run, round := t.cell("run"), t.whole("round")
+	run, round := t.text(t.cell("run")), t.whole("round")
 	if run != s.run {
 		*s = devicesState{run: run, round: -1}
 	}
@@ -228,7 +223,7 @@ func devicesRow(t *table, a *Attempt) (string, bool) {
 	if t.number("attempts") != 1 || !(t.number("response_s") >= 0) || t.number("responses") != 1 {
 		return run, false
 	}
-	a.Client, a.Round = t.cell("device"), round
+	a.Client, a.Round = t.text(t.cell("device")), round
 	a.BytesDown, a.BytesUp = t.number("bytes_down"), t.number("bytes_up")
 	a.FLOPs, a.Receive, a.Compute = t.number("flops"), t.number("downlink_s"), t.number("compute_s")
 	if slices.Contains(coordinateMethods, t.cell("algorithm")) {

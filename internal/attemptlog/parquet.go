@@ -3,7 +3,7 @@ package attemptlog
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"math"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -76,23 +76,10 @@ func (b *builder) readParquet(path string) (err error) {
 
 // text returns a value as the cell of a csv file; null is empty.
 func text(v *parquet.Value) string {
-	switch v.Kind() {
-	case parquet.Boolean:
-		return strconv.FormatBool(v.Boolean())
-	case parquet.Int32:
-		return strconv.FormatInt(int64(v.Int32()), 10)
-	case parquet.Int64:
-		return strconv.FormatInt(v.Int64(), 10)
-	case parquet.Float:
-		return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
-	case parquet.Double:
-		if x := v.Double(); x == x { // NaN is a missing value
-			return strconv.FormatFloat(x, 'g', -1, 64)
-		}
+	switch { // NaN is a missing value
+	case v.IsNull(), v.Kind() == parquet.Double && math.IsNaN(v.Double()), v.Kind() == parquet.Float && v.Float() != v.Float():
 		return ""
-	case parquet.ByteArray:
-		return string(v.ByteArray())
 	default:
-		return ""
+		return v.String()
 	}
 }

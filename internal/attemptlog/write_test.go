@@ -6,6 +6,9 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"fedsim/config"
 )
@@ -79,5 +82,24 @@ func cell(c *Column, r *Run, a *Attempt) string {
 		return strconv.FormatFloat(*field, 'g', -1, 64)
 	default:
 		return r.Name
+	}
+}
+
+// A number that is not one is a missing value, in both precisions.
+func TestMissingValuesOfParquet(t *testing.T) {
+	for want, v := range map[string]parquet.Value{
+		"":     parquet.ValueOf(math.NaN()),
+		"0.5":  parquet.ValueOf(float32(0.5)),
+		"0.25": parquet.ValueOf(0.25),
+		"NaN":  parquet.ValueOf("NaN"),
+	} {
+		if got := text(&v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	for _, v := range []parquet.Value{parquet.ValueOf(float32(math.NaN())), parquet.NullValue()} {
+		if got := text(&v); got != "" {
+			t.Errorf("%v: %q, want nothing", v, got)
+		}
 	}
 }

@@ -180,9 +180,9 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 	}
 	titles, titled := strings.Repeat(" ", lead+label), false
 	heads := strings.Repeat(" ", lead) + pad(t.Label, label, true)
-	for _, c := range part {
+	for i, c := range part {
 		if c.first && !c.more {
-			at := lead + label + widthOf(part[:position(part, c)]) + groupGap
+			at := lead + label + widthOf(part[:i]) + groupGap
 			if c.group.Title != "" {
 				titles = pad(titles, at, true) + c.group.Title
 				titled = true
@@ -202,16 +202,6 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 		}
 		line(b, text)
 	}
-}
-
-// position returns the index of a column in a part.
-func position(part []col, c col) int {
-	for i := range part {
-		if part[i].index == c.index {
-			return i
-		}
-	}
-	return len(part)
 }
 
 func line(b *strings.Builder, text string) { b.WriteString(strings.TrimRight(text, " ") + "\n") }

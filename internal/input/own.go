@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"syscall"
@@ -62,10 +63,7 @@ func RequireFolder(path string) error {
 // readAll reads the whole of a file of at most so many bytes, and closes it.
 func readAll(file *os.File, most int64) (content []byte, err error) {
 	content, err = io.ReadAll(io.LimitReader(file, most+1))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil && int64(len(content)) > most { // it grows, or its size is not known
+	if err = cmp.Or(err, file.Close()); err == nil && int64(len(content)) > most { // it grows, or its size is not known
 		err = refuse(file.Name(), "has more than %s", bytes(most))
 	}
 	if err != nil {

@@ -74,7 +74,13 @@ func Compare(measured, predicted *Played) Errors {
 	e.compareRounds(measured, predicted)
 	e.Staleness = math.NaN()
 	if len(measured.Rounds) == 0 {
-		e.compareStaleness(measured, predicted)
+		sum, n := 0.0, 0.0
+		for i := range measured.Attempts {
+			if d := predicted.Attempts[i].Staleness - measured.Attempts[i].Staleness; !math.IsNaN(d) {
+				sum, n = sum+d, n+1
+			}
+		}
+		e.Staleness = sum / n
 	}
 	return e
 }
@@ -147,18 +153,6 @@ func order(attempts []int, measured, predicted *Played) float64 {
 		return math.NaN()
 	}
 	return stat.Kendall(m, p, nil)
-}
-
-// compareStaleness sets the mean difference of staleness.
-func (e *Errors) compareStaleness(measured, predicted *Played) {
-	sum, n := 0.0, 0.0
-	for i := range measured.Attempts {
-		if d := predicted.Attempts[i].Staleness - measured.Attempts[i].Staleness; !math.IsNaN(d) {
-			sum += d
-			n++
-		}
-	}
-	e.Staleness = sum / n
 }
 
 // Speed returns how many times as fast as predicted the computations of a run were, in the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -37,11 +38,6 @@ var plain = []string{
 	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 
-// ofSystem returns the settings of a run but for those of its method, which the log replaces.
-func ofSystem(run *attemptlog.Run) []string {
-	return slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
-}
-
 // withoutRounds reports whether the server of a run took each response on arrival.
 func withoutRounds(run *attemptlog.Run) bool {
 	return run.Setting("federation.protocol") == federation.Asynchronous
@@ -73,7 +69,16 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 		p.clients[name] = i
 	}
 	p.open, p.warm = make([]Attempt, len(p.names)), make([]bool, len(p.names))
-	p.number()
+	p.queues, p.working = make([][]*attemptlog.Attempt, len(p.names)), make([]bool, len(p.names))
+	p.places = map[*attemptlog.Attempt]int{}
+	for _, round := range p.rounds {
+		for _, a := range round {
+			p.add(a)
+			if t := p.clients[a.Client]; asked(a) {
+				p.queues[t] = append(p.queues[t], a)
+			}
+		}
+	}
 	return p, nil
 }
 
@@ -92,7 +97,9 @@ func (p *player) play(run *attemptlog.Run) error {
 
 // setup returns the setup of the session of a run.
 func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
-	set := slices.Concat(plain, ofSystem(run), on.Set, []string{
+	// The log replaces the settings of the method.
+	logged := slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
+	set := slices.Concat(plain, logged, on.Set, []string{
 		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1", "fleet.assignment=[]",
 	})
 	if on.Gap > 0 {
@@ -125,21 +132,11 @@ type player struct {
 	open        []Attempt                   // by client, the present attempt
 	warm        []bool                      // by client, it has computed
 	working     []bool                      // by client, it is at a message
-	queues      [][]*attemptlog.Attempt     // by client, its further messages
+	queues      [][]*attemptlog.Attempt     // by client, its further messages, in the order of the log
 	notices     []session.Notice
 	// ends are, by attempt, when its client had sent its previous reply, on the server's clock: each
 	// round begins with the polls that follow. nil: rounds begin as those before leave the clients.
 	ends map[*attemptlog.Attempt]float64
-}
-
-// number lists the attempts of the log, without times.
-func (p *player) number() {
-	p.places = map[*attemptlog.Attempt]int{}
-	for _, round := range p.rounds {
-		for _, a := range round {
-			p.add(a)
-		}
-	}
 }
 
 // add adds an attempt without times.
@@ -230,7 +227,6 @@ func (p *player) respond(n session.Notice) {
 // playRounds lets the protocol of the run play its rounds.
 func (p *player) playRounds(gap float64) error {
 	number := 0
-	p.fill()
 	for _, attempts := range p.rounds {
 		round := Round{Begin: p.session.Now().Seconds()}
 		for _, a := range attempts {
@@ -266,18 +262,6 @@ func (p *player) playRounds(gap float64) error {
 		}
 	}
 	return nil
-}
-
-// fill gives each client its messages, in the order of the log.
-func (p *player) fill() {
-	p.queues, p.working = make([][]*attemptlog.Attempt, len(p.names)), make([]bool, len(p.names))
-	for _, round := range p.rounds {
-		for _, a := range round {
-			if t := p.clients[a.Client]; asked(a) {
-				p.queues[t] = append(p.queues[t], a)
-			}
-		}
-	}
 }
 
 // ask returns the messages of a round: to as many clients as in the log, and to the same ones. In place of a
@@ -340,42 +324,30 @@ func (p *player) awaitLost(attempts []*attemptlog.Attempt, begin float64) error 
 // playContinuously sends each client its next message when its response arrives. The server takes as
 // many responses as in the log: those that arrive first.
 func (p *player) playContinuously(float64) error {
-	queues := make([][]session.Message, len(p.names))
 	take := 0
-	for _, round := range p.rounds {
-		for _, a := range round {
-			if asked(a) {
-				if a.Outcome == attemptlog.Taken {
-					take++
-				}
-				m := p.message(a)
-				queues[m.Client] = append(queues[m.Client], m)
-			}
+	for a := range p.places {
+		if a.Outcome == attemptlog.Taken {
+			take++
 		}
 	}
 	waiting := map[int64]bool{}
 	send := func(t int) error {
-		if len(queues[t]) == 0 {
+		if len(p.queues[t]) == 0 {
 			return nil
 		}
-		m := queues[t][0]
-		queues[t] = queues[t][1:]
+		m := p.message(p.queues[t][0])
+		p.queues[t] = p.queues[t][1:]
 		waiting[m.ID] = true
 		_, err := p.session.Send(1, session.Train, []session.Message{m})
 		return err
 	}
-	for t := range queues {
+	for t := range p.queues {
 		if err := send(t); err != nil {
 			return err
 		}
 	}
 	for len(waiting) > 0 {
-		ids := make([]int64, 0, len(waiting))
-		for id := range waiting {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		notices, _, err := p.session.Wait(ids, 1, engine.Never, p.notices[:0])
+		notices, _, err := p.session.Wait(slices.Sorted(maps.Keys(waiting)), 1, engine.Never, p.notices[:0])
 		if err != nil {
 			return err
 		}

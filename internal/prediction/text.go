@@ -91,8 +91,7 @@ func (r *Report) parts(b *strings.Builder) {
 			percent(e.Round.MAPE, false), percent(e.Round.P95, false), fixed(c.Speed, 3),
 		}
 	})
-	b.WriteByte('\n')
-	t.Write(b, columns.Width)
+	writeRows(b, &t)
 }
 
 // polls writes how well runs with polls are predicted: a round ahead, and as a range of makespans.
