@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +20,6 @@ Value = Any
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPES = {
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\f": "\\f",
-    "\r": "\\r",
-    '"': '\\"',
-    "\\": "\\\\",
-}
 
 
 @contextmanager
@@ -119,13 +111,8 @@ def _key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    return (
-        '"'
-        + "".join(
-            _ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in text
-        )
-        + '"'
-    )
+    """Return a string of TOML, whose escapes are those of JSON and that of DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(value: object, key: str) -> str:
@@ -137,7 +124,7 @@ def _value(value: object, key: str) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return _float(value)
+        return float.__repr__(value)  # as in TOML: with a point or an exponent, or inf or nan
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, os.PathLike):
@@ -153,15 +140,6 @@ def _value(value: object, key: str) -> str:
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return "[" + ", ".join(_value(v, key) for v in value) + "]"
     raise _error(key, f"{type(value).__name__} has no form in TOML")
-
-
-def _float(value: float) -> str:
-    if value != value:  # noqa: PLR0124 - NaN
-        return "nan"
-    if value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    text = repr(value)
-    return text if any(c in text for c in ".e") else text + ".0"
 
 
 def _error(key: str, text: str) -> ScenarioError:

@@ -46,12 +46,7 @@ def choose(library: Library | None) -> Library:
 
 def read_csv(path: Path, library: Library) -> Any:
     """Return a table in csv as a DataFrame of pandas or polars, or as a structured array."""
-    readers: dict[Library, Callable[[Path], Any]] = {
-        "pandas": _pandas,
-        "polars": _polars,
-        "numpy": _numpy,
-    }
-    return readers[library](path)
+    return {"pandas": _pandas, "polars": _polars, "numpy": _numpy}[library](path)
 
 
 def _pandas(path: Path) -> Any:

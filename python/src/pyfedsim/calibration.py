@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pyfedsim import _process, _tables, _temporary
 from pyfedsim.errors import UsageError
@@ -87,14 +87,12 @@ class Calibration:
     def values(self) -> dict[str, Any]:
         """All estimates with unit and 95 % interval (calibration.json); None: not identified."""
         text = (self.directory / "calibration.json").read_text(encoding="utf-8")
-        values: dict[str, Any] = json.loads(text)
-        return values
+        return cast("dict[str, Any]", json.loads(text))
 
     @property
     def not_identified(self) -> list[dict[str, str]]:
         """The terms that the logs cannot tell: ``term``, ``for`` and ``why``."""
-        missing: list[dict[str, str]] = self.values["not_identified"]
-        return missing
+        return cast("list[dict[str, str]]", self.values["not_identified"])
 
     @property
     def report(self) -> str:

@@ -31,7 +31,6 @@ from pyfedsim.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
 
     from typing_extensions import NotRequired, Self
 
@@ -303,11 +302,8 @@ class Engine:
             "method": method,
             "seed": seed,
             "metrics": list(metrics),
+            **_given(step_flops=step_flops, notes=None if notes is None else dict(notes)),
         }
-        if step_flops is not None:
-            request["step_flops"] = step_flops
-        if notes is not None:
-            request["notes"] = dict(notes)
 
         def start(directory: str | None) -> None:
             place = f"{'--resume' if resume else '--out'}={directory}"
@@ -351,12 +347,7 @@ class Engine:
         """Return the engine."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the program."""
         self.close()
 
@@ -430,14 +421,9 @@ class Engine:
         until_ns
             Virtual time in nanoseconds at which the wait ends in any case; None: no limit.
         """
-        request: dict[str, Any] = {"op": "wait"}
-        if ids is not None:
-            request["ids"] = list(ids)
-        if count is not None:
-            request["count"] = count
-        if until_ns is not None:
-            request["until_ns"] = until_ns
-        return cast("WaitResponse", self._ask(request))
+        wanted = None if ids is None else list(ids)
+        optional = _given(ids=wanted, count=count, until_ns=until_ns)
+        return cast("WaitResponse", self._ask({"op": "wait", **optional}))
 
     def exchange(
         self,
@@ -462,14 +448,9 @@ class Engine:
             responses the server takes (``taken``); then neither ``count`` nor ``until_ns`` is
             given.
         """
-        request: dict[str, Any] = {"op": "exchange", "round": round, "kind": kind, "msgs": msgs}
-        if count is not None:
-            request["count"] = count
-        if until_ns is not None:
-            request["until_ns"] = until_ns
-        if policy:
-            request["policy"] = True
-        return cast("ExchangeResponse", self._ask(request))
+        request = {"op": "exchange", "round": round, "kind": kind, "msgs": msgs}
+        optional = _given(count=count, until_ns=until_ns, policy=policy or None)
+        return cast("ExchangeResponse", self._ask({**request, **optional}))
 
     def work(
         self,
@@ -490,12 +471,8 @@ class Engine:
             FLOPs of the work, bytes of the response, mini-batch steps, and bytes of memory that
             the work reads and writes, as in :class:`Message`.
         """
-        request: dict[str, Any] = {"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes}
-        if steps is not None:
-            request["steps"] = steps
-        if traffic_bytes is not None:
-            request["traffic_bytes"] = traffic_bytes
-        self._ask(request)
+        request = {"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes}
+        self._ask({**request, **_given(steps=steps, traffic_bytes=traffic_bytes)})
 
     def advance(self, until_ns: int) -> WaitResponse:
         """Advance to the virtual time ``until_ns`` in nanoseconds, and return the events."""
@@ -535,10 +512,8 @@ class Engine:
             "taken": list(taken),
             "flops": flops,
             "metrics": list(metrics),
+            **_given(clients=list(clients) or None),
         }
-        by_client = list(clients)
-        if by_client:
-            request["clients"] = by_client
         return cast("CloseResponse", self._ask(request))
 
     def finish(
@@ -553,10 +528,8 @@ class Engine:
         model_sha256
             SHA-256 of the final model in hex digits, for the manifest; None: there is none.
         """
-        request: dict[str, Any] = {"op": "finish", "state": state}
-        if model_sha256 is not None:
-            request["model_sha256"] = model_sha256
-        response = self._ask(request)
+        optional = _given(model_sha256=model_sha256)
+        response = self._ask({"op": "finish", "state": state, **optional})
         self.close()
         return cast("FinishResponse", response)
 
@@ -585,7 +558,7 @@ class Engine:
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Write a request and return its response."""
-        line = _encode(request).encode()
+        line = _ENCODER.encode(request).encode()
         with self._lock:
             if self._ended is not None:
                 raise EngineClosedError(str(self._ended)) from self._ended
@@ -666,9 +639,10 @@ class Engine:
                     print(line, file=sys.stderr)  # noqa: T201
 
 
-def _encode(value: object) -> str:
-    """Return a value as one line of JSON; infinities and NaN are errors."""
-    return _ENCODER.encode(value)
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a request that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
+# Of a request as one line; infinities and NaN are errors.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False)

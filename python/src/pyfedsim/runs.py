@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyfedsim import _process, _tables, _temporary
 from pyfedsim._notebook import numbered
@@ -368,8 +368,7 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Versions, settings, hashes and the list of runs."""
         text = (self.directory / "manifest.json").read_text(encoding="utf-8")
-        manifest: dict[str, Any] = json.loads(text)
-        return manifest
+        return cast("dict[str, Any]", json.loads(text))
 
     @property
     def data_sets(self) -> list[DataSet]:

@@ -204,7 +204,8 @@ class Clients:
             seed_streams(self._seed, attempt.client, attempt.number)
             with self._meter.counting(attempt.message) as counted, exits(_whose(attempt)):
                 reply = self._app(message=attempt.message, context=context)
-            self._check_config(context)
+            if context.run_config != self._run_config:
+                raise ValueError("the run_config of the Context cannot be modified")  # noqa: TRY301
         except UsageError:
             raise
         except Exception as raised:  # noqa: BLE001 - Flower reports it to the server
@@ -239,11 +240,6 @@ class Clients:
         flops = self._meter.flops(attempt.client, attempt.message, reply, counted)
         beside = self._meter.beside(attempt.client, attempt.message, reply)
         return Work(flops, count_bytes(reply.content), beside)
-
-    def _check_config(self, context: Any) -> None:
-        """Raise ValueError if a ClientApp has modified the configuration of the run, as Flower."""
-        if context.run_config != self._run_config:
-            raise ValueError("the run_config of the Context cannot be modified")
 
     def commit(self, attempt: Attempt) -> None:
         """Make the state after an attempt the state of the client: its response arrived."""

@@ -312,14 +312,9 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
                 self._clients.commit(attempt)
                 if not attempt.asked and attempt.kind == "train":
                     self._rounds.arrived(attempt)
-                fields = attempt.reply.metadata.__dict__
             else:
-                code, text = _ERRORS[event["ev"]]
-                reason = event.get("reason")
-                attempt.reply = error_reply(
-                    attempt.message, code, f"{text}: {reason}" if reason else text
-                )
-                fields = attempt.reply.metadata.__dict__
+                attempt.reply = _failed(attempt, event["ev"], event.get("reason"))
+            fields = attempt.reply.metadata.__dict__
             fields["_message_id"] = f"{attempt.id}-reply"
             fields["_created_at"] = event["t_ns"] / _SECOND
             attempt.state = None
@@ -329,8 +324,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
     def _refuse(self, refused: Iterable[Any]) -> None:
         for refusal in refused:
             attempt = self._end(refusal["id"])
-            code, text = _ERRORS["refused"]
-            attempt.reply = error_reply(attempt.message, code, f"{text}: {refusal['reason']}")
+            attempt.reply = _failed(attempt, "refused", refusal["reason"])
             attempt.reply.metadata.__dict__["_message_id"] = f"{attempt.id}-reply"
             self._arrived[str(attempt.id)] = attempt
 
@@ -360,6 +354,12 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
                 self.timeouts,
                 self.exchanges,
             )
+
+
+def _failed(attempt: Attempt, end: str, reason: str | None) -> Any:
+    """Return Flower's reply to a message that brings no response."""
+    code, text = _ERRORS[end]
+    return error_reply(attempt.message, code, f"{text}: {reason}" if reason else text)
 
 
 def _expiry(attempt: Attempt) -> int | None:

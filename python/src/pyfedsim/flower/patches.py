@@ -22,16 +22,8 @@ def patched(grid: VirtualGrid, rounds: Rounds, done: Done) -> Iterator[None]:
         (flwr.Array, "numpy", remembering(flwr.Array.numpy)),
         (flwr.strategy_utils, "sleep", grid.sleep_for_nodes),
         (flwr.Strategy, "start", observed_start(flwr.Strategy.start, rounds, done)),
-        (
-            server,
-            "fit_clients",
-            batched(server.fit_client, flwr.settle_fit),
-        ),
-        (
-            server,
-            "evaluate_clients",
-            batched(server.evaluate_client, flwr.settle_evaluate),
-        ),
+        (server, "fit_clients", batched(server.fit_client, flwr.settle_fit)),
+        (server, "evaluate_clients", batched(server.evaluate_client, flwr.settle_evaluate)),
         (flwr.compat_app, "run_fl", observed_fl(flwr.compat_app.run_fl, rounds, done)),
     ]
     for module in (flwr.compat_app, flwr.workflows):

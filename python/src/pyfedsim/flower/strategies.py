@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,20 +16,37 @@ Done = Callable[[Any], None]
 """Gets the arrays of the final model."""
 
 
-class _Observed:
-    """Replaces methods of an instance by observers, until the end of a with statement."""
+@contextmanager
+def _observed(instance: Any, observers: dict[str, Callable[..., Any]]) -> Iterator[None]:
+    """Replace methods of an instance by observers, until the end of a with statement."""
+    for name, observer in observers.items():
+        setattr(instance, name, observer)
+    try:
+        yield
+    finally:
+        for name in observers:
+            delattr(instance, name)
 
-    def __init__(self, instance: Any, observers: dict[str, Callable[..., Any]]) -> None:
-        self._instance = instance
-        self._observers = observers
 
-    def __enter__(self) -> None:
-        for name, observer in self._observers.items():
-            setattr(self._instance, name, observer)
+def _begins(method: Callable[..., Any], rounds: Rounds) -> Callable[..., Any]:
+    """Return a method that begins a round."""
 
-    def __exit__(self, *_: object) -> None:
-        for name in self._observers:
-            delattr(self._instance, name)
+    def begun(*args: Any, **kwargs: Any) -> Any:
+        rounds.begin()
+        return method(*args, **kwargs)
+
+    return begun
+
+
+def _tells(method: Callable[..., Any], tell: Callable[[Any], None]) -> Callable[..., Any]:
+    """Return a method that tells its result."""
+
+    def told(*args: Any, **kwargs: Any) -> Any:
+        result = method(*args, **kwargs)
+        tell(result)
+        return result
+
+    return told
 
 
 def observed_start(start: Callable[..., Any], rounds: Rounds, done: Done) -> Callable[..., Any]:
@@ -39,22 +57,6 @@ def observed_start(start: Callable[..., Any], rounds: Rounds, done: Done) -> Cal
         call = signature.bind(strategy, *args, **kwargs)
         evaluate: Any = call.arguments.get("evaluate_fn")
         rounds.follow_strategy(server_evaluates=evaluate is not None)
-        train, aggregate = strategy.configure_train, strategy.aggregate_train
-        aggregate_tests = strategy.aggregate_evaluate
-
-        def configure_train(*args: Any, **kwargs: Any) -> Any:
-            rounds.begin()
-            return train(*args, **kwargs)
-
-        def aggregate_train(*args: Any, **kwargs: Any) -> Any:
-            arrays, metrics = aggregate(*args, **kwargs)
-            rounds.report("train", metrics)
-            return arrays, metrics
-
-        def aggregate_evaluate(*args: Any, **kwargs: Any) -> Any:
-            metrics = aggregate_tests(*args, **kwargs)
-            rounds.report(rounds.evaluated, metrics)
-            return metrics
 
         def evaluate_fn(number: int, arrays: Any) -> Any:
             metrics = evaluate(number, arrays)
@@ -66,11 +68,16 @@ def observed_start(start: Callable[..., Any], rounds: Rounds, done: Done) -> Cal
         if evaluate is not None:
             call.arguments["evaluate_fn"] = evaluate_fn
         observers = {
-            "configure_train": configure_train,
-            "aggregate_train": aggregate_train,
-            "aggregate_evaluate": aggregate_evaluate,
+            "configure_train": _begins(strategy.configure_train, rounds),
+            "aggregate_train": _tells(
+                strategy.aggregate_train, lambda found: rounds.report("train", found[1])
+            ),
+            "aggregate_evaluate": _tells(
+                strategy.aggregate_evaluate,
+                lambda metrics: rounds.report(rounds.evaluated, metrics),
+            ),
         }
-        with _Observed(strategy, observers):
+        with _observed(strategy, observers):
             result = start(*call.args, **call.kwargs)
         rounds.leave_strategy()
         done(result.arrays)
@@ -84,8 +91,7 @@ def observed_fl(run_fl: Callable[..., Any], rounds: Rounds, done: Done) -> Calla
 
     def observed(server: Any, config: Any) -> Any:
         strategy = server.strategy
-        fit, evaluate = strategy.configure_fit, strategy.evaluate
-        aggregate, aggregate_tests = strategy.aggregate_fit, strategy.aggregate_evaluate
+        evaluate = strategy.evaluate
 
         def evaluated(number: int, *args: Any, **kwargs: Any) -> Any:
             answer = evaluate(number, *args, **kwargs)
@@ -96,28 +102,19 @@ def observed_fl(run_fl: Callable[..., Any], rounds: Rounds, done: Done) -> Calla
                     rounds.close(0)
             return answer
 
-        def configure_fit(*args: Any, **kwargs: Any) -> Any:
-            rounds.begin()
-            return fit(*args, **kwargs)
-
-        def aggregate_fit(*args: Any, **kwargs: Any) -> Any:
-            parameters, metrics = aggregate(*args, **kwargs)
-            rounds.report("train", metrics)
-            return parameters, metrics
-
-        def aggregate_evaluate(*args: Any, **kwargs: Any) -> Any:
-            loss, metrics = aggregate_tests(*args, **kwargs)
-            rounds.report(rounds.evaluated, {"loss": loss, **metrics})
-            return loss, metrics
-
         rounds.follow_strategy(server_evaluates=False)
         observers = {
-            "configure_fit": configure_fit,
-            "aggregate_fit": aggregate_fit,
-            "aggregate_evaluate": aggregate_evaluate,
+            "configure_fit": _begins(strategy.configure_fit, rounds),
+            "aggregate_fit": _tells(
+                strategy.aggregate_fit, lambda found: rounds.report("train", found[1])
+            ),
+            "aggregate_evaluate": _tells(
+                strategy.aggregate_evaluate,
+                lambda found: rounds.report(rounds.evaluated, {"loss": found[0], **found[1]}),
+            ),
             "evaluate": evaluated,
         }
-        with _Observed(strategy, observers):
+        with _observed(strategy, observers):
             history = run_fl(server, config)
         rounds.leave_strategy()
         done(server.parameters)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import traceback
 
 from pyfedsim.learner._load import load
-from pyfedsim.learner._serve import answer_all, last_line, take_pipes, write
+from pyfedsim.learner._serve import Server, answer_loaded, take_pipes
 
 
 def main() -> None:
@@ -30,15 +27,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     source = arguments.file + (f":{arguments.name}" if arguments.name else "")
-    requests, responses = take_pipes()
-    try:
-        learner = load(source)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
-        traceback.print_exc()
-        if requests.readline():  # fedsim reports the error of its first request
-            write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
-        sys.exit(1)
-    answer_all(learner, requests, responses)
+    answer_loaded(lambda: Server(load(source)), *take_pipes())
 
 
 if __name__ == "__main__":

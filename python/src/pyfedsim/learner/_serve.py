@@ -24,50 +24,53 @@ VERSION = 1
 Message = dict[str, Any]
 
 
-class Server:
+class Answering:
+    """Answers requests, both as lines of JSON."""
+
+    quiet = False
+    """Whether tracebacks are not printed."""
+    error: BaseException | None = None
+    """The last failure."""
+
+    def dispatch(self, request: Message) -> Message:
+        """Return the response to a request."""
+        raise NotImplementedError
+
+    def answer(self, line: bytes) -> bytes:
+        """Return the response to a request, both as lines. A failure is an error response."""
+        try:
+            response = self.dispatch(json.loads(line))
+            text = json.dumps(response, allow_nan=False, separators=(",", ":"))
+        except Exception as error:  # noqa: BLE001 - fedsim ends the run with any of them
+            self.error = error
+            if not self.quiet:
+                traceback.print_exc()
+            text = json.dumps({"error": last_line(error)})
+        return text.encode() + b"\n"
+
+
+class Server(Answering):
     """Answers the requests for the runs of one class of learners."""
 
     def __init__(self, learner: type[Learner]) -> None:
         self.learner = learner
         self.runs: dict[int, Learner] = {}
-        self._operations: dict[str, Callable[[Learner, Message], Message]] = {
-            "begin": self._begin,
-            "solve": self._solve,
-            "commit": self._commit,
-            "discard": self._discard,
-            "end": self._end,
-            "evaluate": self._evaluate,
-            "loss": self._loss,
-            "send": self._send,
-            "receive": self._receive,
-            "save": self._save,
-            "load": self._load,
-            "finish": self._finish,
-        }
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the response to a request, both as lines. A failure is an error response."""
-        try:
-            response = self._dispatch(json.loads(line))
-            text = json.dumps(response, allow_nan=False, separators=(",", ":"))
-        except Exception as error:  # noqa: BLE001 - fedsim ends the run with any of them
-            traceback.print_exc()
-            text = json.dumps({"error": last_line(error)})
-        return text.encode() + b"\n"
-
-    def _dispatch(self, request: Message) -> Message:
+    def dispatch(self, request: Message) -> Message:
+        """Return the response of the method _on_OPERATION; all but two are of a run."""
         op = request["op"]
         if op == "hello":
             return self._hello(request)
         if op == "start":
             return self._start(request)
-        operation = self._operations.get(op)
+        operation = getattr(self, f"_on_{op}", None)
         if operation is None:
             return {"error": f"the operation {op!r} is unknown to version {VERSION}"}
         run = self.runs.get(request["run"])
         if run is None:
             raise ValueError(f"run {request['run']} has not started")
-        return operation(run, request)
+        response: Message = operation(run, request)
+        return response
 
     def _hello(self, request: Message) -> Message:
         if VERSION not in request["v"]:
@@ -103,10 +106,10 @@ class Server:
             answer["step_traffic_bytes"] = amount(run.step_traffic_bytes, "step_traffic_bytes")
         return answer
 
-    def _begin(self, run: Learner, request: Message) -> Message:
+    def _on_begin(self, run: Learner, request: Message) -> Message:
         return {"down_bytes": whole(run.begin(request["round"]), "bytes of begin")}
 
-    def _solve(self, run: Learner, request: Message) -> Message:
+    def _on_solve(self, run: Learner, request: Message) -> Message:
         work = []
         for item in request["work"]:
             client, steps = item["client"], item.get("steps")
@@ -136,24 +139,24 @@ class Server:
             results.append(result)
         return {"work": results}
 
-    def _commit(self, run: Learner, request: Message) -> Message:
+    def _on_commit(self, run: Learner, request: Message) -> Message:
         clients = request["clients"]
         run.commit(clients, request.get("weights") or [1.0] * len(clients))
         for client in clients:
             run.pending.tentative.pop(client, None)
         return {}
 
-    def _discard(self, run: Learner, request: Message) -> Message:
+    def _on_discard(self, run: Learner, request: Message) -> Message:
         run.discard(request["clients"])
         return {}
 
-    def _end(self, run: Learner, _: Message) -> Message:
+    def _on_end(self, run: Learner, _: Message) -> Message:
         flops = amount(run.end(), "FLOPs of end")
         run.pending.committed.clear()
         run.parameters = freeze(run.parameters)
         return {"flops": flops}
 
-    def _evaluate(self, run: Learner, _: Message) -> Message:
+    def _on_evaluate(self, run: Learner, _: Message) -> Message:
         result = run.evaluate()
         if not isinstance(result, Evaluation):
             result = Evaluation(result)
@@ -174,13 +177,13 @@ class Server:
         response: Message = {"metrics": values, "model_hash": run.model_hash()}
         return {**response, "clients": by_client} if by_client else response
 
-    def _loss(self, run: Learner, request: Message) -> Message:
+    def _on_loss(self, run: Learner, request: Message) -> Message:
         return {"losses": [finite(run.loss(c), f"loss of client {c}") for c in request["clients"]]}
 
-    def _send(self, run: Learner, request: Message) -> Message:
+    def _on_send(self, run: Learner, request: Message) -> Message:
         return {"down_bytes": whole(run.send(request["client"]), "bytes of send")}
 
-    def _receive(self, run: Learner, request: Message) -> Message:
+    def _on_receive(self, run: Learner, request: Message) -> Message:
         client = request["client"]
         taken, flops = run.receive(client)
         run.pending.tentative.pop(client, None)
@@ -188,7 +191,7 @@ class Server:
         run.parameters = freeze(run.parameters)
         return {"taken": bool(taken), "flops": amount(flops, "FLOPs of receive")}
 
-    def _save(self, run: Learner, request: Message) -> Message:
+    def _on_save(self, run: Learner, request: Message) -> Message:
         path = Path(request["path"])
         run.save(path)
         with path.open("rb") as file:
@@ -197,12 +200,12 @@ class Server:
                 digest.update(block)
         return {"sha256": digest.hexdigest()}
 
-    def _load(self, run: Learner, request: Message) -> Message:
+    def _on_load(self, run: Learner, request: Message) -> Message:
         run.load(Path(request["path"]))
         run.parameters = freeze(run.parameters)
         return {}
 
-    def _finish(self, run: Learner, request: Message) -> Message:
+    def _on_finish(self, run: Learner, request: Message) -> Message:
         run.finish()
         del self.runs[request["run"]]
         return {}
@@ -214,20 +217,33 @@ def serve(learner: type[Learner]) -> NoReturn:
     Standard output belongs to the protocol. What the learner and its libraries print goes to
     standard error, which fedsim passes on.
     """
-    answer_all(learner, *take_pipes())
+    answer_all(Server(learner), *take_pipes())
 
 
-def answer_all(learner: type[Learner], requests: BinaryIO, responses: BinaryIO) -> NoReturn:
+def answer_all(server: Answering, requests: BinaryIO, responses: BinaryIO) -> NoReturn:
     """Answer requests until their end, and end the process.
 
     Exit functions run, but libraries are not unloaded: that takes PyTorch seconds.
     """
-    server = Server(learner)
     for line in requests:
         write(responses, server.answer(line))
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to call them
     sys.stderr.flush()
     os._exit(0)
+
+
+def answer_loaded(
+    load: Callable[[], Answering], requests: BinaryIO, responses: BinaryIO
+) -> NoReturn:
+    """Answer requests by what ``load`` returns; fedsim reports its failure at its first request."""
+    try:
+        server = load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
+        traceback.print_exc()
+        if requests.readline():
+            write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
+        sys.exit(1)
+    answer_all(server, requests, responses)
 
 
 def take_pipes() -> tuple[BinaryIO, BinaryIO]:

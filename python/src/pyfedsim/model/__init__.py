@@ -24,26 +24,21 @@ This implements docs/model-protocol.md.
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import inspect
-import json
 import math
 import mmap
-import os
 import platform
-import sys
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from pyfedsim._threads import limit_blas
 from pyfedsim.learner._learner import Learner
-from pyfedsim.learner._serve import last_line, take_pipes, write
+from pyfedsim.learner._serve import Answering, answer_all, known, take_pipes
 from pyfedsim.learner._serve import serve as serve_learner
 
 if TYPE_CHECKING:
@@ -235,32 +230,22 @@ def processor() -> str:
     return f"{kind} {names[0]}" if names else kind
 
 
-class Server:
+class Server(Answering):
     """Answers the requests for one model."""
 
     def __init__(self, model: Model, *, quiet: bool = False) -> None:
         self.model = model
-        self.quiet = quiet  # tracebacks are not printed
-        self.error: BaseException | None = None  # the last one
+        self.quiet = quiet
         self.sizes: dict[str, list[int]] = {}  # rows of each client, by part
         self.data: dict[str, tuple[Array, Array, Array]] = {}
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the response to a request, both as lines. A failure is an error response."""
-        try:
-            request = json.loads(line)
-            operation = getattr(self, f"on_{request['op']}", None)
-            if operation is None:
-                response: Message = {"error": f"the operation {request['op']!r} is unknown"}
-            else:
-                response = operation(request)
-            text = json.dumps(response, allow_nan=False, separators=(",", ":"))
-        except Exception as error:  # noqa: BLE001 - fedsim ends the run with any of them
-            self.error = error
-            if not self.quiet:
-                traceback.print_exc()
-            text = json.dumps({"error": last_line(error)})
-        return text.encode() + b"\n"
+    def dispatch(self, request: Message) -> Message:
+        """Return the response of the method on_OPERATION."""
+        operation = getattr(self, f"on_{request['op']}", None)
+        if operation is None:
+            return {"error": f"the operation {request['op']!r} is unknown"}
+        response: Message = operation(request)
+        return response
 
     def on_hello(self, request: Message) -> Message:
         """Say what the model is."""
@@ -391,12 +376,6 @@ class Server:
         return Batch(client, part, rows, x[first:last][rows], y[first:last][rows])
 
 
-def known(value: Any) -> float | None:
-    """Return a number, or None if it is NaN or infinite."""
-    number = float(value)
-    return number if math.isfinite(number) else None
-
-
 def serve(model: type[Model | Learner] | Model) -> NoReturn:
     """Answer fedsim's requests for a model or a class of learners, until the end of the input.
 
@@ -404,15 +383,4 @@ def serve(model: type[Model | Learner] | Model) -> NoReturn:
     """
     if isinstance(model, type) and issubclass(model, Learner):
         serve_learner(model)
-    requests, responses = take_pipes()
-    answer_all(model() if isinstance(model, type) else model, requests, responses)
-
-
-def answer_all(model: Model, requests: BinaryIO, responses: BinaryIO) -> NoReturn:
-    """Answer requests until their end, and end the process."""
-    server = Server(model)
-    for line in requests:
-        write(responses, server.answer(line))
-    atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to call them
-    sys.stderr.flush()
-    os._exit(0)
+    answer_all(Server(model() if isinstance(model, type) else model), *take_pipes())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import traceback
 
 from pyfedsim.learner._load import load
-from pyfedsim.learner._serve import last_line, take_pipes, write
-from pyfedsim.model import Model, answer_all
+from pyfedsim.learner._serve import answer_loaded, take_pipes
+from pyfedsim.model import Model, Server
 from pyfedsim.model._here import pass_on
 
 
@@ -20,14 +18,7 @@ def main() -> None:
     if sys.argv[1] == "--here":
         pass_on(requests, responses)
         return
-    try:
-        model = load(sys.argv[1], Model)()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - fedsim reports any of them
-        traceback.print_exc()
-        if requests.readline():  # fedsim reports the error of its first request
-            write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
-        sys.exit(1)
-    answer_all(model, requests, responses)
+    answer_loaded(lambda: Server(load(sys.argv[1], Model)()), requests, responses)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from pyfedsim.errors import UsageError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from pyfedsim.model import Model
 
 PLACE = "PYFEDSIM_MODEL"
@@ -50,12 +48,7 @@ class Here:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the socket. What is connected ends with its program."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
