@@ -76,6 +76,26 @@ func (c *child) askNumber(format string, args ...any) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
+// askAll sends a line and returns the values in the answer, separated by spaces.
+func askAll[T any](c *child, line string, parse func(string) (T, error)) (values []T, err error) {
+	text, err := c.ask("%s", line)
+	if err != nil {
+		return nil, err
+	}
+	for field := range strings.FieldsSeq(text) {
+		value, err := parse(field)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+
+func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
 func (c *child) answer() (string, error) {
 	text, err := c.answers.ReadString('\n')
 	if err != nil {

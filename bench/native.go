@@ -114,18 +114,4 @@ func (n native) name() string { return n.child.name }
 func (n native) time(repeats int) (float64, error) { return n.askNumber("time %d", repeats) }
 
 // weights returns w: for the loop after all passes, for LIBLINEAR at the optimum.
-func (n native) weights() ([]float64, error) {
-	text, err := n.ask("weights")
-	if err != nil {
-		return nil, err
-	}
-	var w []float64
-	for _, field := range strings.Fields(text) {
-		var value float64
-		if _, err := fmt.Sscan(field, &value); err != nil {
-			return nil, err
-		}
-		w = append(w, value)
-	}
-	return w, nil
-}
+func (n native) weights() ([]float64, error) { return askAll(n.child, "weights", parseFloat) }

@@ -144,21 +144,7 @@ func newPython(l *learner, set *data.Set) (*python, error) {
 	return &python{c, numpy, sklearn}, nil
 }
 
-func (p *python) values() ([]float64, error) {
-	text, err := p.ask("values")
-	if err != nil {
-		return nil, err
-	}
-	var values []float64
-	for _, field := range strings.Fields(text) {
-		v, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
+func (p *python) values() ([]float64, error) { return askAll(p.child, "values", parseFloat) }
 
 // trainers are the contestants of the comparison of networks.
 type trainers struct {

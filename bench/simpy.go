@@ -2,11 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 )
 
 // simpyModules are the names of the modules of SimPy: releases 3 and 4, and release 2.
@@ -25,16 +21,7 @@ func newSimpy(h *hold, module string) (simpy, error) {
 	if err != nil {
 		return simpy{}, err
 	}
-	folder, err := os.MkdirTemp("", "fedsim-bench-")
-	if err != nil {
-		return simpy{}, err
-	}
-	defer os.RemoveAll(folder) // Python has read the program before its first answer
-	script := filepath.Join(folder, "hold.py")
-	if err := os.WriteFile(script, text, 0o600); err != nil {
-		return simpy{}, err
-	}
-	c, err := startChild(exec.Command(python, script, module), fmt.Sprintf("%d %d", h.pending, len(h.spans)), h.spans)
+	c, err := startChild(exec.Command(python, "-c", string(text), module), fmt.Sprintf("%d %d", h.pending, len(h.spans)), h.spans)
 	return simpy{c}, err
 }
 
@@ -57,17 +44,5 @@ func (s simpy) name() string { return s.child.name }
 func (s simpy) fire(events int) (float64, error) { return s.askNumber("fire %d", events) }
 
 func (s simpy) times(events int) ([]int64, error) {
-	text, err := s.ask("times %d", events)
-	if err != nil {
-		return nil, err
-	}
-	var times []int64
-	for _, field := range strings.Fields(text) {
-		at, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		times = append(times, at)
-	}
-	return times, nil
+	return askAll(s.child, fmt.Sprint("times ", events), parseInt)
 }

@@ -54,7 +54,10 @@ func grow(out, log io.Writer, repetitions, most int, figures string) error {
 		return err
 	}
 	all := upTo(sweeps(), most)
-	measured := newMeasured(all)
+	measured := make([][]point, len(all))
+	for s := range all {
+		measured[s] = make([]point, len(all[s].sizes))
+	}
 	// Each pass measures all points, so that a temporary disturbance affects several points.
 	for pass := range repetitions {
 		for s := range all {

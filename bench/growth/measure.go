@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fedsim/bench/runs"
-	"fedsim/results"
 	"fedsim/results/rundir"
 )
 
@@ -35,33 +34,15 @@ func (s sweep) point(r *rundir.Results, size int) (point, error) {
 		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: must be one run with its peak memory, which some systems do not report", s.scenario, len(r.Runs), clock)
 	}
 	run := &r.Runs[0]
-	last, ok := lastRound(run)
-	if !ok {
+	if len(run.Rounds) == 0 || run.Rounds[len(run.Rounds)-1].Round == 0 {
 		return point{}, fmt.Errorf("scenario %s: the run has no rounds", s.scenario)
 	}
+	last := run.Rounds[len(run.Rounds)-1].Round
 	p := point{count: float64(size), round: run.WallS / float64(last), bytes: float64(clock.PeakMemoryBytes)}
 	if s.events {
 		p.count = float64(run.Events) / float64(last)
 	}
 	return p, nil
-}
-
-// lastRound returns the number of rounds of a run.
-func lastRound(r *results.Run) (rounds int, ok bool) {
-	if len(r.Rounds) == 0 {
-		return 0, false
-	}
-	rounds = r.Rounds[len(r.Rounds)-1].Round
-	return rounds, rounds > 0
-}
-
-// newMeasured returns a slice of points per sweep.
-func newMeasured(all []sweep) [][]point {
-	m := make([][]point, len(all))
-	for i := range all {
-		m[i] = make([]point, len(all[i].sizes))
-	}
-	return m
 }
 
 // take sets the minimum of two measurements: disturbances only increase time and memory.

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // sweep varies one quantity.
 type sweep struct {
@@ -49,13 +52,7 @@ func key(name string, value int) string { return fmt.Sprintf("%s=%d", name, valu
 // upTo returns the sweeps without larger sizes.
 func upTo(all []sweep, most int) []sweep {
 	for i := range all {
-		var sizes []int
-		for _, n := range all[i].sizes {
-			if n <= most {
-				sizes = append(sizes, n)
-			}
-		}
-		all[i].sizes = sizes
+		all[i].sizes = slices.DeleteFunc(slices.Clone(all[i].sizes), func(n int) bool { return n > most })
 	}
 	return all
 }
