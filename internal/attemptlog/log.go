@@ -3,6 +3,7 @@ package attemptlog
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,28 +52,29 @@ func (r *Run) Overrides() []string {
 
 // Clients returns the names of the clients, in the order of CompareNames.
 func (r *Run) Clients() []string {
-	seen := map[string]bool{}
-	var names []string
+	names := map[string]bool{}
 	for i := range r.Attempts {
-		if name := r.Attempts[i].Client; !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
+		names[r.Attempts[i].Client] = true
 	}
-	slices.SortFunc(names, CompareNames)
-	return names
+	return slices.SortedFunc(maps.Keys(names), CompareNames)
 }
 
-// CompareNames orders names of clients: whole numbers by value, so that 2 comes before 10, and other
-// names by their bytes.
+// CompareNames orders names of clients: whole numbers by value, so that 2 comes before 10, and then
+// other names by their bytes.
 func CompareNames(a, b string) int {
 	digits := func(s string) bool {
 		return s != "" && !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
 	}
-	if digits(a) && digits(b) {
+	switch x, y := digits(a), digits(b); {
+	case x && y:
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	case x:
+		return -1
+	case y:
+		return 1
+	default:
+		return cmp.Compare(a, b)
 	}
-	return cmp.Compare(a, b)
 }
 
 // Rounds returns the attempts by round, in ascending order of rounds. Within a round they are in

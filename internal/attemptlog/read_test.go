@@ -291,3 +291,15 @@ client,round,sent_s,pushed_s,received_s,fetched_s,born_s,imported_s,work_start_s
 		t.Errorf("%+v\n%+v\n%+v", first, second, next)
 	}
 }
+
+// Numbers come before other names, so that the order of all three does not depend on the first one.
+func TestOrderOfNames(t *testing.T) {
+	want := []string{"2", "9", "10", "1a", "b"}
+	for shift := range want {
+		got := slices.Concat(want[shift:], want[:shift])
+		slices.SortFunc(got, CompareNames)
+		if !slices.Equal(got, want) {
+			t.Errorf("from %s on: %v, want %v", want[shift], got, want)
+		}
+	}
+}

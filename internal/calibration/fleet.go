@@ -3,6 +3,7 @@ package calibration
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -22,16 +23,13 @@ const fastest = 1e6
 
 // lastAttempts returns the last attempt of each client of a run, in the order of run.Clients.
 func lastAttempts(run *attemptlog.Run) []*attemptlog.Attempt {
-	seen := map[string]bool{}
-	var all []*attemptlog.Attempt
-	for i := len(run.Attempts) - 1; i >= 0; i-- {
-		if a := &run.Attempts[i]; !seen[a.Client] {
-			seen[a.Client] = true
-			all = append(all, a)
-		}
+	last := map[string]*attemptlog.Attempt{}
+	for i := range run.Attempts {
+		last[run.Attempts[i].Client] = &run.Attempts[i]
 	}
-	slices.SortFunc(all, func(a, b *attemptlog.Attempt) int { return attemptlog.CompareNames(a.Client, b.Client) })
-	return all
+	return slices.SortedFunc(maps.Values(last), func(a, b *attemptlog.Attempt) int {
+		return attemptlog.CompareNames(a.Client, b.Client)
+	})
 }
 
 // Fleet returns the fleet of a run under the calibration, and sentences about what was assumed: a

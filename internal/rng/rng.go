@@ -66,20 +66,16 @@ type Stream struct{ hi, lo uint64 }
 // New returns the stream of (seed, purpose, device, round). Device and round
 // may be any integers; by convention -1 stands for the server.
 func New(seed uint64, purpose Purpose, device, round int) Stream {
-	return from(seed, purpose, device, int64(round))
+	return NewAttempt(seed, purpose, device, round, 0)
 }
 
 // NewAttempt returns the stream of an attempt in a round, that of the round for
 // attempt 0.
 func NewAttempt(seed uint64, purpose Purpose, device, round, attempt int) Stream {
-	return from(seed, purpose, device, int64(attempt)<<32|int64(round)) // an int may have 32 bits
-}
-
-func from(seed uint64, purpose Purpose, device int, round int64) Stream {
 	h := mix(seed + 0x9e3779b97f4a7c15)
 	h = mix(h ^ uint64(purpose)*0xd6e8feb86659fd93)
 	h = mix(h ^ uint64(int64(device))*0xa0761d6478bd642f)
-	h = mix(h ^ uint64(round)*0xe7037ed1a0b428db)
+	h = mix(h ^ uint64(int64(attempt)<<32|int64(round))*0xe7037ed1a0b428db) // an int may have 32 bits
 	return Stream{hi: h, lo: mix(h + 0x9e3779b97f4a7c15)}
 }
 

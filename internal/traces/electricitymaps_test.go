@@ -70,7 +70,7 @@ func TestSynthesizeGrid(t *testing.T) {
 			}
 		}
 	}
-	if set.Name(0) != "generated-100" || set.Span(0) != 48*hour {
-		t.Errorf("%s, %v", set.Name(0), set.Span(0))
+	if set.Name(0) != "generated-100" || set.spans[0] != 48*hour {
+		t.Errorf("%s, %v", set.Name(0), set.spans[0])
 	}
 }

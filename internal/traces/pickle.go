@@ -2,7 +2,6 @@ package traces
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -268,11 +267,8 @@ func (p *pickle) shuffle(op byte) error {
 	switch op {
 	case opPopMark:
 		items, err := p.marked()
-		if err != nil {
-			return err
-		}
 		p.drop(len(items))
-		return nil
+		return err
 	case opDup:
 		last, err := p.top(1)
 		if err != nil {
@@ -308,20 +304,19 @@ func (p *pickle) build(op byte) error {
 	if err := p.hold(header + valueBytes*int64(len(held))); err != nil {
 		return err
 	}
-	switch op {
-	case opEmptyDict, opDict:
+	if op == opEmptyDict || op == opDict {
 		if err := p.keys(held); err != nil {
 			return err
 		}
 		p.dicts = append(p.dicts, dictionary{at: p.opcode, items: held})
 		return p.push(value{dict, uint64(len(p.dicts) - 1)})
-	case opEmptyList, opList:
-		p.lists = append(p.lists, held)
-		return p.push(value{list, uint64(len(p.lists) - 1)})
-	default:
-		p.lists = append(p.lists, held)
-		return p.push(value{tuple, uint64(len(p.lists) - 1)})
 	}
+	made := tuple
+	if op == opEmptyList || op == opList {
+		made = list
+	}
+	p.lists = append(p.lists, held)
+	return p.push(value{made, uint64(len(p.lists) - 1)})
 }
 
 // keys checks the keys of a dict: texts or ints.
@@ -388,20 +383,14 @@ func (p *pickle) remember(op byte) error {
 	case opMemoize:
 		index = uint64(len(p.memo))
 	case opBinGet, opBinPut:
-		var b byte
-		b, err = p.byte()
-		index = uint64(b)
+		index, err = p.uint(1)
 	default:
-		var b []byte
-		if b, err = p.bytes(4); err == nil {
-			index = uint64(binary.LittleEndian.Uint32(b))
-		}
+		index, err = p.uint(4)
 	}
 	if err != nil {
 		return err
 	}
-	switch op {
-	case opBinGet, opLongBinGet:
+	if op == opBinGet || op == opLongBinGet {
 		if index >= uint64(len(p.memo)) || p.memo[index].tag == absent {
 			return fmt.Errorf("the memo has no object %d", index)
 		}
@@ -409,25 +398,23 @@ func (p *pickle) remember(op byte) error {
 			return fmt.Errorf("the memo's object %d belongs to an earlier device that was released: write the file again without shared lists: %s", index, plainDump)
 		}
 		return p.push(p.memo[index])
-	default:
-		last, err := p.top(1)
-		if err != nil {
+	}
+	last, err := p.top(1)
+	if err != nil {
+		return err
+	}
+	// Picklers count from 0 or 1 without gaps, so an object's number is less than the offset.
+	if index > uint64(p.offset) {
+		return fmt.Errorf("the memo's object %d comes after %d bytes: its numbers must have no gaps", index, p.offset)
+	}
+	for uint64(len(p.memo)) <= index {
+		p.memo = append(p.memo, value{tag: absent})
+		if err := p.charge(valueBytes); err != nil {
 			return err
 		}
-		// Picklers count from 0 or 1 without gaps, so an object's number is less than
-		// the offset.
-		if index > uint64(p.offset) {
-			return fmt.Errorf("the memo's object %d comes after %d bytes: its numbers must have no gaps", index, p.offset)
-		}
-		for uint64(len(p.memo)) <= index {
-			p.memo = append(p.memo, value{tag: absent})
-			if err := p.charge(valueBytes); err != nil {
-				return err
-			}
-		}
-		p.memo[index] = last[0]
-		return nil
 	}
+	p.memo[index] = last[0]
+	return nil
 }
 
 const (

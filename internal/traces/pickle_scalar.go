@@ -13,75 +13,65 @@ import (
 func (p *pickle) readNumber(op byte) (value, error) {
 	switch op {
 	case opBinInt1:
-		b, err := p.byte()
-		return value{whole, uint64(b)}, err
+		n, err := p.uint(1)
+		return value{whole, n}, err
+	case opBinInt2:
+		n, err := p.uint(2)
+		return value{whole, n}, err
+	case opBinInt:
+		n, err := p.uint(4)
+		return value{whole, uint64(int64(int32(n)))}, err
 	case opLong1:
-		n, err := p.byte()
+		return p.long(1)
+	case opLong4:
+		return p.long(4)
+	default:
+		b, err := p.bytes(8)
 		if err != nil {
 			return value{}, err
 		}
-		return p.long(uint32(n))
-	}
-	size := 4
-	switch op {
-	case opBinInt2:
-		size = 2
-	case opBinFloat:
-		size = 8
-	}
-	b, err := p.bytes(size)
-	if err != nil {
-		return value{}, err
-	}
-	switch op {
-	case opBinInt:
-		return value{whole, uint64(int64(int32(binary.LittleEndian.Uint32(b))))}, nil
-	case opBinInt2:
-		return value{whole, uint64(binary.LittleEndian.Uint16(b))}, nil
-	case opLong4:
-		return p.long(binary.LittleEndian.Uint32(b))
-	default:
 		return value{real, binary.BigEndian.Uint64(b)}, nil
 	}
 }
 
-var errWide = errors.New("an int has more than 64 bits")
-
-// long reads a little-endian two's complement number of n bytes.
-func (p *pickle) long(n uint32) (value, error) {
-	if n > 8 {
-		return value{}, errWide
-	}
-	b, err := p.bytes(int(n))
-	if err != nil || n == 0 {
-		return value{tag: whole}, err
-	}
-	var x uint64
+// uint reads a little-endian number of at most 8 bytes.
+func (p *pickle) uint(size int) (x uint64, err error) {
+	b, err := p.bytes(size)
 	for i := range b {
 		x |= uint64(b[i]) << (8 * i)
 	}
+	return x, err
+}
+
+var errWide = errors.New("an int has more than 64 bits")
+
+// long reads a little-endian two's complement number after its number of bytes, which has a size.
+func (p *pickle) long(size int) (value, error) {
+	n, err := p.uint(size)
+	if err != nil || n == 0 {
+		return value{tag: whole}, err
+	}
+	if n > 8 {
+		return value{}, errWide
+	}
+	x, err := p.uint(int(n))
 	shift := 64 - 8*n
-	return value{whole, uint64(int64(x<<shift) >> shift)}, nil
+	return value{whole, uint64(int64(x<<shift) >> shift)}, err
 }
 
 // readText reads the argument of an opcode for a text, which must be UTF-8.
 func (p *pickle) readText(op byte) (string, error) {
-	var size int
+	size := 8
 	switch op {
 	case opShortBinString, opShortBinUnicode:
 		size = 1
 	case opBinString, opBinUnicode:
 		size = 4
-	default:
-		size = 8
 	}
-	var wide [8]byte
-	b, err := p.bytes(size)
+	n, err := p.uint(size)
 	if err != nil {
 		return "", err
 	}
-	copy(wide[:], b)
-	n := binary.LittleEndian.Uint64(wide[:])
 	if n > maxPickleText {
 		return "", fmt.Errorf("a text claims %d bytes: must have at most %d", n, maxPickleText)
 	}

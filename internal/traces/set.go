@@ -88,18 +88,6 @@ func (s *Set) Kinds() Kinds { return s.kinds }
 // Name returns the name of a trace's device.
 func (s *Set) Name(trace int) string { return s.names[trace] }
 
-// Span returns the end of a trace.
-func (s *Set) Span(trace int) engine.Time { return s.spans[trace] }
-
-// Points returns the number of stored change points.
-func (s *Set) Points() int {
-	n := 0
-	for k := range s.series {
-		n += len(s.series[k].times)
-	}
-	return n
-}
-
 // Traces returns the traces as a sequence, as if read from a file.
 func (s *Set) Traces() Sequence {
 	return func(yield func(*Trace, error) bool) {
