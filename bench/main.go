@@ -27,7 +27,6 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
@@ -93,7 +92,6 @@ func leftOut(err error) (missing *notInstalled, failure error) {
 	return nil, err
 }
 
-// processor returns the name of the processor.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {

@@ -50,7 +50,6 @@ func compileAll() (tools programs, missing []*notInstalled, err error) {
 	return tools, missing, nil
 }
 
-// compile compiles the program of a peer.
 func compile(folder, peer string) (program, error) {
 	p := program{peer, filepath.Join(folder, strings.ToLower(peer))}
 	source, library := "loop.c", "-lm"
@@ -83,7 +82,6 @@ func gcc(source, to, library string) *exec.Cmd {
 	return exec.Command("gcc", "-std=gnu11", "-O3", "-march=native", "-Wall", "-Werror", "-o", to, source, library)
 }
 
-// compiles reports whether a C program compiles.
 func compiles(folder, text, library string) bool {
 	source := filepath.Join(folder, "probe.c")
 	if os.WriteFile(source, []byte(text), 0o600) != nil {
@@ -92,7 +90,6 @@ func compiles(folder, text, library string) bool {
 	return gcc(source, filepath.Join(folder, "probe"), library).Run() == nil
 }
 
-// native is a peer in C with a task.
 type native struct{ *child }
 
 // start starts a peer with a task.

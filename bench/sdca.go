@@ -63,7 +63,6 @@ func newTask(loss loss, rows, cols, warm, timed int) *task {
 // steps returns the number of steps of passes.
 func (t *task) steps(passes int) int { return passes * t.rows }
 
-// restart restarts the random order of the rows.
 func (t *task) restart(o *mtl.Order) { o.Reset(t.rows, rng.New(1, rng.Solve, 0, 0)) }
 
 // order returns the row of each step of all passes.

@@ -9,7 +9,6 @@ import (
 // Debian has packages of both.
 var simpyModules = []string{"simpy", "SimPy"}
 
-// simpy is SimPy in a Python process.
 type simpy struct{ *child }
 
 func newSimpy(h *hold, module string) (simpy, error) {

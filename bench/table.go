@@ -25,7 +25,6 @@ var comparison = []column{
 	{"ratio", 5, true}, {"quartiles", 15, false}, {"at least", 11, false},
 }
 
-// newTable prints the head of a table.
 func newTable(out io.Writer, columns []column) table {
 	t := table{out, columns}
 	var titles, rules []string

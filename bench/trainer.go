@@ -187,7 +187,6 @@ func (r *trainingRace) runFedsim(w training, workers int) (figures, error) {
 	return f, nil
 }
 
-// training returns the folder of the programs.
 func (t *trainingTools) training() string {
 	return t.paths[strings.IndexByte(t.paths, os.PathListSeparator)+1:]
 }

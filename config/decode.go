@@ -273,7 +273,6 @@ func article(typeName string) string {
 	}
 }
 
-// join appends a name to a dotted key.
 func join(key, name string) string {
 	name = Path{name}.String()
 	if key == "" {

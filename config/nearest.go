@@ -26,7 +26,6 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// foldRunes returns the runes of s in lower case.
 func foldRunes(s string) []rune { return []rune(strings.ToLower(s)) }
 
 // distance is the optimal string alignment distance: Damerau-Levenshtein without two

@@ -38,7 +38,6 @@ var works = []work{
 	{"sweep of 16 runs", "sweep.toml", 1.9},
 }
 
-// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("cores", flag.ContinueOnError)
 	flags.SetOutput(log)

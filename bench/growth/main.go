@@ -21,7 +21,6 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("growth", flag.ContinueOnError)
 	flags.SetOutput(log)

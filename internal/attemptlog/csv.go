@@ -27,7 +27,6 @@ const (
 // settingMark begins a line of csv with a setting of the run.
 const settingMark = "#!"
 
-// readCSV reads a csv file.
 func (b *builder) readCSV(path string) error {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
@@ -215,7 +214,6 @@ func unknownColumn(name string, header []string) string {
 	return text
 }
 
-// add adds a row.
 func (t *table) add(line int, record []string) {
 	t.line, t.cells = line, record
 	t.rows++

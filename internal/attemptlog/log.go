@@ -170,7 +170,6 @@ func (b *builder) text(s string) string {
 	return s
 }
 
-// note adds a sentence to the notes of the log.
 func (b *builder) note(format string, arguments ...any) {
 	b.log.Notes = append(b.log.Notes, fmt.Sprintf(format, arguments...))
 }
@@ -184,7 +183,6 @@ func (b *builder) wrong(path string, line int, column, value, want string) {
 	b.problems.Add(place(path, line), text)
 }
 
-// place returns the place of a row.
 func place(path string, line int) config.Place {
 	return config.Place{File: fmt.Sprintf("%s:%d", path, line)}
 }

@@ -34,7 +34,6 @@ func (p *plan) describe(c *Calibration) {
 	c.Notes = append(c.Notes, p.oneKind()...)
 }
 
-// countAttempts counts rows.
 func (p *plan) countAttempts(c *Calibration) {
 	for i := range p.rounds {
 		c.Runs[p.rounds[i].run].Rounds++
@@ -54,7 +53,6 @@ func (p *plan) countAttempts(c *Calibration) {
 	}
 }
 
-// setNominals sets the medians of nominal values.
 func (p *plan) setNominals(c *Calibration) {
 	values := make([][3][]float64, len(p.clients))
 	for i := range p.rows {

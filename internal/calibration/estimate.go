@@ -84,7 +84,6 @@ func (p *plan) setComputations(c *Calibration, count []float64) {
 	p.setJitter(c, errors)
 }
 
-// weightOf returns the weight of a round.
 func weightOf(count []float64, round int) float64 {
 	if count == nil {
 		return 1
@@ -149,7 +148,6 @@ var emptyTransfers = [2]string{
 	"reply_first_s and reply_s are empty, or the transfers take less than 0.1 ms",
 }
 
-// values returns the wire factor and the burst.
 func (l *links) values(f *fitted) (wire, burst Value) {
 	wire = known(f.b[wireTerm], "", "there are too few transfers")
 	factor := 1.0

@@ -116,7 +116,6 @@ func (x *index) panels(
 	return all
 }
 
-// measured returns the figure of predicted against measured times.
 func (x *index) measured(t *table) plots.Scatter {
 	names, of := seriesOf(t.clients, t.classes)
 	return plots.Scatter{

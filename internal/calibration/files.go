@@ -166,10 +166,8 @@ func CheckFree(dir string, force bool) error {
 	return nil
 }
 
-// file is a file of a calibration.
 type file struct{ name, text string }
 
-// files returns the files of a calibration.
 func (c *Calibration) files(name string, log *attemptlog.Log, r *Results) ([]file, error) {
 	if !config.IsName(name) {
 		name = "calibrated"

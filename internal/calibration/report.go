@@ -88,7 +88,6 @@ func (v *Value) cell(scale float64) string {
 	return text
 }
 
-// digits formats a number with four significant digits.
 func digits(x float64) string { return fmt.Sprintf("%.4g", x) }
 
 // computations returns the constants of classes and clients.

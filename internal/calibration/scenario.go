@@ -128,7 +128,6 @@ type workload struct {
 	flopsScale float64
 }
 
-// newWorkload returns the workload of a run.
 func newWorkload(run *attemptlog.Run, counted bool) workload {
 	of := func(get func(*attemptlog.Attempt) float64) float64 {
 		var values []float64

@@ -32,7 +32,6 @@ type roundKey struct {
 	run, round int
 }
 
-// row is an attempt.
 type row struct {
 	*attemptlog.Attempt
 	run, round, client int

@@ -15,7 +15,6 @@ type Grid struct {
 	server int   // place of the server
 }
 
-// place returns the place of a device.
 func (g *Grid) place(device int) int { return g.places[device%len(g.places)] }
 
 // At returns the intensity of the grid of a device at an instant, in g CO2e per kWh.

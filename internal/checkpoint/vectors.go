@@ -29,7 +29,6 @@ const leastGarbage = 1 << 20
 
 var _ state.Outside = (*vectors)(nil)
 
-// begin begins a save.
 func (v *vectors) begin() {
 	if v.old == 0 && v.size > 2*v.live+leastGarbage {
 		v.old, v.file, v.size = v.file, 3-v.file, 0

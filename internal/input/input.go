@@ -66,7 +66,6 @@ func kind(mode fs.FileMode) string {
 	}
 }
 
-// bytes formats a size.
 func bytes(n int64) string {
 	for _, unit := range []struct {
 		name string

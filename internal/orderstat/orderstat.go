@@ -46,7 +46,6 @@ func Nth(values []float64, k int) float64 {
 	return values[k]
 }
 
-// middleOf returns the median of three numbers.
 func middleOf(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }
 
 // Median returns the mean of the middle two of an even number of values, or the middle one, and NaN for none. It

@@ -214,7 +214,6 @@ type place struct {
 	number int // among the attempts of the client in the round
 }
 
-// places returns the places of the attempts.
 func (p *Played) places() []place {
 	all, next := make([]place, len(p.Attempts)), map[place]int{}
 	for i := range p.Attempts {

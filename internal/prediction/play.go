@@ -82,7 +82,6 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 	return p, nil
 }
 
-// play plays all attempts.
 func (p *player) play(run *attemptlog.Run) error {
 	play := p.playRounds
 	if withoutRounds(run) {
@@ -95,7 +94,6 @@ func (p *player) play(run *attemptlog.Run) error {
 	return nil
 }
 
-// setup returns the setup of the session of a run.
 func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
 	// The log replaces the settings of the method.
 	logged := slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
@@ -117,7 +115,6 @@ func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string
 	return setup, nil
 }
 
-// player plays a run.
 type player struct {
 	on          *System
 	names       []string

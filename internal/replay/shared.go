@@ -149,7 +149,6 @@ func (s *Shared) broken(device int) string {
 	return update.Broken(s.Problem)
 }
 
-// codeEvaluation codes an evaluation.
 func codeEvaluation(c *state.Coder, e *algorithms.Evaluation) {
 	for _, x := range e.Metrics.Fields() {
 		c.Float64(x)

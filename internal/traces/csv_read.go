@@ -50,7 +50,6 @@ func CSV(r io.Reader, name string) Sequence {
 // maxLine is the largest number of bytes in a line.
 const maxLine = 1 << 16
 
-// csvReader is the state of the reader.
 type csvReader struct {
 	name  string
 	lines *bufio.Reader
@@ -136,7 +135,6 @@ func (p *csvReader) device() (done bool, err error) {
 	}
 }
 
-// csvRow has the fields of a line and their columns.
 type csvRow struct {
 	device, time, kind, value []byte
 	column                    [4]int

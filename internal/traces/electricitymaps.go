@@ -55,7 +55,6 @@ func ElectricityMaps(r io.Reader, name string) Sequence {
 	}
 }
 
-// mapsReader is the state of the reader.
 type mapsReader struct {
 	name            string
 	rows            *input.CSV

@@ -63,7 +63,6 @@ type fedScaleReader struct {
 	trace      Trace
 }
 
-// interval is [from, to).
 type interval struct{ from, to engine.Time }
 
 var errStopped = errors.New("no more devices are wanted")

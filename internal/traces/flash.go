@@ -109,7 +109,6 @@ func flash(r io.Reader, name string, o FLASHOptions) Sequence {
 	}
 }
 
-// flashReader is the state of the reader.
 type flashReader struct {
 	name     string
 	tokens   *json.Decoder

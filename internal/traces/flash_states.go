@@ -125,7 +125,6 @@ func parseState(state string) (event, bool) {
 	return event{on: s.on, off: s.off, level: noReading}, ok
 }
 
-// lastReading returns the last battery level, or noReading.
 func (f *flashReader) lastReading() float64 {
 	for _, e := range slices.Backward(f.events) {
 		if e.level != noReading {

@@ -194,5 +194,4 @@ func (it *Item) outcome() string {
 	}
 }
 
-// micros formats a time in microseconds.
 func micros(t engine.Time) json.Number { return json.Number(fmt.Sprintf("%d.%03d", t/1000, t%1000)) }
