@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -59,11 +58,8 @@ const (
 	wantDays = "must be in (0, 36525], days"
 )
 
-// Limits of a JSON file.
-const (
-	maxFLASHText  = 16 << 20 // bytes of the text of a device
-	maxFLASHDepth = 64
-)
+// maxFLASHText is the most bytes of the text of a device.
+const maxFLASHText = 16 << 20
 
 // FLASH reads FLASH's JSON files. The keys of the first device determine which kind of
 // file it is.
@@ -146,8 +142,13 @@ func (f *flashReader) fail(device, format string, arguments ...any) error {
 // an invalid one.
 func (f *flashReader) token() (json.Token, error) {
 	t, err := f.tokens.Token()
+	return t, f.placed(err)
+}
+
+// placed returns an error of the decoder with its place, nil for none.
+func (f *flashReader) placed(err error) error {
 	if err == nil {
-		return t, nil
+		return nil
 	}
 	fault := &ParseError{File: f.name, Offset: f.tokens.InputOffset(), Err: err}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -158,10 +159,9 @@ func (f *flashReader) token() (json.Token, error) {
 		fault.Problem, fault.Err = quote.Cut(number.Value)+" is out of range", nil
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		fault.Problem = "the file is cut off"
-		fault.Err = nil
+		fault.Problem, fault.Err = "the file is cut off", nil
 	}
-	return nil, fault
+	return fault
 }
 
 func (f *flashReader) delimiter(want json.Delim, problem string) error {
@@ -198,25 +198,27 @@ func (f *flashReader) device() error {
 	if nameProblem != "" {
 		name = quote.Cut(strconv.Quote(name))
 	}
-	t, err = f.token()
-	if err != nil {
+	var v any
+	if err := f.placed(f.tokens.Decode(&v)); err != nil {
 		return err
 	}
-	if t != json.Delim('{') {
-		if err := f.skip(t); err != nil {
-			return err
-		}
+	fields, ok := v.(map[string]any)
+	if !ok {
 		return f.fail(name, "must be an object")
 	}
-	messages, rates, err := f.fields()
+	messages, states := fields["messages"].(string)
+	rates := map[string]float64{}
+	for _, key := range rateFields {
+		if x, ok := fields[key].(float64); ok {
+			rates[key] = x
+		}
+	}
 	switch {
-	case err != nil:
-		return err
 	case nameProblem != "":
 		return f.fail(name, "the name %s", nameProblem)
-	case messages != nil && rates == nil:
-		return f.states(name, *messages)
-	case messages == nil && len(rates) == len(rateFields):
+	case states && len(rates) == 0:
+		return f.states(name, messages)
+	case !states && len(rates) == len(rateFields):
 		return f.speeds(name, rates)
 	default:
 		return f.fail(name, "must have \"messages\" (states) or \"down_u\", \"down_sigma\", \"up_u\" and \"up_sigma\" (speeds)")
@@ -224,60 +226,3 @@ func (f *flashReader) device() error {
 }
 
 var rateFields = []string{"down_u", "down_sigma", "up_u", "up_sigma"}
-
-// fields reads the object of a device: its messages, or nil, and its rates. It ignores
-// values that are not numbers.
-func (f *flashReader) fields() (messages *string, rates map[string]float64, err error) {
-	for f.tokens.More() {
-		t, err := f.token()
-		if err != nil {
-			return nil, nil, err
-		}
-		key, _ := t.(string)
-		if t, err = f.token(); err != nil {
-			return nil, nil, err
-		}
-		switch v := t.(type) {
-		case string:
-			if key == "messages" {
-				messages = &v
-			}
-		case float64:
-			if slices.Contains(rateFields, key) {
-				if rates == nil {
-					rates = map[string]float64{}
-				}
-				rates[key] = v
-			}
-		default:
-			if err := f.skip(t); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	_, err = f.token() // the end of the object
-	return messages, rates, err
-}
-
-// skip reads to the end of the value that starts with t.
-func (f *flashReader) skip(t json.Token) error {
-	depth := 0
-	for {
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-		if depth > maxFLASHDepth {
-			return f.fail("", "values are nested more than %d deep", maxFLASHDepth)
-		}
-		var err error
-		if t, err = f.token(); err != nil {
-			return err
-		}
-	}
-}
