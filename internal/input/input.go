@@ -27,13 +27,7 @@ func Open(path string, most int64) (*os.File, error) {
 
 // ReadFile returns the content of a regular file of at most the given size in bytes.
 // Errors are a *fs.PathError.
-func ReadFile(path string, most int64) ([]byte, error) {
-	file, err := Open(path, most)
-	if err != nil {
-		return nil, err
-	}
-	return readAll(file, most)
-}
+func ReadFile(path string, most int64) ([]byte, error) { return readAll(Open, path, most) }
 
 // require checks the kind and the size of a file before it is opened.
 func require(path string, info fs.FileInfo, most int64) error {

@@ -36,13 +36,7 @@ func OpenOwn(path string, most int64) (*os.File, error) {
 }
 
 // ReadOwn reads a file of a directory that fedsim makes, see OpenOwn.
-func ReadOwn(path string, most int64) ([]byte, error) {
-	file, err := OpenOwn(path, most)
-	if err != nil {
-		return nil, err
-	}
-	return readAll(file, most)
-}
+func ReadOwn(path string, most int64) ([]byte, error) { return readAll(OpenOwn, path, most) }
 
 // RequireFolder reports a path that is neither a folder nor absent: writes would follow a link.
 func RequireFolder(path string) error {
@@ -60,9 +54,13 @@ func RequireFolder(path string) error {
 	return nil
 }
 
-// readAll reads the whole of a file of at most so many bytes, and closes it.
-func readAll(file *os.File, most int64) (content []byte, err error) {
-	content, err = io.ReadAll(io.LimitReader(file, most+1))
+// readAll reads the whole of a file of at most so many bytes.
+func readAll(open func(string, int64) (*os.File, error), path string, most int64) ([]byte, error) {
+	file, err := open(path, most)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err = cmp.Or(err, file.Close()); err == nil && int64(len(content)) > most { // it grows, or its size is not known
 		err = refuse(file.Name(), "has more than %s", bytes(most))
 	}
