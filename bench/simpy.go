@@ -20,7 +20,8 @@ func newSimpy(h *hold, module string) (simpy, error) {
 	if err != nil {
 		return simpy{}, err
 	}
-	c, err := startChild(exec.Command(python, "-c", string(text), module), fmt.Sprintf("%d %d", h.pending, len(h.spans)), h.spans)
+	head := fmt.Sprintf("%d %d", h.pending, len(h.spans))
+	c, err := startChild(exec.Command(python, "-c", string(text), module), head, h.spans)
 	return simpy{c}, err
 }
 

@@ -76,10 +76,15 @@ func (b *builder) readParquet(path string) (err error) {
 
 // text returns a value as the cell of a csv file; null is empty.
 func text(v *parquet.Value) string {
-	switch { // NaN is a missing value
-	case v.IsNull(), v.Kind() == parquet.Double && math.IsNaN(v.Double()), v.Kind() == parquet.Float && v.Float() != v.Float():
-		return ""
-	default:
-		return v.String()
+	x := 0.0
+	switch v.Kind() {
+	case parquet.Double:
+		x = v.Double()
+	case parquet.Float:
+		x = float64(v.Float())
 	}
+	if v.IsNull() || math.IsNaN(x) { // NaN is a missing value
+		return ""
+	}
+	return v.String()
 }

@@ -118,7 +118,8 @@ func (p *plan) setFaults(c *Calibration) {
 		}
 		drop, absent = proportion(n.dropped, n.attempts), proportion(n.rounds-n.asked, n.rounds)
 		if selected {
-			absent = unknown("", "the server selects clients: clients that are absent and clients that are not selected look alike")
+			absent = unknown("",
+				"the server selects clients: clients that are absent and clients that are not selected look alike")
 		}
 		return drop, absent
 	}

@@ -97,7 +97,8 @@ func (c *Calibration) computations() []Part {
 		heads = heads[:3]
 	}
 	add := func(t *columns.Table, name string, k *Constants) {
-		cells := []string{name, k.GFLOPS.cell(1), k.StepOverheadS.cell(1e6), k.TaskOverheadS.cell(1e3), k.TrafficSPerGB.cell(1)}
+		overheads := []string{k.StepOverheadS.cell(1e6), k.TaskOverheadS.cell(1e3), k.TrafficSPerGB.cell(1)}
+		cells := append([]string{name, k.GFLOPS.cell(1)}, overheads...)
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells[:1+len(heads)])
 	}
 	t := newReportTable("class", "computation: classes (of a client of factor 1)", heads...)
