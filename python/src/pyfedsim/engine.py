@@ -31,6 +31,7 @@ from pyfedsim.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
 
     from typing_extensions import NotRequired, Self
 
@@ -347,7 +348,12 @@ class Engine:
         """Return the engine."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """End the program."""
         self.close()
 
