@@ -23,7 +23,7 @@ build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
 
 test:
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 	@$(MAKE) --no-print-directory test-python
 
 # Tests pyfedsim with Python 3.10 or later, NumPy and pytest. If python3 has no NumPy or no
@@ -62,10 +62,10 @@ race:
 race-packages race-commands: export GORACE ?= atexit_sleep_ms=20
 
 race-packages:
-	$(GO) test -race -short $(CONCURRENT)
+	$(GO) test -race -short -timeout 30m $(CONCURRENT)
 
 race-commands: # the linker takes one core, so it runs beside the tests of packages
-	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
+	$(GO) test -race -short -timeout 30m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
 
 invariants:
 	$(GO) test -short -tags invariants $(CORE)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/racetest"
 	"fedsim/internal/recordtest"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -134,6 +135,7 @@ func TestAProcessThatWritesWhereItMustNot(t *testing.T) {
 // workers, and no process and no file stays.
 func TestExternalModelsResume(t *testing.T) {
 	t.Parallel()
+	began := time.Now().Add(-time.Second) // file systems have coarser clocks
 	log := filepath.Join(t.TempDir(), "log")
 	source := servedBy("", "-log="+log)
 	set := append(slices.Clone(withClasses), "run.rounds=8", "faults.drop_probability=0.2")
@@ -154,12 +156,12 @@ func TestExternalModelsResume(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		for _, folder := range []string{"/dev/shm", os.TempDir()} {
 			left, _ := filepath.Glob(filepath.Join(folder, "fedsim-model-*"))
-			for _, file := range left { // of tests that run at the same time
+			for _, file := range left { // of other tests and processes at the same time, or that were killed before
 				for i := 0; ; i++ {
-					if _, err := os.Stat(file); err != nil {
+					if info, err := os.Stat(file); err != nil || info.ModTime().Before(began) {
 						break
 					}
-					if time.Sleep(10 * time.Millisecond); i == 500 {
+					if time.Sleep(10 * time.Millisecond); i == 6000 {
 						t.Fatalf("the file %s of a model stays", file)
 					}
 				}
@@ -171,6 +173,7 @@ func TestExternalModelsResume(t *testing.T) {
 // Methods with large vectors by client resume with the bits of runs that were not interrupted, from
 // vectors beside the state, of which the last save wrote few.
 func TestLargeVectorsByClientResume(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; TestExternalModelsResume resumes with several workers")
 	t.Parallel()
 	for method, c := range map[string][2]string{"scaffold": {"float32", "run.report_last=1"}, "ditto": {"float32", "run.report_last=1"}, "feddyn": {"float64", "compression.up=top-k"}} {
 		source := strings.Replace(servedBy("", "-hidden=450", "-dtype="+c[0]), "fedavg", method, 1)
