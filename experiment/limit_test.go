@@ -9,6 +9,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/racetest"
 )
 
 // limited compares local models, one model and coupled ones after a few rounds and after many.
@@ -47,6 +48,7 @@ func limitsOf(t *testing.T, rounds string, o Options) (ends, limits map[string][
 // depend on how many it made. A method that minimizes something else has none. A
 // restored reference has the same.
 func TestLimitsAreTheErrorsOfManyRounds(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
 	few, limits := limitsOf(t, "1", Options{})
 	many, same := limitsOf(t, "400", Options{})
 	differ := false

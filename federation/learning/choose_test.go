@@ -9,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/internal/racetest"
 	"fedsim/results"
 )
 
@@ -105,6 +106,7 @@ func (blinking) Available(device int, at engine.Time) (bool, engine.Time) {
 // are drawn and however long none could be: that the server looked for them before
 // changes nothing.
 func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	for _, protocol := range []string{federation.Deadline, federation.Charged, federation.First} {
 		for _, asked := range []int{len(sizes), 5} {
 			var uniform *Outcome

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/devices/fleets"
+	"fedsim/internal/racetest"
 )
 
 // footprint returns how many bytes a device of a federation takes after some rounds:
@@ -42,6 +43,7 @@ const phoneWh = 11
 // of a fleet too. A fleet adds the class and the factor of the rates, 9 bytes, a battery
 // 17, and the next look at it 12; polls 8, and 4 while a response lies at the server.
 func TestADeviceTakesFewBytes(t *testing.T) {
+	racetest.Skip(t, "measures memory; TestSameBitsWhateverComputesThem runs rounds in parallel")
 	for _, c := range []struct {
 		name   string
 		change func(*Setup)

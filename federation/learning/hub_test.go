@@ -14,6 +14,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/internal/racetest"
 	"fedsim/mtl"
 	"fedsim/network"
 )
@@ -323,6 +324,7 @@ func TestASlowDeviceMakesItsHubLate(t *testing.T) {
 // queues give the same bits. Under wait-for-all the model is that of a run without hubs
 // and failures.
 func TestChurnBehindHubs(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")

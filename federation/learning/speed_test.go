@@ -9,6 +9,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/internal/racetest"
 )
 
 // turns is a speed trace that alternates between fast and slow.
@@ -34,6 +35,7 @@ func (p level) Speed(int, engine.Time) (float64, engine.Time) { return float64(p
 // integral of its speed equals the length of the work. If it becomes unavailable, it
 // continues later. Its FLOPs are those of the work.
 func TestWorkTakesTheIntegralOfTheSpeed(t *testing.T) {
+	racetest.Skip(t, "simulates one device, in one goroutine")
 	calm := run(t, alone(t, nil)).Rounds[1]
 	work := calm.TimeS - 2*transferS
 	rapid.Check(t, func(rt *rapid.T) {

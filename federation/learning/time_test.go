@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/internal/racetest"
 	"fedsim/network"
 )
 
@@ -279,6 +280,7 @@ func TestAuthorsCostOfDroppedDevices(t *testing.T) {
 // Halving every rate doubles every time: the only lengths there are come from
 // clocks, bandwidths and round trips.
 func TestTimeScalesWithEveryRate(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	for _, cost := range []string{federation.Physical, federation.Relative} {
 		for _, method := range withoutHubs() {
 			t.Run(cost+"/"+method, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/internal/racetest"
 )
 
 // apart compares rounds of two runs: figures that depend on time to so many
@@ -112,6 +113,7 @@ func TestRatesScaleTime(t *testing.T) {
 // Whatever shares links, comes and goes: all bytes of answers that were taken were
 // sent, and one worker makes the same bits as two, on every queue.
 func TestChurnOnSharedLinks(t *testing.T) {
+	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
