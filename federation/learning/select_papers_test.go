@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -35,6 +36,30 @@ func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
 		}
 		if one.Status != results.Done || one.EventHash == uniform.EventHash {
 			t.Errorf("%s: %s with events %x; uniform has %x", name, one.Status, one.EventHash, uniform.EventHash)
+		}
+	}
+}
+
+// So it has with many clients, which alone have parallel loops in a round.
+func TestSelectorsOfManyClientsHaveTheSameBits(t *testing.T) {
+	problem := randomProblem(t, features, slices.Repeat([]int{4}, 3000)...)
+	cfg := problem.Config
+	cfg.Regularizer = mtl.RegIndependent
+	problem = withConfig(t, problem, cfg)
+	for _, name := range append(papersSelectors(), "uniform", "uniform-rejection") {
+		scene := func(workers int) *Outcome {
+			return run(t, world(t, "fedavg", federation.Deadline, func(s *Setup) {
+				s.Problem, s.Pool = problem, parallel.NewPool(workers)
+				s.Schedule.Rounds, s.Schedule.EvalEvery = 4, 4
+				selectBy(s, name, 300, 500)
+			}))
+		}
+		one := scene(1)
+		if err := same(scene(4), one); err != nil {
+			t.Errorf("%s: 4 workers: %v", name, err)
+		}
+		if one.Rounds[1].Participants < 256 {
+			t.Errorf("%s: %d clients in a round, which has no parallel loops then", name, one.Rounds[1].Participants)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
 )
 
 // busy makes n devices of ten rows with faults, jitter and batteries.
@@ -42,7 +41,6 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 // A round allocates the closures of its parallel loop and nothing for a device or an event, also
 // behind hubs, and where what devices and links do changes all the time.
 func TestRoundsAllocateNothingPerDevice(t *testing.T) {
-	racetest.Skip(t, "counts allocations; TestSameBitsWhateverComputesThem runs rounds in parallel")
 	for name, change := range map[string]func(*Setup){
 		"plain":  func(*Setup) {},
 		"hubs":   func(s *Setup) { s.Network.HubSize = 10 },

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -71,7 +72,17 @@ func interruptItself() {
 	time.Sleep(time.Minute)
 }
 
+// needInterrupts skips a test where SIGINT is ignored, as in what a shell runs in the background:
+// programs that it starts ignore the second one.
+func needInterrupts(t *testing.T) {
+	t.Helper()
+	if signal.Ignored(os.Interrupt) {
+		t.Skip("SIGINT is ignored here, as in the background of a shell")
+	}
+}
+
 func TestSecondInterruptKills(t *testing.T) {
+	needInterrupts(t)
 	cmd := exec.Command("interrupt-itself")
 	out, err := cmd.Output()
 	if string(out) != "first: context canceled\n" {
@@ -91,6 +102,7 @@ func TestSecondInterruptKills(t *testing.T) {
 
 // The first signal names the learner that a run waits for, at once. The second ends fedsim.
 func TestFirstSignalNamesALearnerThatHangs(t *testing.T) {
+	needInterrupts(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh")
