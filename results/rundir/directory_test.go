@@ -466,7 +466,15 @@ func TestCrash(t *testing.T) {
 
 func TestReadForeignDirectory(t *testing.T) {
 	empty := t.TempDir()
-	for dir, why := range map[string]string{empty: "there is no manifest.json in it", filepath.Join(empty, "none"): "it does not exist"} {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for dir, why := range map[string]string{
+		empty:                        "there is no manifest.json in it",
+		filepath.Join(empty, "none"): "it does not exist",
+		file:                         "it is a file",
+	} {
 		want := dir + ": is not a run directory: " + why + ": name a directory that fedsim run wrote"
 		if _, err := Read(dir); !errors.Is(err, ErrForeign) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

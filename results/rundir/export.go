@@ -32,6 +32,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// isFile reports whether a path is no directory.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
 // File is a file of a run directory.
 type File struct {
 	Name string // below the directory

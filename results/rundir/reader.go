@@ -86,7 +86,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	}
 	path := filepath.Join(dir, manifestFile)
 	text, err := input.ReadOwn(path, maxText)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err != nil && isFile(dir) {
 		return nil, missing(dir, err)
 	}
 	if err != nil {
@@ -98,15 +98,16 @@ func ReadManifest(dir string) (*Manifest, error) {
 // missing explains why dir has no manifest.
 func missing(dir string, err error) error {
 	stage := filepath.Join(dir, stageDir)
+	why := "there is no " + manifestFile + " in it"
 	switch {
+	case isFile(dir):
+		why = "it is a file"
+	case !exists(dir):
+		why = "it does not exist"
 	case hasCheckpoint(dir):
 		return fmt.Errorf("%s: its run is unfinished: resume it with fedsim run --resume %s, or read its finished runs in %s: %w", dir, dir, stage, err)
 	case isStage(stage):
 		return fmt.Errorf("%s: its run is unfinished: read its finished runs in %s: %w", dir, stage, err)
-	}
-	why := "there is no " + manifestFile + " in it"
-	if !exists(dir) {
-		why = "it does not exist"
 	}
 	return &notOne{fmt.Sprintf("%s: %v: %s: name a directory that fedsim run wrote", dir, ErrForeign, why), err}
 }
