@@ -52,12 +52,35 @@ func (s *Set) requireVariety() error {
 	}
 }
 
-// Learnable returns a *ParseError if the training rows of a file are all of one class.
+// Learnable returns a *ParseError if the training rows of a file are all of one class, or have
+// no feature but 0.
 func (s *Split) Learnable(cfg Config) error {
-	if err := s.Train.requireVariety(); cfg.Path != "" && errors.Is(err, ErrOneClass) {
-		return &ParseError{File: cfg.Path, Problem: "the training rows cannot be learned from", Err: err}
+	if cfg.Path == "" {
+		return nil
 	}
-	return nil
+	err := s.Train.requireVariety()
+	switch {
+	case errors.Is(err, ErrOneClass):
+	case s.Train.zero():
+		err = errors.New("all features are 0 in every row (data.standardize makes constant features 0)")
+	default:
+		return nil
+	}
+	return &ParseError{File: cfg.Path, Problem: "the training rows cannot be learned from", Err: err}
+}
+
+// zero reports whether all features of all rows are 0.
+func (s *Set) zero() bool {
+	space := make([]float64, s.Features)
+	for t := range s.Clients {
+		x := &s.Clients[t].X
+		for i := range x.Rows {
+			if x.SquaredNorm(i, space) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // setTarget makes the targets of data.target of those of the file at a path, which are
