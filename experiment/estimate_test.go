@@ -86,7 +86,9 @@ func TestEstimatesComeFirst(t *testing.T) {
 // the data prepared once.
 func TestEstimatesAddUp(t *testing.T) {
 	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
-	for _, text := range []string{estimated, estimatedGrid} {
+	limited := strings.NewReplacer("[methods.mocha]\n[methods.cocoa]", "[methods.fedavg]\n[devices]\nclock_ghz = 1e-7",
+		"[run]", "[run]\nmax_time_s = 10").Replace(estimated)
+	for _, text := range []string{estimated, estimatedGrid, limited} {
 		e, experiments := estimateOf(t, text)
 		g := newGrouping(newRunner(t.Context(), nil, Options{}, mostRecorded))
 		if err := g.addAll(g.jobs(experiments)); err != nil {
@@ -100,6 +102,9 @@ func TestEstimatesAddUp(t *testing.T) {
 		for i := range needs {
 			sum = sum.plus(needs[i].Cost)
 			parts[needs[i].Kind] = parts[needs[i].Kind].plus(needs[i].Cost)
+		}
+		if all, _ := estimateOf(t, strings.Replace(text, "max_time_s = 10", "", 1)); text == limited && sum.Seconds > all.Runs/2 {
+			t.Errorf("ten seconds of rounds take %g s in a plan, all rounds %g", sum.Seconds, all.Runs)
 		}
 		if total := e.Optima + e.Tuning + e.Runs; math.Abs(total-sum.Seconds) > 1e-9*sum.Seconds {
 			t.Errorf("%g s, the plan has %g", total, sum.Seconds)
