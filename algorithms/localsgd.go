@@ -293,8 +293,11 @@ func (l *localSGD) update(s *sgdScratch, step float64, rows int, p pull) {
 		l.shapedUpdate(s, step, rows, p)
 		return
 	}
-	keep := 1 - float64(step*(l.opts.L2+p.mu))
-	kernel.Descend(keep, step*p.mu, step/float64(rows), s.u, p.center, s.g)
+	keep, center := 1-float64(step*(l.opts.L2+p.mu)), p.center
+	if p.mu == 0 {
+		center = s.u // which is read anyway
+	}
+	kernel.Descend(keep, step*p.mu, step/float64(rows), s.u, center, s.g)
 	if p.slope != nil {
 		kernel.Axpy(-step, p.slope, s.u)
 	}

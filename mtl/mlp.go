@@ -87,9 +87,7 @@ func (l layer) add(batch *kernel.Batch, delta, into []float64) {
 // rectify sets x to max(0, x).
 func rectify(x []float64) {
 	for i, v := range x {
-		if v < 0 {
-			x[i] = 0
-		}
+		x[i] = max(v, 0) // without a branch
 	}
 }
 
@@ -99,8 +97,10 @@ func (l layer) back(w, delta []float64, below *activity) {
 	rows := len(below.batch.Index)
 	kernel.Gemm(rows, l.in, l.out, delta, l.out, l.weights(w), l.in, below.delta, l.in)
 	for i, x := range below.batch.X[:rows*l.in] {
-		if x == 0 {
-			below.delta[i] = 0
+		bits := math.Float64bits(below.delta[i])
+		if x == 0 { // without a branch
+			bits = 0
 		}
+		below.delta[i] = math.Float64frombits(bits)
 	}
 }

@@ -34,7 +34,7 @@ func ascentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int3
 //go:noescape
 func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
-// scores1xAVX2 adds the products of rows x and y with 1 rows of w, in blocks of four columns, to the four lanes of each.
+// scores1xAVX2 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -44,22 +44,22 @@ func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores1xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores1xAVX512 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores1xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour1xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour1xAVX512 adds the products of 4 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour1xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine1xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine1xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2xAVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
+// scores2xAVX2 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -69,22 +69,22 @@ func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores2xAVX512 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour2xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour2xAVX512 adds the products of 4 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour2xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine2xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine2xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3xAVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
+// scores3xAVX2 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
@@ -94,92 +94,77 @@ func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes
 //go:noescape
 func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores3xAVX512 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour3xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour3xAVX512 adds the products of 4 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour3xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine3xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine3xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores4xAVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
 // combine4xAVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores4xAVX512 adds the products of 2 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores4xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour4xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour4xAVX512 adds the products of 4 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour4xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine4xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine4xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores5xAVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
 // combine5xAVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores5xAVX512 adds the products of 2 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores5xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour5xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour5xAVX512 adds the products of 4 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour5xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine5xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine5xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores6xAVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
 // combine6xAVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6xAVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores6xAVX512 adds the products of 2 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores6xAVX512(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour6xAVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour6xAVX512 adds the products of 4 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour6xAVX512(blocks int, x *float64, y *float64, u *float64, v *float64, w *float64, ldw int, lanes *float64)
 
-// combine6xAVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine6xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
@@ -214,7 +199,7 @@ func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *in
 //go:noescape
 func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
-// scores1x32AVX2 adds the products of rows x and y with 1 rows of w, in blocks of four columns, to the four lanes of each.
+// scores1x32AVX2 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -224,22 +209,22 @@ func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores1x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores1x32AVX512 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores1x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour1x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour1x32AVX512 adds the products of 4 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour1x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine1x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine1x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2x32AVX2 adds the products of rows x and y with 2 rows of w, in blocks of four columns, to the four lanes of each.
+// scores2x32AVX2 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -249,22 +234,22 @@ func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores2x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores2x32AVX512 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour2x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour2x32AVX512 adds the products of 4 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour2x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine2x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine2x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3x32AVX2 adds the products of rows x and y with 3 rows of w, in blocks of four columns, to the four lanes of each.
+// scores3x32AVX2 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
@@ -274,92 +259,77 @@ func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lan
 //go:noescape
 func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores3x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores3x32AVX512 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour3x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour3x32AVX512 adds the products of 4 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour3x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine3x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine3x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores4x32AVX2 adds the products of rows x and y with 4 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
 // combine4x32AVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores4x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores4x32AVX512 adds the products of 2 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores4x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour4x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour4x32AVX512 adds the products of 4 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour4x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine4x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine4x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores5x32AVX2 adds the products of rows x and y with 5 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
 // combine5x32AVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores5x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores5x32AVX512 adds the products of 2 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores5x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour5x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour5x32AVX512 adds the products of 4 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour5x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine5x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine5x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
-
-// scores6x32AVX2 adds the products of rows x and y with 6 rows of w, in blocks of four columns, to the four lanes of each.
-//
-//go:noescape
-func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
 // combine6x32AVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
 //
 //go:noescape
 func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
 
-// scores6x32AVX512 adds the products of 2 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scores6x32AVX512 adds the products of 2 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores6x32AVX512(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// scoresOfFour6x32AVX512 adds the products of 4 rows as that of AVX2 does; the lanes of a pair follow those of the pair before.
+// scoresOfFour6x32AVX512 adds the products of 4 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scoresOfFour6x32AVX512(blocks int, x *float32, y *float32, u *float32, v *float32, w *float64, ldw int, lanes *float64)
 
-// combine6x32AVX512 does what that of AVX2 does, in vectors of eight columns.
+// combine6x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
 func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)

@@ -13,11 +13,11 @@ type Batch struct {
 }
 
 // scoreLanes is the number of lanes of a score.
-const scoreLanes = 4
+const scoreLanes = 8
 
 // Scores sets s[i*lds+c] to the sum over j of x_ij w[c*ldw+j] for each of so many outputs c.
-// A score has four lanes that start at +0. Product j is added to lane j mod 4, in the order
-// of j, and the score is (lane 0 + lane 2) + (lane 1 + lane 3).
+// A score has eight lanes that start at +0. Product j is added to lane j mod 8, in the order
+// of j. Then lane l+4 is added to lane l, lane l+2 to lane l, and lane 1 to lane 0: the score.
 //
 // It panics when the matrix has no such row, a stride is shorter than a row or a slice than
 // its matrix.
@@ -68,28 +68,31 @@ func scalarScores[T element](b *Batch, x []T, outputs int, w []float64, ldw int,
 }
 
 func scalarScore[T element](x []T, w []float64) float64 {
-	var s0, s1, s2, s3 float64
+	var s0, s1, s2, s3, s4, s5, s6, s7 float64
 	for ; len(x) >= scoreLanes && len(w) >= scoreLanes; x, w = x[scoreLanes:], w[scoreLanes:] {
 		s0 += float64(float64(x[0]) * w[0])
 		s1 += float64(float64(x[1]) * w[1])
 		s2 += float64(float64(x[2]) * w[2])
 		s3 += float64(float64(x[3]) * w[3])
+		s4 += float64(float64(x[4]) * w[4])
+		s5 += float64(float64(x[5]) * w[5])
+		s6 += float64(float64(x[6]) * w[6])
+		s7 += float64(float64(x[7]) * w[7])
 	}
-	s := [scoreLanes]float64{s0, s1, s2, s3}
+	s := [scoreLanes]float64{s0, s1, s2, s3, s4, s5, s6, s7}
 	addRest(s[:], x, w)
-	return sumOfLanes(s[:])
+	return sumOfLanes(&s)
 }
 
-// addRest adds the products of the fewer than four last elements of a row.
+// addRest adds the products of the fewer than eight last elements of a row.
 func addRest[T element](lanes []float64, x []T, w []float64) {
 	for l, xl := range x {
 		lanes[l] += float64(float64(xl) * w[l])
 	}
 }
 
-func sumOfLanes(s []float64) float64 {
-	s = s[:scoreLanes]
-	return (s[0] + s[2]) + (s[1] + s[3])
+func sumOfLanes(s *[scoreLanes]float64) float64 {
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
 // scalarCombine is Combine on the rows of x.

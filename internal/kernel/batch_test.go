@@ -41,17 +41,22 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// slowScore pads with zeros to a multiple of four.
+// slowScore pads with zeros to a multiple of eight.
 func slowScore(x, w []float64) float64 {
-	var lane [4]float64
-	for j := range (len(x) + 3) / 4 * 4 {
+	var lane [8]float64
+	for j := range (len(x) + 7) / 8 * 8 {
 		xj, wj := 0.0, 0.0
 		if j < len(x) {
 			xj, wj = x[j], w[j]
 		}
-		lane[j%4] += float64(xj * wj)
+		lane[j%8] += float64(xj * wj)
 	}
-	return (lane[0] + lane[2]) + (lane[1] + lane[3])
+	for half := 4; half > 0; half /= 2 {
+		for l := range half {
+			lane[l] += lane[l+half]
+		}
+	}
+	return lane[0]
 }
 
 // checkBatch compares a batch of random rows with the definitions, in both precisions.

@@ -2,15 +2,23 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// batchOutputs is the most outputs of a tile of a batch: with two rows, or two vectors of
-// columns, their sums take twelve vectors.
+// batchOutputs is the most outputs of a tile of a batch: with two vectors of columns, their sums
+// take twelve vectors.
 const batchOutputs = 6
+
+// scoreLanes is the number of lanes of a score: a vector of 64 bytes, or two of 32. With two rows the
+// lanes of narrowOutputs outputs take twelve vectors of 32 bytes.
+const (
+	scoreLanes    = 8
+	narrowOutputs = 3
+)
 
 // sumPairs returns two vectors of sums for each output.
 func sumPairs(outputs int) [][2]VecVirtual {
@@ -30,64 +38,83 @@ func eachPair(sums [][2]VecVirtual, visit func(v VecVirtual, c, side int)) {
 	}
 }
 
+// scoresArguments are those of a tile of scores of some rows.
+func scoresArguments(e element, outputs int, names ...string) (signature, doc string) {
+	return "func(blocks int, " + strings.Join(names, ", ") + " *" + e.name + ", w *float64, ldw int, lanes *float64)",
+		"adds the products of " + strconv.Itoa(len(names)) + " rows with " + strconv.Itoa(outputs) +
+			" rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next."
+}
+
 // scores is the tile of two rows and some outputs of the scores of a batch.
 func scores(e element, outputs int) {
-	begin("scores"+strconv.Itoa(outputs)+"x", e, "func(blocks int, x, y *"+e.name+", w *float64, ldw int, lanes *float64)",
-		"adds the products of rows x and y with "+strconv.Itoa(outputs)+" rows of w, in blocks of four columns, to the four lanes of each.")
-	blocks := argument("blocks")
-	index := zeroIndex()
-	rows := [2]row{rowAt("x", e, index), rowAt("y", e, index)}
-	w, ldw := argument("w"), argument("ldw")
-	SHLQ(Imm(3), ldw)
-	low := threeBelow(w, ldw)
-	lanes := argument("lanes")
-	sums := sumPairs(outputs)
-	eachPair(sums, func(v VecVirtual, c, side int) { VMOVUPD(Mem{Base: lanes, Disp: 64*c + 32*side}, v.AsY()) })
-
-	step := func(p int) {
-		var x [2]VecVirtual
-		for side, r := range rows {
-			x[side] = YMM()
-			if r.size == 8 {
-				VMOVUPD(r.at(p*width), x[side].AsY())
-			} else {
-				VCVTPS2PD(r.at(p*width), x[side].AsY())
+	names := []string{"x", "y"}
+	signature, doc := scoresArguments(e, outputs, names...)
+	begin("scores"+strconv.Itoa(outputs)+"x", e, signature, doc)
+	const halves = scoreLanes / width
+	t := beginScores(e, names)
+	sums := make([]VecVirtual, len(names)*outputs*halves)
+	for k := range sums {
+		sums[k] = YMM()
+		VMOVUPD(Mem{Base: t.lanes, Disp: 32 * k}, sums[k].AsY())
+	}
+	t.eachBlock(func() {
+		for half := range halves {
+			var x []VecVirtual
+			for _, r := range t.rows {
+				x = append(x, YMM())
+				r.widen(x[len(x)-1].AsY(), half*width)
+			}
+			for c := range outputs {
+				factor := YMM()
+				VMOVUPD(t.weights(c, 32*half), factor)
+				for side := range x {
+					product, sum := YMM(), sums[(side*outputs+c)*halves+half].AsY()
+					VMULPD(factor, x[side].AsY(), product)
+					VADDPD(product, sum, sum)
+				}
 			}
 		}
-		for c := range sums {
-			factor, product := YMM(), YMM()
-			VMOVUPD(tileRow(w, low, ldw, c, 32*p), factor)
-			VMULPD(factor, x[0].AsY(), product)
-			VADDPD(product, sums[c][0].AsY(), sums[c][0].AsY())
-			VMULPD(factor, x[1].AsY(), factor)
-			VADDPD(factor, sums[c][1].AsY(), sums[c][1].AsY())
-		}
+	})
+	for k, v := range sums {
+		VMOVUPD(v.AsY(), Mem{Base: t.lanes, Disp: 32 * k})
 	}
-	advance := func(steps int) {
-		ADDQ(Imm(uint64(steps*width)), index)
-		ADDQ(Imm(uint64(steps*32)), w)
-		ADDQ(Imm(uint64(steps*32)), low)
-	}
-	const together = 2
-	several := GP64()
-	MOVQ(blocks, several)
-	SHRQ(Imm(1), several)
-	JZ(LabelRef("rest"))
-	Label("blocks")
-	for p := range together {
-		step(p)
-	}
-	advance(together)
-	DECQ(several)
-	JNZ(LabelRef("blocks"))
-	Label("rest")
-	ANDQ(Imm(together-1), blocks)
-	JZ(LabelRef("done"))
-	step(0)
-	Label("done")
-	eachPair(sums, func(v VecVirtual, c, side int) { VMOVUPD(v.AsY(), Mem{Base: lanes, Disp: 64*c + 32*side}) })
 	VZEROUPPER()
 	RET()
+}
+
+// scoresTile holds the arguments of a tile of scores.
+type scoresTile struct {
+	blocks, index, w, low, ldw, lanes Register
+	rows                              []row
+}
+
+func beginScores(e element, names []string) (t scoresTile) {
+	t.blocks, t.index = argument("blocks"), zeroIndex()
+	for _, name := range names {
+		t.rows = append(t.rows, rowAt(name, e, t.index))
+	}
+	t.w, t.ldw = argument("w"), argument("ldw")
+	SHLQ(Imm(3), t.ldw)
+	t.low = threeBelow(t.w, t.ldw)
+	t.lanes = argument("lanes")
+	return t
+}
+
+// weights returns where weights of an output are.
+func (t *scoresTile) weights(output, disp int) Mem { return tileRow(t.w, t.low, t.ldw, output, disp) }
+
+// eachBlock emits the loop over the blocks of columns.
+func (t *scoresTile) eachBlock(visit func()) {
+	TESTQ(t.blocks, t.blocks)
+	JZ(LabelRef("done"))
+	Label("block")
+	visit()
+	ADDQ(Imm(scoreLanes), t.index)
+	ADDQ(Imm(8*scoreLanes), t.w)
+	ADDQ(Imm(8*scoreLanes), t.low)
+	DECQ(t.blocks)
+	JNZ(LabelRef("block"))
+	Label("done")
 }
 
 // combine is the tile of some outputs and eight columns of the weighted sums of rows.
@@ -114,12 +141,7 @@ func combine(e element, outputs int) {
 	var halves [2]VecVirtual
 	for side := range halves {
 		halves[side] = YMM()
-		m := Mem{Base: x, Index: at, Scale: 1, Disp: side * width * e.size}
-		if e.size == 8 {
-			VMOVUPD(m, halves[side].AsY())
-		} else {
-			VCVTPS2PD(m, halves[side].AsY())
-		}
+		e.widen(Mem{Base: x, Index: at, Scale: 1, Disp: side * width * e.size}, halves[side].AsY())
 	}
 	for c := range sums {
 		factor, product := YMM(), YMM()
@@ -139,73 +161,48 @@ func combine(e element, outputs int) {
 	RET()
 }
 
-// wideScores is the tile of one or two pairs of rows and some outputs, with vectors of eight lanes:
-// those of the first row of a pair below those of the second.
-func wideScores(e element, outputs, pairs int) {
-	names := []string{"x", "y", "u", "v"}[:2*pairs]
-	name, signature := "scores", "x, y"
-	if pairs == 2 {
-		name, signature = "scoresOfFour", "x, y, u, v"
+// wideScores is the tile of two or four rows and some outputs, with a vector for the lanes of a score.
+func wideScores(e element, outputs, rows int) {
+	name := "scores"
+	if rows == 4 {
+		name = "scoresOfFour"
 	}
-	beginWide(name+strconv.Itoa(outputs)+"x", e, "func(blocks int, "+signature+" *"+e.name+", w *float64, ldw int, lanes *float64)",
-		"adds the products of "+strconv.Itoa(2*pairs)+" rows as that of AVX2 does; the lanes of a pair follow those of the pair before.")
-	blocks := argument("blocks")
-	index := zeroIndex()
-	var rows []row
-	for _, n := range names {
-		rows = append(rows, rowAt(n, e, index))
-	}
-	w, ldw := argument("w"), argument("ldw")
-	SHLQ(Imm(3), ldw)
-	low := threeBelow(w, ldw)
-	lanes := argument("lanes")
-	sums := make([]VecVirtual, pairs*outputs)
+	names := []string{"x", "y", "u", "v"}[:rows]
+	signature, doc := scoresArguments(e, outputs, names...)
+	beginWide(name+strconv.Itoa(outputs)+"x", e, signature, doc)
+	t := beginScores(e, names)
+	sums := make([]VecVirtual, rows*outputs)
 	for k := range sums {
 		sums[k] = ZMM()
-		VMOVUPD(Mem{Base: lanes, Disp: 64 * k}, sums[k])
+		VMOVUPD(Mem{Base: t.lanes, Disp: 64 * k}, sums[k])
 	}
-	TESTQ(blocks, blocks)
-	JZ(LabelRef("done"))
-	Label("block")
-	x := make([]VecVirtual, pairs)
-	for p := range x {
-		x[p] = ZMM()
-		if e.size == 8 {
-			VMOVUPD(rows[2*p].at(0), x[p].AsY())
-			VINSERTF64X4(Imm(1), rows[2*p+1].at(0), x[p], x[p])
-			continue
+	t.eachBlock(func() {
+		x := make([]VecVirtual, rows)
+		for i, r := range t.rows {
+			x[i] = ZMM()
+			r.widen(x[i], 0)
 		}
-		y := YMM()
-		VCVTPS2PD(rows[2*p].at(0), x[p].AsY())
-		VCVTPS2PD(rows[2*p+1].at(0), y)
-		VINSERTF64X4(Imm(1), y, x[p], x[p])
-	}
-	for c := range outputs {
-		factor := ZMM()
-		VBROADCASTF64X4(tileRow(w, low, ldw, c, 0), factor)
-		for p := range x {
-			product := ZMM()
-			VMULPD(factor, x[p], product)
-			VADDPD(product, sums[p*outputs+c], sums[p*outputs+c])
+		for c := range outputs {
+			factor := ZMM()
+			VMOVUPD(t.weights(c, 0), factor)
+			for i := range x {
+				product := ZMM()
+				VMULPD(factor, x[i], product)
+				VADDPD(product, sums[i*outputs+c], sums[i*outputs+c])
+			}
 		}
-	}
-	ADDQ(Imm(width), index)
-	ADDQ(Imm(32), w)
-	ADDQ(Imm(32), low)
-	DECQ(blocks)
-	JNZ(LabelRef("block"))
-	Label("done")
-	for k := range sums {
-		VMOVUPD(sums[k], Mem{Base: lanes, Disp: 64 * k})
+	})
+	for k, v := range sums {
+		VMOVUPD(v, Mem{Base: t.lanes, Disp: 64 * k})
 	}
 	VZEROUPPER()
 	RET()
 }
 
-// wideCombine is combine with a vector of the eight columns of each output.
+// wideCombine is combine with two vectors of eight columns of each output: sixteen columns.
 func wideCombine(e element, outputs int) {
 	beginWide("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds int)",
-		"does what that of AVX2 does, in vectors of eight columns.")
+		"does what that of AVX2 does for sixteen columns.")
 	count := argument("count")
 	x, stride := argument("x"), argument("stride")
 	IMUL3Q(Imm(uint64(e.size)), stride, stride)
@@ -215,10 +212,12 @@ func wideCombine(e element, outputs int) {
 	g, ldg := argument("sum"), argument("lds")
 	SHLQ(Imm(3), ldg)
 	low := threeBelow(g, ldg)
-	sums := make([]VecVirtual, outputs)
+	sums := make([][2]VecVirtual, outputs)
 	for c := range sums {
-		sums[c] = ZMM()
-		VMOVUPD(tileRow(g, low, ldg, c, 0), sums[c])
+		for side := range sums[c] {
+			sums[c][side] = ZMM()
+			VMOVUPD(tileRow(g, low, ldg, c, 64*side), sums[c][side])
+		}
 	}
 	TESTQ(count, count)
 	JZ(LabelRef("done"))
@@ -226,16 +225,18 @@ func wideCombine(e element, outputs int) {
 	at := GP64()
 	MOVLQSX(Mem{Base: index}, at)
 	IMULQ(stride, at)
-	values := ZMM()
-	if m := (Mem{Base: x, Index: at, Scale: 1}); e.size == 8 {
-		VMOVUPD(m, values)
-	} else {
-		VCVTPS2PD(m, values)
+	var values [2]VecVirtual
+	for side := range values {
+		values[side] = ZMM()
+		e.widen(Mem{Base: x, Index: at, Scale: 1, Disp: 8 * side * e.size}, values[side])
 	}
 	for c := range sums {
-		product := ZMM()
-		VMULPD_BCST(Mem{Base: r, Disp: 8 * c}, values, product)
-		VADDPD(product, sums[c], sums[c])
+		factor, product := ZMM(), ZMM()
+		VBROADCASTSD(Mem{Base: r, Disp: 8 * c}, factor)
+		VMULPD(factor, values[0], product)
+		VADDPD(product, sums[c][0], sums[c][0])
+		VMULPD(factor, values[1], factor)
+		VADDPD(factor, sums[c][1], sums[c][1])
 	}
 	ADDQ(Imm(4), index)
 	ADDQ(ldr, r)
@@ -243,7 +244,9 @@ func wideCombine(e element, outputs int) {
 	JNZ(LabelRef("row"))
 	Label("done")
 	for c := range sums {
-		VMOVUPD(sums[c], tileRow(g, low, ldg, c, 0))
+		for side := range sums[c] {
+			VMOVUPD(sums[c][side], tileRow(g, low, ldg, c, 64*side))
+		}
 	}
 	VZEROUPPER()
 	RET()

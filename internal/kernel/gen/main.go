@@ -15,10 +15,12 @@ func main() {
 		ascent(e, false)
 		ascent(e, true)
 		for outputs := 1; outputs <= batchOutputs; outputs++ {
-			scores(e, outputs)
+			if outputs <= narrowOutputs {
+				scores(e, outputs)
+			}
 			combine(e, outputs)
-			wideScores(e, outputs, 1)
 			wideScores(e, outputs, 2)
+			wideScores(e, outputs, 4)
 			wideCombine(e, outputs)
 		}
 	}

@@ -25,6 +25,15 @@ const (
 	width   = 4
 )
 
+// widen loads a vector of elements as float64.
+func (e element) widen(m Mem, dst Register) {
+	if e.size == 8 {
+		VMOVUPD(m, dst)
+	} else {
+		VCVTPS2PD(m, dst)
+	}
+}
+
 // row is a row being read from its element at base + index*size.
 type row struct {
 	element
@@ -35,6 +44,9 @@ type row struct {
 func (r row) at(i int) Mem {
 	return Mem{Base: r.base, Index: r.index, Scale: uint8(r.size), Disp: i * r.size}
 }
+
+// widen loads a vector of elements from i on as float64.
+func (r row) widen(dst Register, i int) { r.element.widen(r.at(i), dst) }
 
 // times sets dst to factor times four, two or one elements from i on; the
 // elements of dst beyond are zero when only they are loaded.
