@@ -108,14 +108,13 @@ func (f *apfl) Solve(r Request) Work {
 	return work
 }
 
-// personalStep adds the gradient of u's loss to g, and takes the step of v.
+// personalStep sets g to the gradient of u's loss, and takes the step of v.
 func (f *apfl) personalStep(r Request, batch minibatch, u, g []float64) {
 	own, space, n := &f.own.scratch[r.Worker], &f.space[r.Worker], float64(len(batch.rows))
-	own.gradient.Add(batch.task, batch.rows, u, 1, g)
+	own.gradient.Sum(batch.task, batch.rows, u, 1, g)
 	alpha := space.alpha
 	mix(space.x, alpha, own.u, u)
-	clear(own.g)
-	own.gradient.Add(batch.task, batch.rows, space.x, 1, own.g)
+	own.gradient.Sum(batch.task, batch.rows, space.x, 1, own.g)
 	kernel.Axpy(n*f.opts.L2, space.x, own.g)
 	if space.first && f.adaptive {
 		slope := (kernel.Dot(own.u, own.g) - kernel.Dot(u, own.g)) / n

@@ -32,7 +32,7 @@ func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, sc
 		m.asked.Add(1)
 	}
 	for j := range into {
-		into[j] += scale * (w[j] - float64(client))
+		into[j] = scale * (w[j] - float64(client))
 	}
 	for j := range buffers {
 		buffers[j] = w[2+j] + 1

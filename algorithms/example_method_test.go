@@ -58,7 +58,7 @@ func (d *descent) Solve(r algorithms.Request) algorithms.Work {
 	order.Reset(task.X.Rows, r.Stream)
 	g := d.gradients.Row(r.Device)
 	clear(g)
-	d.problem.NewGradient().Add(task, order.Take(steps), d.w.Row(0), 1/float64(steps), g)
+	d.problem.NewGradient().Sum(task, order.Take(steps), d.w.Row(0), 1/float64(steps), g)
 	return algorithms.Work{Steps: steps, FLOPs: d.About.Work.Of(task.X.Rows, steps), Values: len(g)}
 }
 

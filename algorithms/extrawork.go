@@ -21,8 +21,7 @@ func (l *localSGD) gradient(r Request, w []float64, count int, into []float64) {
 		s.order.Reset(task.X.Rows, r.Stream)
 		drawn = s.order.Take(count)
 	}
-	clear(into)
 	s.gradient.For(r.Device, r.branch(2))
-	s.gradient.Add(task.Client, drawn, w, 1/float64(count), into)
+	s.gradient.Sum(task.Client, drawn, w, 1/float64(count), into)
 	kernel.Axpy(l.opts.L2, w, into)
 }

@@ -136,8 +136,7 @@ func (m *versionedModel) wholeGradient(device int, into, row []float64) (squares
 	g.For(device, Stream{})
 	clear(into)
 	for i := range task.X.Rows {
-		clear(row)
-		g.Add(task.Client, []int32{int32(i)}, w, 1, row)
+		g.Sum(task.Client, []int32{int32(i)}, w, 1, row)
 		kernel.Axpy(m.opts.L2, w, row)
 		squares += kernel.SquaredNorm(row) / n
 		kernel.Axpy(1/n, row, into)

@@ -185,7 +185,7 @@ type pull struct {
 	mu     float64
 	center []float64 // may be the start of the steps
 	slope  []float64 // nil: none
-	// gradient adds to g so many times the gradient of a step as the mini-batch has rows; nil:
+	// gradient sets g to so many times the gradient of a step as the mini-batch has rows; nil: to
 	// that of the loss.
 	gradient func(r Request, batch minibatch, u, g []float64)
 }
@@ -274,11 +274,10 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 			}
 			unchecked = 0
 		}
-		clear(s.g)
 		if p.gradient != nil {
 			p.gradient(r, minibatch{task.Client, drawn, step}, s.u, s.g)
 		} else {
-			s.gradient.Add(task.Client, drawn, s.u, 1, s.g)
+			s.gradient.Sum(task.Client, drawn, s.u, 1, s.g)
 		}
 		l.update(s, step, len(drawn), p)
 		s.gradient.Settle(s.u)

@@ -122,10 +122,9 @@ func (m *mbSGD) Solve(r Request) Work {
 	if m.link != nil {
 		w = m.shown.Row(p.TaskOf(t))
 	}
-	clear(g)
 	scale := p.Scale[t] * float64(n) / float64(b)
 	m.losses[r.Worker].For(t, r.Stream)
-	m.losses[r.Worker].Add(task.Client, order.Take(b), w, scale, g)
+	m.losses[r.Worker].Sum(task.Client, order.Take(b), w, scale, g)
 	work := Work{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
 	m.link.finish(r, g, &work)
 	return work

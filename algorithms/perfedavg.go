@@ -109,29 +109,28 @@ func (f *perFedAvg) Solve(r Request) Work {
 	return f.solveUnder(r, w, pull{center: w, gradient: f.step})
 }
 
-// metaGradient adds the gradient of the loss after a personal step to g.
+// metaGradient sets g to the gradient of the loss after a personal step.
 func (f *perFedAvg) metaGradient(r Request, batch minibatch, u, g []float64) {
 	loss, space, n := f.scratch[r.Worker].gradient, &f.space[r.Worker], float64(len(batch.rows))
 	alpha, x, h := f.opts.PersonalStep, space.x, space.h
-	clear(h)
-	loss.Add(batch.task, batch.rows, u, 1, h)
+	loss.Sum(batch.task, batch.rows, u, 1, h)
 	copy(x, u)
 	kernel.Descend(1-float64(alpha*f.l2), 0, alpha/n, x, u, h)
 
-	loss.Add(batch.task, f.draw(&space.orders[0], len(batch.rows)), x, 1, g)
+	loss.Sum(batch.task, f.draw(&space.orders[0], len(batch.rows)), x, 1, g)
 	kernel.Axpy(n*f.l2, x, g)
 	if f.opts.Variant == firstOrder {
 		return
 	}
-	drawn := f.draw(&space.orders[1], len(batch.rows))
-	clear(h)
+	drawn, curvature := f.draw(&space.orders[1], len(batch.rows)), alpha/(2*f.opts.Delta)
 	copy(x, u)
 	kernel.Axpy(f.opts.Delta/n, g, x)
-	loss.Add(batch.task, drawn, x, 1, h)
+	loss.Sum(batch.task, drawn, x, 1, h)
 	copy(x, u)
 	kernel.Axpy(-f.opts.Delta/n, g, x)
-	loss.Add(batch.task, drawn, x, -1, h)
-	kernel.Descend(1-float64(alpha*f.l2), 0, alpha/(2*f.opts.Delta), g, x, h)
+	kernel.Descend(1-float64(alpha*f.l2), 0, curvature, g, g, h)
+	loss.Sum(batch.task, drawn, x, curvature, h)
+	kernel.Axpy(1, h, g)
 }
 
 // draw returns the next rows of an order.

@@ -210,7 +210,7 @@ func (c Identity) Tasks() int { return c.M }
 func (c Identity) Diag(int) float64 { return c.Scale }
 
 // Primal sets W = Scale V.
-func (c Identity) Primal(w, v *data.Matrix) { scaleInto(w.Data, v.Data, c.Scale) }
+func (c Identity) Primal(w, v *data.Matrix) { kernel.Scale(c.Scale, v.Data, w.Data) }
 
 // Incremental needs nothing but V.
 func (c Identity) Incremental(v *data.Matrix) IncrementalPrimal {
@@ -223,7 +223,7 @@ type identityFollower struct {
 }
 
 // Task sets dst = Scale v_t.
-func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t), f.Scale) }
+func (f identityFollower) Task(dst []float64, t int) { kernel.Scale(f.Scale, f.v.Row(t), dst) }
 
 // FLOPs returns d and d.
 func (f identityFollower) FLOPs() (task, add float64) {
@@ -232,7 +232,7 @@ func (f identityFollower) FLOPs() (task, add float64) {
 }
 
 // Gradient sets Z = W / Scale.
-func (c Identity) Gradient(z, w *data.Matrix) { scaleInto(z.Data, w.Data, 1/c.Scale) }
+func (c Identity) Gradient(z, w *data.Matrix) { kernel.Scale(1/c.Scale, w.Data, z.Data) }
 
 // Value returns |W|^2 / (2 Scale).
 func (c Identity) Value(w, v *data.Matrix) float64 {
@@ -276,9 +276,3 @@ func (c Identity) Convexity() float64 { return 1 / c.Scale }
 
 // FLOPs returns m d.
 func (c Identity) FLOPs(d int) float64 { return float64(c.M) * float64(d) }
-
-func scaleInto(dst, src []float64, a float64) {
-	for i, x := range src {
-		dst[i] = a * x
-	}
-}

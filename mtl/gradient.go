@@ -41,19 +41,20 @@ func (l *RowLoss) NewGradient() *Gradient {
 	return g
 }
 
-// For says whose gradients the next calls of Add compute: those of a client. The stream is for
+// For says whose gradients the next calls of Sum compute: those of a client. The stream is for
 // random numbers of an external model; other models ignore it.
 func (g *Gradient) For(client int, s Stream) { g.client, g.draws = client, s.Fork(rng.Model) }
 
-// Add adds scale times the sum of the subgradients of the rows' losses at w to a vector,
-// both of Values. The rows are those of an open task, whose client For has named.
-func (g *Gradient) Add(task *data.Client, rows []int32, w []float64, scale float64, into []float64) {
+// Sum sets a vector to scale times the sum of the subgradients of the rows' losses at w, both of
+// Values. The rows are those of an open task, whose client For has named.
+func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float64, into []float64) {
 	l := g.of
 	if l.program != nil {
-		l.program.add(g, rows, w, scale, into)
+		l.program.sum(g, rows, w, scale, into)
 		return
 	}
 	if l.Outputs == 1 && l.layers == nil {
+		clear(into)
 		for _, i := range rows {
 			if slope := l.Loss.Subgradient(task.X.Dot(int(i), w), task.Y[i]); slope != 0 {
 				task.X.Axpy(scale*slope, int(i), into)
@@ -61,9 +62,11 @@ func (g *Gradient) Add(task *data.Client, rows []int32, w []float64, scale float
 		}
 		return
 	}
-	for len(rows) > 0 {
-		block := rows[:min(BlockRows, len(rows))]
-		rows = rows[len(block):]
+	if len(rows) == 0 {
+		clear(into)
+	}
+	for at := 0; at < len(rows); at += BlockRows {
+		block := rows[at:min(at+BlockRows, len(rows))]
 		z := g.forward(task, block, w)
 		for i, row := range block {
 			slopes := z[i*l.Outputs:][:l.Outputs]
@@ -72,7 +75,7 @@ func (g *Gradient) Add(task *data.Client, rows []int32, w []float64, scale float
 				slopes[c] *= scale
 			}
 		}
-		g.back(w, z, into)
+		g.back(w, z, into, at > 0)
 	}
 }
 
@@ -116,11 +119,14 @@ func (g *Gradient) forward(task *data.Client, rows []int32, w []float64) []float
 	return z
 }
 
-// back adds the subgradient in w to into, for the rows of the last call of forward and the
-// subgradients in their scores.
-func (g *Gradient) back(w, delta, into []float64) {
+// back sets into to the subgradient in w, for the rows of the last call of forward and the
+// subgradients in their scores, or adds it.
+func (g *Gradient) back(w, delta, into []float64, add bool) {
 	l := g.of
 	if g.sparse != nil {
+		if !add {
+			clear(into)
+		}
 		for i, row := range g.block {
 			for c, slope := range delta[i*l.Outputs:][:l.Outputs] {
 				g.sparse.Axpy(slope, int(row), l.block(into, c))
@@ -129,14 +135,14 @@ func (g *Gradient) back(w, delta, into []float64) {
 		return
 	}
 	if l.layers == nil {
-		g.rows.Combine(l.Outputs, delta, l.Outputs, into, l.Features)
+		g.rows.Combine(l.Outputs, delta, l.Outputs, into, l.Features, add)
 		return
 	}
 	for i := len(g.hidden); i > 0; i-- {
 		below := &g.hidden[i-1]
-		l.layers[i].add(&below.batch, delta, into)
+		l.layers[i].gradient(&below.batch, delta, into, add)
 		l.layers[i].back(w, delta, below)
 		delta = below.delta
 	}
-	l.layers[0].add(&g.rows, delta, into)
+	l.layers[0].gradient(&g.rows, delta, into, add)
 }

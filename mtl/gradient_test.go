@@ -200,11 +200,10 @@ func TestGradientEqualsARowByRowOne(t *testing.T) {
 			}
 			got, want := make([]float64, len(w)), make([]float64, len(w))
 			for i := range got {
-				got[i] = 0.25
-				want[i] = 0.25
+				got[i] = 0.25 // which is not added to
 			}
 			task := p.Train.Open(1)
-			g.Add(task.Client, rows, w, 0.7, got)
+			g.Sum(task.Client, rows, w, 0.7, got)
 			space := make([]float64, 7)
 			for _, i := range rows {
 				slowGradient(p, w, task.X.Values(int(i), space), task.Y[i], 0.7, want)
@@ -226,7 +225,7 @@ func TestGradientEqualsFiniteDifferences(t *testing.T) {
 		defer task.Close()
 		rows := []int32{0, 3, 17}
 		got := make([]float64, len(w))
-		p.NewGradient().Add(task.Client, rows, w, 1, got)
+		p.NewGradient().Sum(task.Client, rows, w, 1, got)
 		space := make([]float64, 7)
 		total := func() (sum float64) {
 			for _, i := range rows {

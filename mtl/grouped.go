@@ -111,7 +111,7 @@ func (c *grouped) multiply(dst, x *data.Matrix, apart, along float64) {
 		from, to := tasks.at(i)
 		for t := from; t < to; t++ {
 			n := c.cluster[t]
-			scaleInto(dst.Row(t), x.Row(t), apart)
+			kernel.Scale(apart, x.Row(t), dst.Row(t))
 			kernel.Axpy((along-apart)/c.size[n], sums.Row(int(c.first[n])), dst.Row(t))
 		}
 	})
@@ -194,7 +194,7 @@ func (s *summing) State(c *Coder) {
 // Task sets dst to row t of W.
 func (f *groupedFollower) Task(dst []float64, t int) {
 	n := f.cluster[t]
-	scaleInto(dst, f.v.Row(t), f.apart)
+	kernel.Scale(f.apart, f.v.Row(t), dst)
 	kernel.Axpy(f.between(n), f.total.Row(int(n)), dst)
 }
 

@@ -186,9 +186,9 @@ func (s *splitting) balance() {
 	switch {
 	case primal*u > 9*dual*z:
 		s.rho *= step
-		scaleInto(s.u.Data, s.u.Data, 1/step)
+		kernel.Scale(1/step, s.u.Data, s.u.Data)
 	case dual*z > 9*primal*u:
 		s.rho /= step
-		scaleInto(s.u.Data, s.u.Data, step)
+		kernel.Scale(step, s.u.Data, s.u.Data)
 	}
 }

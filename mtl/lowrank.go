@@ -114,7 +114,7 @@ func (c *lowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
 	im := c.project(x)
 	defer c.spare.Put(im)
 	for k, a := range along {
-		scaleInto(im.sum.Row(k), im.sum.Row(k), a)
+		kernel.Scale(a, im.sum.Row(k), im.sum.Row(k))
 	}
 	c.pool.For(c.blocks.count, func(i, _ int) {
 		from, to := c.blocks.at(i)
@@ -195,7 +195,7 @@ type lowRankFollower struct {
 
 // Task sets dst to row t of W.
 func (l *lowRankFollower) Task(dst []float64, t int) {
-	scaleInto(dst, l.v.Row(t), l.off)
+	kernel.Scale(l.off, l.v.Row(t), dst)
 	for k, x := range l.f.Row(t) {
 		kernel.Axpy(float64(x*l.along[k]), l.total.Row(k), dst)
 	}

@@ -74,11 +74,14 @@ func (l layer) forward(batch *kernel.Batch, w, out []float64) {
 	}
 }
 
-// add adds the subgradient in the layer's values to into, for the rows x of a batch and the
-// subgradients in W x + b, row by row.
-func (l layer) add(batch *kernel.Batch, delta, into []float64) {
-	batch.Combine(l.out, delta, l.out, l.weights(into), l.in)
+// gradient sets into to the subgradient in the layer's values, for the rows x of a batch and the
+// subgradients in W x + b, row by row, or adds it.
+func (l layer) gradient(batch *kernel.Batch, delta, into []float64, add bool) {
+	batch.Combine(l.out, delta, l.out, l.weights(into), l.in, add)
 	bias := l.bias(into)
+	if !add {
+		clear(bias)
+	}
 	for i := range batch.Index {
 		kernel.Axpy(1, delta[i*l.out:][:l.out], bias)
 	}

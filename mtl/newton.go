@@ -175,9 +175,9 @@ func (n *newton) step(ctx context.Context, accuracy float64, sweeps int) bool {
 		n.c.Primal(&z, &r)
 		before := size
 		size = dot(&r, &z)
-		scaleInto(d.Data, d.Data, size/before)
+		kernel.Scale(size/before, d.Data, d.Data)
 		kernel.Axpy(1, z.Data, d.Data)
-		scaleInto(e.Data, e.Data, size/before)
+		kernel.Scale(size/before, e.Data, e.Data)
 		kernel.Axpy(1, r.Data, e.Data)
 	}
 	before, gap, slope := n.primal(), n.gap, dot(&n.g, &s)

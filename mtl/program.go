@@ -27,8 +27,8 @@ type Program interface {
 	ValueName(i int) string
 	// Initial sets w to the values that the model starts with.
 	Initial(seed uint64, w []float64) error
-	// Gradient adds scale times the gradient of the mean loss of training rows of a client at w to
-	// into, which has the values that have one, and returns that loss. It sets buffers to the new
+	// Gradient sets into, which has the values that have a gradient, to scale times that of the mean
+	// loss of training rows of a client at w, and returns that loss. It sets buffers to the new
 	// values of the others. The seed is for random numbers of the model, such as those of dropout.
 	Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error)
 	// Evaluate measures w on all rows of elements of a part of the data (data.Split.Parts: 0 training,
@@ -156,7 +156,7 @@ func (p *program) try(ask func() error) bool {
 // errNoClient is the error of a method that an external model cannot serve.
 var errNoClient = errors.New("the method does not say whose gradients it computes: it must call mtl.Gradient.For")
 
-func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
+func (p *program) sum(g *Gradient, rows []int32, w []float64, scale float64, into []float64) {
 	seed := g.draws.Uint64() >> 11
 	p.try(func() (err error) {
 		if g.client < 0 {
@@ -172,7 +172,7 @@ func (p *program) add(g *Gradient, rows []int32, w []float64, scale float64, int
 func (l *RowLoss) Trained(x []float64) []float64 { return x[:len(x)-l.Given.Buffers] }
 
 // Settle sets the buffers of an external model in u to those after the mini-batch of the last call
-// of Add. It does nothing for other models.
+// of Sum. It does nothing for other models.
 func (g *Gradient) Settle(u []float64) {
 	if buffers := g.of.Given.Buffers; buffers > 0 && g.of.Err() == nil {
 		copy(u[len(u)-buffers:], g.buffers)

@@ -45,7 +45,7 @@ func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, sc
 	}
 	for j := range into {
 		g := w[j] - float64(client)
-		into[j] += scale * g
+		into[j] = scale * g
 		loss += g * g / 2
 	}
 	return loss, nil
@@ -88,10 +88,10 @@ func TestAnExternalModel(t *testing.T) {
 	if p.Initial(5, w); w[0] != 5 || w[1] != 1 {
 		t.Errorf("starts at %v", w)
 	}
-	// Twice the sum over three rows of (5 - 2, 1 - 2), added to (1, 1).
+	// Twice the sum over three rows of (5 - 2, 1 - 2).
 	g, into := p.NewGradient(), []float64{1, 1}
 	g.For(2, Stream{})
-	if g.Add(nil, []int32{0, 1, 2}, w, 2, into); into[0] != 19 || into[1] != -5 {
+	if g.Sum(nil, []int32{0, 1, 2}, w, 2, into); into[0] != 18 || into[1] != -6 {
 		t.Errorf("the gradient is %v", into)
 	}
 	// At (1, 1): losses 1, 0 and 1, each of three rows; c_t = 1/3. Errors 0/3, 1/3 and 2/3.
@@ -158,13 +158,13 @@ func TestAnExternalModelFailsOnce(t *testing.T) {
 	g, into := p.NewGradient(), make([]float64, 2)
 	g.For(1, Stream{})
 	for range 10 {
-		g.Add(nil, []int32{0}, []float64{0, 0}, 1, into)
+		g.Sum(nil, []int32{0}, []float64{0, 0}, 1, into)
 	}
-	if p.Err() != errPoint || program.asked.Load() != 3 || into[0] != -2 {
+	if p.Err() != errPoint || program.asked.Load() != 3 || into[0] != -1 {
 		t.Errorf("%v after %d requests, the sum is %v", p.Err(), program.asked.Load(), into)
 	}
 	p = pointProblem(t, new(pointProgram))
-	p.NewGradient().Add(nil, []int32{0}, []float64{0, 0}, 1, into)
+	p.NewGradient().Sum(nil, []int32{0}, []float64{0, 0}, 1, into)
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "it must call mtl.Gradient.For") {
 		t.Errorf("a method that names no client: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 )
 
@@ -142,7 +143,7 @@ func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 		product(&w, &left, &right)
 		for _, scale := range []float64{1, 1e-300, 1e-160, 1e160, 1e300} {
 			scaled := clone(&w)
-			scaleInto(scaled.Data, w.Data, scale)
+			kernel.Scale(scale, w.Data, scaled.Data)
 			s, err := spectrumOf(testPool, &scaled)
 			if err != nil {
 				t.Fatal(err)

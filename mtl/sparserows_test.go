@@ -86,7 +86,7 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				}
 				add(w.Data...)
 				gradient := make([]float64, p.Values())
-				p.NewGradient().Add(&p.Train.Clients[1], []int32{0, 3, 5}, w.Row(1), 0.7, gradient)
+				p.NewGradient().Sum(&p.Train.Clients[1], []int32{0, 3, 5}, w.Row(1), 0.7, gradient)
 				add(gradient...)
 				o := p.Evaluate(testPool, c, &w, &v, duals)
 				add(o.Primal, o.TrainError, o.TestError)

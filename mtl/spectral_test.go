@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/kernel"
 	"fedsim/internal/rng"
 )
 
@@ -110,7 +111,7 @@ func TestLowRankSigmaPrimeIsSafeAndTight(t *testing.T) {
 			const m, d = 60, 5
 			w := randomMatrix(seed, m, d)
 			for t := range m {
-				scaleInto(w.Row(t), w.Row(t), math.Pow(10, -test.spread*float64(t)/m))
+				kernel.Scale(math.Pow(10, -test.spread*float64(t)/m), w.Row(t), w.Row(t))
 			}
 			clear(w.Row(7)) // this task learns from none
 			c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, test.floor)

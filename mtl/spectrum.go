@@ -34,7 +34,7 @@ func spectrumOf(pool *Pool, w *data.Matrix) (*spectrum, error) {
 	_, exponent := math.Frexp(most)
 	exponent = min(1000, max(-1000, exponent))
 	scaled := data.NewMatrix(w.Rows, w.Cols)
-	scaleInto(scaled.Data, w.Data, math.Ldexp(1, -exponent))
+	kernel.Scale(math.Ldexp(1, -exponent), w.Data, scaled.Data)
 	if !s.thin {
 		across := data.NewMatrix(w.Cols, w.Rows)
 		transpose(&across, &scaled, nil)

@@ -350,7 +350,7 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 	return err
 }
 
-// Gradient adds scale times the gradient of the mean loss of rows of a client at w to into, and sets
+// Gradient sets into to scale times the gradient of the mean loss of rows of a client at w, and sets
 // buffers.
 func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
 	return m.gradient(nil, client, rows, w, seed, scale, into, buffers)
@@ -372,7 +372,7 @@ func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []floa
 		if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
 			return err
 		}
-		return p.slots.add(scale, into, buffers)
+		return p.slots.gradient(scale, into, buffers)
 	})
 	return loss, err
 }

@@ -157,14 +157,14 @@ func (s *slots) initial(w []float64) error {
 	return s.read(s.w, func(slot []byte) { s.values64(slot, 0, w) })
 }
 
-// add adds scale times the values of the slot g that have a gradient to into. The others, at the end, are
-// the new values of buffers.
-func (s *slots) add(scale float64, into, buffers []float64) error {
+// gradient sets into to scale times the values of the slot g that have a gradient. The others, at the end,
+// are the new values of buffers.
+func (s *slots) gradient(scale float64, into, buffers []float64) error {
 	return s.read(s.g, func(slot []byte) {
 		if s.single {
-			kernel.Axpy32(scale, numbersOf[float32](slot, len(into)), into)
+			kernel.Scale32(scale, numbersOf[float32](slot, len(into)), into)
 		} else {
-			kernel.Axpy(scale, numbersOf[float64](slot, len(into)), into)
+			kernel.Scale(scale, numbersOf[float64](slot, len(into)), into)
 		}
 		s.values64(slot, len(into), buffers)
 	})

@@ -23,8 +23,8 @@ func TestSlots(t *testing.T) {
 		if err := s.write(s.g, x); err != nil {
 			t.Fatal(err)
 		}
-		got[0] = 5
-		if err := s.add(2, got[:2], got[2:]); err != nil {
+		got[0] = 5 // which is not added to
+		if err := s.gradient(2, got[:2], got[2:]); err != nil {
 			t.Fatal(err)
 		}
 		first := make([]float64, 3)
@@ -35,8 +35,8 @@ func TestSlots(t *testing.T) {
 			if single {
 				v = float64(float32(v))
 			}
-			if want := []float64{5 + 2*v, 2 * v, v}[i]; got[i] != want || first[i] != v {
-				t.Errorf("value %d is %v, and %v when it is added: want %v and %v", i, first[i], got[i], v, want)
+			if want := []float64{2 * v, 2 * v, v}[i]; got[i] != want || first[i] != v {
+				t.Errorf("value %d is %v, and twice it is %v: want %v and %v", i, first[i], got[i], v, want)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestSlotsCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fmt.Sprintf("has cut off the file of w and g: it has %d bytes, must have %d", size, s.size)
-			if err := s.add(1, x, nil); err == nil || err.Error() != want {
+			if err := s.gradient(1, x, nil); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
@@ -76,7 +76,7 @@ func BenchmarkSlots(b *testing.B) {
 				if err := s.write(s.w, x); err != nil {
 					b.Fatal(err)
 				}
-				if err := s.add(1e-9, x, nil); err != nil {
+				if err := s.gradient(1e-9, x, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

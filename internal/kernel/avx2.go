@@ -49,6 +49,15 @@ func axpy(a float64, x, y []float64) {
 	axpyAVX2(a, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
 }
 
+func scale(a float64, x, y []float64) {
+	if !avx2 {
+		scalarScale(a, x, y)
+		return
+	}
+	sameLength(len(x), len(y))
+	scaleAVX2(a, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
+}
+
 func rotate(c, s float64, x, y []float64) {
 	if !avx2 {
 		scalarRotate(c, s, x, y)
@@ -124,6 +133,15 @@ func axpy32(a float64, x []float32, u []float64) {
 	}
 	sameLength(len(x), len(u))
 	axpy32AVX2(a, unsafe.SliceData(x), unsafe.SliceData(u), len(x))
+}
+
+func scale32(a float64, x []float32, y []float64) {
+	if !avx2 {
+		scalarScale(a, x, y)
+		return
+	}
+	sameLength(len(x), len(y))
+	scale32AVX2(a, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
 }
 
 func axpyDot32(a float64, x []float32, u []float64, next []float32, near, far *float32) float64 {

@@ -19,6 +19,11 @@ func dotAheadAVX2(x *float64, y *float64, n int, near *float64, far *float64) fl
 //go:noescape
 func axpyAVX2(a float64, x *float64, y *float64, n int)
 
+// scaleAVX2 sets y[i] to a*x[i] for i < n.
+//
+//go:noescape
+func scaleAVX2(a float64, x *float64, y *float64, n int)
+
 // axpyDotAVX2 adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.
 //
 //go:noescape
@@ -39,10 +44,10 @@ func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order 
 //go:noescape
 func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// combine1xAVX2 adds to 1 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine1xAVX2 sets 1 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores1xAVX512 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -57,17 +62,17 @@ func scoresOfFour1xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine1xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores2xAVX2 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// combine2xAVX2 adds to 2 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine2xAVX2 sets 2 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores2xAVX512 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -82,17 +87,17 @@ func scoresOfFour2xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine2xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores3xAVX2 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
 
-// combine3xAVX2 adds to 3 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine3xAVX2 sets 3 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores3xAVX512 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -107,12 +112,12 @@ func scoresOfFour3xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine3xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine4xAVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine4xAVX2 sets 4 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores4xAVX512 adds the products of 2 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -127,12 +132,12 @@ func scoresOfFour4xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine4xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine5xAVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine5xAVX2 sets 5 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores5xAVX512 adds the products of 2 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -147,12 +152,12 @@ func scoresOfFour5xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine5xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine6xAVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine6xAVX2 sets 6 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores6xAVX512 adds the products of 2 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -167,7 +172,7 @@ func scoresOfFour6xAVX512(blocks int, x *float64, y *float64, u *float64, v *flo
 // combine6xAVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // dot32AVX2 returns the canonical sum of x[i]*y[i] over i < n.
 //
@@ -183,6 +188,11 @@ func dotAhead32AVX2(x *float32, y *float64, n int, near *float32, far *float32) 
 //
 //go:noescape
 func axpy32AVX2(a float64, x *float32, y *float64, n int)
+
+// scale32AVX2 sets y[i] to a*x[i] for i < n.
+//
+//go:noescape
+func scale32AVX2(a float64, x *float32, y *float64, n int)
 
 // axpyDot32AVX2 adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.
 //
@@ -204,10 +214,10 @@ func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, orde
 //go:noescape
 func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// combine1x32AVX2 adds to 1 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine1x32AVX2 sets 1 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores1x32AVX512 adds the products of 2 rows with 1 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -222,17 +232,17 @@ func scoresOfFour1x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine1x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores2x32AVX2 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// combine2x32AVX2 adds to 2 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine2x32AVX2 sets 2 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores2x32AVX512 adds the products of 2 rows with 2 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -247,17 +257,17 @@ func scoresOfFour2x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine2x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores3x32AVX2 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
 //go:noescape
 func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
 
-// combine3x32AVX2 adds to 3 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine3x32AVX2 sets 3 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores3x32AVX512 adds the products of 2 rows with 3 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -272,12 +282,12 @@ func scoresOfFour3x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine3x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine4x32AVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine4x32AVX2 sets 4 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores4x32AVX512 adds the products of 2 rows with 4 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -292,12 +302,12 @@ func scoresOfFour4x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine4x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine5x32AVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine5x32AVX2 sets 5 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores5x32AVX512 adds the products of 2 rows with 5 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -312,12 +322,12 @@ func scoresOfFour5x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine5x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
-// combine6x32AVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+// combine6x32AVX2 sets 6 rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.
 //
 //go:noescape
-func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // scores6x32AVX512 adds the products of 2 rows with 6 rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next.
 //
@@ -332,7 +342,7 @@ func scoresOfFour6x32AVX512(blocks int, x *float32, y *float32, u *float32, v *f
 // combine6x32AVX512 does what that of AVX2 does for sixteen columns.
 //
 //go:noescape
-func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 
 // rotateAVX2 sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.
 //

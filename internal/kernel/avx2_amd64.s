@@ -490,6 +490,120 @@ done:
 	VZEROUPPER
 	RET
 
+// func scaleAVX2(a float64, x *float64, y *float64, n int)
+// Requires: AVX
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
+	VBROADCASTSD a+0(FP), Y0
+	XORQ         AX, AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	SHRQ         $0x04, SI
+	JZ           rest
+
+block:
+	VMULPD  (CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, (DX)(AX*8)
+	VMULPD  32(CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 32(DX)(AX*8)
+	VMULPD  64(CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 64(DX)(AX*8)
+	VMULPD  96(CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 96(DX)(AX*8)
+	ADDQ    $0x10, AX
+	DECQ    SI
+	JNZ     block
+
+rest:
+	ANDQ    $0x0f, BX
+	JZ      done
+	CMPQ    BX, $0x04
+	JLT     tail0
+	VMULPD  (CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, (DX)(AX*8)
+	CMPQ    BX, $0x08
+	JLT     tail1
+	VMULPD  32(CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 32(DX)(AX*8)
+	CMPQ    BX, $0x0c
+	JLT     tail2
+	VMULPD  64(CX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 64(DX)(AX*8)
+	TESTQ   $0x00000002, BX
+	JZ      tail3one
+	VMULPD  96(CX)(AX*8), X0, X1
+	VMOVUPD X1, 96(DX)(AX*8)
+	TESTQ   $0x00000001, BX
+	JZ      done
+	VMULSD  112(CX)(AX*8), X0, X0
+	VMOVSD  X0, 112(DX)(AX*8)
+	JMP     done
+
+tail3one:
+	TESTQ  $0x00000001, BX
+	JZ     done
+	VMULSD 96(CX)(AX*8), X0, X0
+	VMOVSD X0, 96(DX)(AX*8)
+	JMP    done
+
+tail2:
+	TESTQ   $0x00000002, BX
+	JZ      tail2one
+	VMULPD  64(CX)(AX*8), X0, X1
+	VMOVUPD X1, 64(DX)(AX*8)
+	TESTQ   $0x00000001, BX
+	JZ      done
+	VMULSD  80(CX)(AX*8), X0, X0
+	VMOVSD  X0, 80(DX)(AX*8)
+	JMP     done
+
+tail2one:
+	TESTQ  $0x00000001, BX
+	JZ     done
+	VMULSD 64(CX)(AX*8), X0, X0
+	VMOVSD X0, 64(DX)(AX*8)
+	JMP    done
+
+tail1:
+	TESTQ   $0x00000002, BX
+	JZ      tail1one
+	VMULPD  32(CX)(AX*8), X0, X1
+	VMOVUPD X1, 32(DX)(AX*8)
+	TESTQ   $0x00000001, BX
+	JZ      done
+	VMULSD  48(CX)(AX*8), X0, X0
+	VMOVSD  X0, 48(DX)(AX*8)
+	JMP     done
+
+tail1one:
+	TESTQ  $0x00000001, BX
+	JZ     done
+	VMULSD 32(CX)(AX*8), X0, X0
+	VMOVSD X0, 32(DX)(AX*8)
+	JMP    done
+
+tail0:
+	TESTQ   $0x00000002, BX
+	JZ      tail0one
+	VMULPD  (CX)(AX*8), X0, X1
+	VMOVUPD X1, (DX)(AX*8)
+	TESTQ   $0x00000001, BX
+	JZ      done
+	VMULSD  16(CX)(AX*8), X0, X0
+	VMOVSD  X0, 16(DX)(AX*8)
+	JMP     done
+
+tail0one:
+	TESTQ  $0x00000001, BX
+	JZ     done
+	VMULSD (CX)(AX*8), X0, X0
+	VMOVSD X0, (DX)(AX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func axpyDotAVX2(a float64, x *float64, u *float64, next *float64, n int, near *float64, far *float64) float64
 // Requires: AVX, MMX+, SSE2
 TEXT ·axpyDotAVX2(SB), NOSPLIT, $0-64
@@ -2355,9 +2469,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine1xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine1xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -2371,10 +2485,13 @@ TEXT ·combine1xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    add+64(FP), R9
+	TESTQ   R9, R9
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R9
@@ -2390,10 +2507,8 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
 	VZEROUPPER
 	RET
 
@@ -2485,9 +2600,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine1xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine1xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine1xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -2501,10 +2616,13 @@ TEXT ·combine1xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    add+64(FP), R9
+	TESTQ   R9, R9
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R9
@@ -2520,10 +2638,8 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
 	VZEROUPPER
 	RET
 
@@ -2594,9 +2710,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine2xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine2xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -2610,12 +2726,17 @@ TEXT ·combine2xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
 	VMOVUPD 32(R8)(R9*1), Y3
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -2636,12 +2757,10 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -2759,9 +2878,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine2xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine2xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine2xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -2775,12 +2894,17 @@ TEXT ·combine2xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
 	VMOVUPD 64(R8)(R9*1), Z3
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -2801,12 +2925,10 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -2895,9 +3017,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine3xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine3xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -2911,14 +3033,21 @@ TEXT ·combine3xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
 	VMOVUPD 32(R8)(R9*1), Y3
 	VMOVUPD (R8)(R9*2), Y4
 	VMOVUPD 32(R8)(R9*2), Y5
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -2944,14 +3073,12 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -3095,9 +3222,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine3xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine3xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine3xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3111,14 +3238,21 @@ TEXT ·combine3xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
 	VMOVUPD 64(R8)(R9*1), Z3
 	VMOVUPD (R8)(R9*2), Z4
 	VMOVUPD 64(R8)(R9*2), Z5
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -3144,20 +3278,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
 	VZEROUPPER
 	RET
 
-// func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine4xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine4xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3171,6 +3303,17 @@ TEXT ·combine4xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -3179,8 +3322,6 @@ TEXT ·combine4xAVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R8)(R9*2), Y5
 	VMOVUPD (R10), Y6
 	VMOVUPD 32(R10), Y7
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -3211,16 +3352,14 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
 	VZEROUPPER
 	RET
 
@@ -3390,9 +3529,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine4xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine4xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine4xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3406,6 +3545,17 @@ TEXT ·combine4xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -3414,8 +3564,6 @@ TEXT ·combine4xAVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R8)(R9*2), Z5
 	VMOVUPD (R10), Z6
 	VMOVUPD 64(R10), Z7
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -3446,22 +3594,20 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
 	VZEROUPPER
 	RET
 
-// func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine5xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine5xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3475,6 +3621,19 @@ TEXT ·combine5xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -3485,8 +3644,6 @@ TEXT ·combine5xAVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R10), Y7
 	VMOVUPD (R10)(R9*1), Y8
 	VMOVUPD 32(R10)(R9*1), Y9
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -3522,18 +3679,16 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	VMOVUPD Y8, (R10)(R9*1)
-	VMOVUPD Y9, 32(R10)(R9*1)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	VMOVUPD      Y8, (R10)(R9*1)
+	VMOVUPD      Y9, 32(R10)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -3729,9 +3884,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine5xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine5xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine5xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3745,6 +3900,19 @@ TEXT ·combine5xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -3755,8 +3923,6 @@ TEXT ·combine5xAVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R10), Z7
 	VMOVUPD (R10)(R9*1), Z8
 	VMOVUPD 64(R10)(R9*1), Z9
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -3792,24 +3958,22 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	VMOVUPD Z8, (R10)(R9*1)
-	VMOVUPD Z9, 64(R10)(R9*1)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
+	VMOVUPD      Z8, (R10)(R9*1)
+	VMOVUPD      Z9, 64(R10)(R9*1)
 	VZEROUPPER
 	RET
 
-// func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine6xAVX2(SB), NOSPLIT, $0-64
+TEXT ·combine6xAVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -3823,6 +3987,21 @@ TEXT ·combine6xAVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -3835,8 +4014,6 @@ TEXT ·combine6xAVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R10)(R9*1), Y9
 	VMOVUPD (R10)(R9*2), Y10
 	VMOVUPD 32(R10)(R9*2), Y11
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -3877,20 +4054,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	VMOVUPD Y8, (R10)(R9*1)
-	VMOVUPD Y9, 32(R10)(R9*1)
-	VMOVUPD Y10, (R10)(R9*2)
-	VMOVUPD Y11, 32(R10)(R9*2)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	VMOVUPD      Y8, (R10)(R9*1)
+	VMOVUPD      Y9, 32(R10)(R9*1)
+	VMOVUPD      Y10, (R10)(R9*2)
+	VMOVUPD      Y11, 32(R10)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -4112,9 +4287,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine6xAVX512(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine6xAVX512(SB), NOSPLIT, $0-64
+TEXT ·combine6xAVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -4128,6 +4303,21 @@ TEXT ·combine6xAVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -4140,8 +4330,6 @@ TEXT ·combine6xAVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R10)(R9*1), Z9
 	VMOVUPD (R10)(R9*2), Z10
 	VMOVUPD 64(R10)(R9*2), Z11
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -4182,20 +4370,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	VMOVUPD Z8, (R10)(R9*1)
-	VMOVUPD Z9, 64(R10)(R9*1)
-	VMOVUPD Z10, (R10)(R9*2)
-	VMOVUPD Z11, 64(R10)(R9*2)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
+	VMOVUPD      Z8, (R10)(R9*1)
+	VMOVUPD      Z9, 64(R10)(R9*1)
+	VMOVUPD      Z10, (R10)(R9*2)
+	VMOVUPD      Z11, 64(R10)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -4761,6 +4947,147 @@ tail0one:
 	VMOVSD    (DX)(AX*8), X1
 	VADDSD    X0, X1, X1
 	VMOVSD    X1, (DX)(AX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale32AVX2(a float64, x *float32, y *float64, n int)
+// Requires: AVX
+TEXT ·scale32AVX2(SB), NOSPLIT, $0-32
+	VBROADCASTSD a+0(FP), Y0
+	XORQ         AX, AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	SHRQ         $0x04, SI
+	JZ           rest
+
+block:
+	VCVTPS2PD (CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, (DX)(AX*8)
+	VCVTPS2PD 16(CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 32(DX)(AX*8)
+	VCVTPS2PD 32(CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 64(DX)(AX*8)
+	VCVTPS2PD 48(CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 96(DX)(AX*8)
+	ADDQ      $0x10, AX
+	DECQ      SI
+	JNZ       block
+
+rest:
+	ANDQ      $0x0f, BX
+	JZ        done
+	CMPQ      BX, $0x04
+	JLT       tail0
+	VCVTPS2PD (CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, (DX)(AX*8)
+	CMPQ      BX, $0x08
+	JLT       tail1
+	VCVTPS2PD 16(CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 32(DX)(AX*8)
+	CMPQ      BX, $0x0c
+	JLT       tail2
+	VCVTPS2PD 32(CX)(AX*4), Y1
+	VMULPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 64(DX)(AX*8)
+	TESTQ     $0x00000002, BX
+	JZ        tail3one
+	VCVTPS2PD 48(CX)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   X1, 96(DX)(AX*8)
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 56(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 112(DX)(AX*8)
+	JMP       done
+
+tail3one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 48(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 96(DX)(AX*8)
+	JMP       done
+
+tail2:
+	TESTQ     $0x00000002, BX
+	JZ        tail2one
+	VCVTPS2PD 32(CX)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   X1, 64(DX)(AX*8)
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 40(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 80(DX)(AX*8)
+	JMP       done
+
+tail2one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 32(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 64(DX)(AX*8)
+	JMP       done
+
+tail1:
+	TESTQ     $0x00000002, BX
+	JZ        tail1one
+	VCVTPS2PD 16(CX)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   X1, 32(DX)(AX*8)
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 24(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 48(DX)(AX*8)
+	JMP       done
+
+tail1one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 16(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 32(DX)(AX*8)
+	JMP       done
+
+tail0:
+	TESTQ     $0x00000002, BX
+	JZ        tail0one
+	VCVTPS2PD (CX)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   X1, (DX)(AX*8)
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 8(CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, 16(DX)(AX*8)
+	JMP       done
+
+tail0one:
+	TESTQ     $0x00000001, BX
+	JZ        done
+	VXORPD    X1, X1, X1
+	VCVTSS2SD (CX)(AX*4), X1, X1
+	VMULSD    X1, X0, X0
+	VMOVSD    X0, (DX)(AX*8)
 
 done:
 	VZEROUPPER
@@ -6979,9 +7306,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine1x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine1x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -6995,10 +7322,13 @@ TEXT ·combine1x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    add+64(FP), R9
+	TESTQ   R9, R9
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R9
@@ -7014,10 +7344,8 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
 	VZEROUPPER
 	RET
 
@@ -7109,9 +7437,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine1x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine1x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine1x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7125,10 +7453,13 @@ TEXT ·combine1x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    add+64(FP), R9
+	TESTQ   R9, R9
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R9
@@ -7144,10 +7475,8 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
 	VZEROUPPER
 	RET
 
@@ -7218,9 +7547,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine2x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine2x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7234,12 +7563,17 @@ TEXT ·combine2x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
 	VMOVUPD 32(R8)(R9*1), Y3
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -7260,12 +7594,10 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -7383,9 +7715,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine2x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine2x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine2x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7399,12 +7731,17 @@ TEXT ·combine2x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
 	VMOVUPD 64(R8)(R9*1), Z3
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -7425,12 +7762,10 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -7519,9 +7854,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine3x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine3x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7535,14 +7870,21 @@ TEXT ·combine3x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
 	VMOVUPD 32(R8)(R9*1), Y3
 	VMOVUPD (R8)(R9*2), Y4
 	VMOVUPD 32(R8)(R9*2), Y5
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -7568,14 +7910,12 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -7719,9 +8059,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine3x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine3x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine3x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7735,14 +8075,21 @@ TEXT ·combine3x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    add+64(FP), R10
+	TESTQ   R10, R10
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
 	VMOVUPD 64(R8)(R9*1), Z3
 	VMOVUPD (R8)(R9*2), Z4
 	VMOVUPD 64(R8)(R9*2), Z5
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R10
@@ -7768,20 +8115,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
 	VZEROUPPER
 	RET
 
-// func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine4x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine4x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -7795,6 +8140,17 @@ TEXT ·combine4x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -7803,8 +8159,6 @@ TEXT ·combine4x32AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R8)(R9*2), Y5
 	VMOVUPD (R10), Y6
 	VMOVUPD 32(R10), Y7
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -7835,16 +8189,14 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
 	VZEROUPPER
 	RET
 
@@ -8014,9 +8366,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine4x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine4x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine4x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -8030,6 +8382,17 @@ TEXT ·combine4x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -8038,8 +8401,6 @@ TEXT ·combine4x32AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R8)(R9*2), Z5
 	VMOVUPD (R10), Z6
 	VMOVUPD 64(R10), Z7
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -8070,22 +8431,20 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
 	VZEROUPPER
 	RET
 
-// func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine5x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine5x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -8099,6 +8458,19 @@ TEXT ·combine5x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -8109,8 +8481,6 @@ TEXT ·combine5x32AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R10), Y7
 	VMOVUPD (R10)(R9*1), Y8
 	VMOVUPD 32(R10)(R9*1), Y9
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -8146,18 +8516,16 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	VMOVUPD Y8, (R10)(R9*1)
-	VMOVUPD Y9, 32(R10)(R9*1)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	VMOVUPD      Y8, (R10)(R9*1)
+	VMOVUPD      Y9, 32(R10)(R9*1)
 	VZEROUPPER
 	RET
 
@@ -8353,9 +8721,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine5x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine5x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine5x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -8369,6 +8737,19 @@ TEXT ·combine5x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -8379,8 +8760,6 @@ TEXT ·combine5x32AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R10), Z7
 	VMOVUPD (R10)(R9*1), Z8
 	VMOVUPD 64(R10)(R9*1), Z9
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -8416,24 +8795,22 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	VMOVUPD Z8, (R10)(R9*1)
-	VMOVUPD Z9, 64(R10)(R9*1)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
+	VMOVUPD      Z8, (R10)(R9*1)
+	VMOVUPD      Z9, 64(R10)(R9*1)
 	VZEROUPPER
 	RET
 
-// func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX
-TEXT ·combine6x32AVX2(SB), NOSPLIT, $0-64
+TEXT ·combine6x32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -8447,6 +8824,21 @@ TEXT ·combine6x32AVX2(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	VMOVUPD (R8)(R9*1), Y2
@@ -8459,8 +8851,6 @@ TEXT ·combine6x32AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(R10)(R9*1), Y9
 	VMOVUPD (R10)(R9*2), Y10
 	VMOVUPD 32(R10)(R9*2), Y11
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -8501,20 +8891,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, (R8)(R9*1)
-	VMOVUPD Y3, 32(R8)(R9*1)
-	VMOVUPD Y4, (R8)(R9*2)
-	VMOVUPD Y5, 32(R8)(R9*2)
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	VMOVUPD Y8, (R10)(R9*1)
-	VMOVUPD Y9, 32(R10)(R9*1)
-	VMOVUPD Y10, (R10)(R9*2)
-	VMOVUPD Y11, 32(R10)(R9*2)
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	VMOVUPD      Y4, (R8)(R9*2)
+	VMOVUPD      Y5, 32(R8)(R9*2)
+	VMOVUPD      Y6, (R10)
+	VMOVUPD      Y7, 32(R10)
+	VMOVUPD      Y8, (R10)(R9*1)
+	VMOVUPD      Y9, 32(R10)(R9*1)
+	VMOVUPD      Y10, (R10)(R9*2)
+	VMOVUPD      Y11, 32(R10)(R9*2)
 	VZEROUPPER
 	RET
 
@@ -8736,9 +9124,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// func combine6x32AVX512(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int, add int)
 // Requires: AVX, AVX512F
-TEXT ·combine6x32AVX512(SB), NOSPLIT, $0-64
+TEXT ·combine6x32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    count+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    stride+16(FP), DX
@@ -8752,6 +9140,21 @@ TEXT ·combine6x32AVX512(SB), NOSPLIT, $0-64
 	SHLQ    $0x03, R9
 	LEAQ    (R8)(R9*2), R10
 	ADDQ    R9, R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    add+64(FP), R11
+	TESTQ   R11, R11
+	JZ      row
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	VMOVUPD (R8)(R9*1), Z2
@@ -8764,8 +9167,6 @@ TEXT ·combine6x32AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(R10)(R9*1), Z9
 	VMOVUPD (R10)(R9*2), Z10
 	VMOVUPD 64(R10)(R9*2), Z11
-	TESTQ   AX, AX
-	JZ      done
 
 row:
 	MOVLQSX      (BX), R11
@@ -8806,20 +9207,18 @@ row:
 	ADDQ         DI, SI
 	DECQ         AX
 	JNZ          row
-
-done:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, (R8)(R9*1)
-	VMOVUPD Z3, 64(R8)(R9*1)
-	VMOVUPD Z4, (R8)(R9*2)
-	VMOVUPD Z5, 64(R8)(R9*2)
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, 64(R10)
-	VMOVUPD Z8, (R10)(R9*1)
-	VMOVUPD Z9, 64(R10)(R9*1)
-	VMOVUPD Z10, (R10)(R9*2)
-	VMOVUPD Z11, 64(R10)(R9*2)
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, (R8)(R9*1)
+	VMOVUPD      Z3, 64(R8)(R9*1)
+	VMOVUPD      Z4, (R8)(R9*2)
+	VMOVUPD      Z5, 64(R8)(R9*2)
+	VMOVUPD      Z6, (R10)
+	VMOVUPD      Z7, 64(R10)
+	VMOVUPD      Z8, (R10)(R9*1)
+	VMOVUPD      Z9, 64(R10)(R9*1)
+	VMOVUPD      Z10, (R10)(R9*2)
+	VMOVUPD      Z11, 64(R10)(R9*2)
 	VZEROUPPER
 	RET
 

@@ -30,15 +30,24 @@ func (b *Batch) Scores(outputs int, w []float64, ldw int, s []float64, lds int) 
 	}
 }
 
-// Combine adds the sum over i of r[i*ldr+c] x_i to the row g[c*ldg:] for each of so many
-// outputs c. The products are added to an element of g one by one in the order of i, as by
-// Axpy. g must not overlap the rest. It panics as Scores does.
-func (b *Batch) Combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+// Combine sets the row g[c*ldg:] to the sum over i of r[i*ldr+c] x_i for each of so many outputs c,
+// or adds the sum to it. The products are added to an element, which starts at +0, one by one in the
+// order of i, as by Axpy. g must not overlap the rest. It panics as Scores does.
+func (b *Batch) Combine(outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
 	b.check()
 	fits(len(b.Index), outputs, r, ldr)
 	fits(outputs, b.Cols, g, ldg)
-	if len(b.Index) > 0 && outputs > 0 {
-		b.combine(outputs, r, ldr, g, ldg)
+	if len(b.Index) > 0 {
+		b.combine(outputs, r, ldr, g, ldg, add)
+	} else if !add {
+		clearRows(outputs, b.Cols, g, ldg)
+	}
+}
+
+// clearRows clears a matrix.
+func clearRows(rows, cols int, g []float64, ldg int) {
+	for c := range rows {
+		clear(g[c*ldg:][:cols])
 	}
 }
 
@@ -96,7 +105,10 @@ func sumOfLanes(s *[scoreLanes]float64) float64 {
 }
 
 // scalarCombine is Combine on the rows of x.
-func scalarCombine[T element](b *Batch, x []T, outputs int, r []float64, ldr int, g []float64, ldg int) {
+func scalarCombine[T element](b *Batch, x []T, outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
+	if !add {
+		clearRows(outputs, b.Cols, g, ldg)
+	}
 	for i, at := range b.Index {
 		for c := range outputs {
 			scalarAxpy(r[i*ldr+c], x[int(at)*b.Stride:][:b.Cols], g[c*ldg:][:b.Cols])
@@ -113,10 +125,10 @@ func (b *Batch) scalarScores(outputs int, w []float64, ldw int, s []float64, lds
 	}
 }
 
-func (b *Batch) scalarCombine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+func (b *Batch) scalarCombine(outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
 	if b.X != nil {
-		scalarCombine(b, b.X, outputs, r, ldr, g, ldg)
+		scalarCombine(b, b.X, outputs, r, ldr, g, ldg, add)
 	} else {
-		scalarCombine(b, b.X32, outputs, r, ldr, g, ldg)
+		scalarCombine(b, b.X32, outputs, r, ldr, g, ldg, add)
 	}
 }

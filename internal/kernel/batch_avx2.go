@@ -28,14 +28,14 @@ type tiles[T element] struct {
 	// four are scores of four rows; nil: there are none.
 	four    [tileOutputs + 1]func(blocks int, x, y, u, v *T, w *float64, ldw int, lanes *float64)
 	columns int // of the tiles of combine
-	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64, ldg int)
+	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64, ldg, add int)
 }
 
 // Pairs and fours are kernels of scores, and sums are those of combine.
 type (
 	pairs[T element] = [tileOutputs + 1]func(int, *T, *T, *float64, int, *float64)
 	fours[T element] = [tileOutputs + 1]func(int, *T, *T, *T, *T, *float64, int, *float64)
-	sums[T element]  = [tileOutputs + 1]func(int, *T, int, *int32, *float64, int, *float64, int)
+	sums[T element]  = [tileOutputs + 1]func(int, *T, int, *int32, *float64, int, *float64, int, int)
 )
 
 var (
@@ -86,14 +86,14 @@ func (b *Batch) scores(outputs int, w []float64, ldw int, s []float64, lds int) 
 	}
 }
 
-func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
 	switch {
 	case !avx2 || b.Cols == 0:
-		b.scalarCombine(outputs, r, ldr, g, ldg)
+		b.scalarCombine(outputs, r, ldr, g, ldg, add)
 	case b.X != nil:
-		combineByTile(b, widest(&tiles64, &wide64), b.X, b.space.rest[:], outputs, r, ldr, g, ldg)
+		combineByTile(b, widest(&tiles64, &wide64), b.X, b.space.rest[:], outputs, r, ldr, g, ldg, add)
 	default:
-		combineByTile(b, widest(&tiles32, &wide32), b.X32, b.space.rest32[:], outputs, r, ldr, g, ldg)
+		combineByTile(b, widest(&tiles32, &wide32), b.X32, b.space.rest32[:], outputs, r, ldr, g, ldg, add)
 	}
 }
 
@@ -141,18 +141,22 @@ func scoresByTile[T element](b *Batch, t *tiles[T], x []T, outputs int, w []floa
 	}
 }
 
-func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r []float64, ldr int, g []float64, ldg int) {
+func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
 	full := b.Cols - b.Cols%t.columns
 	for first := 0; first < len(b.Index); first += batchRows {
 		count := min(batchRows, len(b.Index)-first)
 		index := b.Index[first:][:count]
 		r := r[first*ldr:]
+		onto := 0
+		if add || first > 0 {
+			onto = 1
+		}
 		for from := 0; from < full; from += batchColumns {
 			to := min(from+batchColumns, full)
 			for c, n := 0, 0; c < outputs; c += n {
 				n = parts(c, outputs, tileOutputs)
 				for j := from; j < to; j += t.columns {
-					t.combine[n](count, &x[j], b.Stride, &index[0], &r[c], ldr, &g[c*ldg+j], ldg)
+					t.combine[n](count, &x[j], b.Stride, &index[0], &r[c], ldr, &g[c*ldg+j], ldg, onto)
 				}
 			}
 		}
@@ -170,7 +174,7 @@ func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r
 			for o := range n {
 				copy(tile[o*t.columns:], g[(c+o)*ldg+full:][:b.Cols-full])
 			}
-			t.combine[n](count, &rest[0], t.columns, &inOrder[0], &r[c], ldr, &tile[0], t.columns)
+			t.combine[n](count, &rest[0], t.columns, &inOrder[0], &r[c], ldr, &tile[0], t.columns, onto)
 			for o := range n {
 				copy(g[(c+o)*ldg+full:][:b.Cols-full], tile[o*t.columns:])
 			}

@@ -31,12 +31,12 @@ func BenchmarkBatch(b *testing.B) {
 			})
 		}
 		run("scores", func() { batch.Scores(outputs, w, cols, r, outputs) })
-		run("combine", func() { batch.Combine(outputs, r, outputs, g, cols) })
+		run("combine", func() { batch.Combine(outputs, r, outputs, g, cols, false) })
 		wide := batch
 		batch.X32, _ = narrowed(batch.X)
 		batch.X = nil
 		run("scores32", func() { batch.Scores(outputs, w, cols, r, outputs) })
-		run("combine32", func() { batch.Combine(outputs, r, outputs, g, cols) })
+		run("combine32", func() { batch.Combine(outputs, r, outputs, g, cols, false) })
 		batch = wide
 	}
 }
@@ -69,12 +69,15 @@ func checkBatch(t rapid.TB, s *rng.Stream, rows, cols, outputs int, kind string)
 		index[i] = int32(s.IntN(held))
 	}
 	w, r, g := numbers(s, outputs*ldw, kind), numbers(s, rows*lds, kind), numbers(s, outputs*ldg, kind)
-	scores, sums := slices.Clone(r), slices.Clone(g)
+	scores, sums := slices.Clone(r), [2][]float64{slices.Clone(g), slices.Clone(g)} // set, added
+	clearRows(outputs, cols, sums[0], ldg)
 	for i, at := range index {
 		row := x[int(at)*stride:][:cols]
 		for c := range outputs {
 			scores[i*lds+c] = slowScore(row, w[c*ldw:][:cols])
-			copy(sums[c*ldg:], slowAxpy(r[i*lds+c], row, sums[c*ldg:][:cols]))
+			for _, of := range sums {
+				copy(of[c*ldg:], slowAxpy(r[i*lds+c], row, of[c*ldg:][:cols]))
+			}
 		}
 	}
 	for _, batch := range []Batch{{X: x}, {X32: narrow}} {
@@ -83,9 +86,11 @@ func checkBatch(t rapid.TB, s *rng.Stream, rows, cols, outputs int, kind string)
 		got := slices.Clone(r)
 		batch.Scores(outputs, w, ldw, got, lds)
 		mustAgree(t, what+"scores", got, scores)
-		got = slices.Clone(g)
-		batch.Combine(outputs, r, lds, got, ldg)
-		mustAgree(t, what+"sums", got, sums)
+		for k, want := range sums {
+			got = slices.Clone(g)
+			batch.Combine(outputs, r, lds, got, ldg, k == 1)
+			mustAgree(t, what+"sums", got, want)
+		}
 	}
 }
 
@@ -114,10 +119,10 @@ func TestBatchThatDoesNotFitPanics(t *testing.T) {
 		"row":     func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{3}}).Scores(1, x, 4, x, 1) },
 		"before":  func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{-1}}).Scores(1, x, 4, x, 1) },
 		"single":  func() { (&Batch{X32: make([]float32, 3), Stride: 4, Cols: 4, Index: []int32{0}}).Scores(1, x, 4, x, 1) },
-		"stride":  func() { (&Batch{X: x, Stride: 3, Cols: 4}).Combine(1, x, 1, x, 4) },
+		"stride":  func() { (&Batch{X: x, Stride: 3, Cols: 4}).Combine(1, x, 1, x, 4, true) },
 		"weights": func() { (&Batch{X: x, Stride: 4, Cols: 4}).Scores(4, x, 4, x, 4) },
 		"scores":  func() { (&Batch{X: x, Stride: 1, Cols: 1, Index: make([]int32, 13)}).Scores(1, x, 1, x, 1) },
-		"sums":    func() { (&Batch{X: x, Stride: 4, Cols: 4}).Combine(4, x, 4, x, 4) },
+		"sums":    func() { (&Batch{X: x, Stride: 4, Cols: 4}).Combine(4, x, 4, x, 4, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -136,7 +141,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	w, r := numbers(&s, 70, "plain"), numbers(&s, 28, "plain")
 	if n := testing.AllocsPerRun(10, func() {
 		batch.Scores(7, w, 10, r, 7)
-		batch.Combine(7, r, 7, w, 10)
+		batch.Combine(7, r, 7, w, 10, false)
 	}); n > 0 {
 		t.Errorf("a batch allocates %g times", n)
 	}

@@ -67,12 +67,14 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			near, far := unsafe.SliceData(next), unsafe.SliceData(x)
 			Dot(x, u)
 			Axpy(0.5, x, u)
+			Scale(0.5, x, next)
 			Rotate(0.6, 0.8, next, u)
 			Descend(0.5, 0.5, 0.5, u, x, next)
 			DotAhead(x, u, near, far)
 			AxpyDot(0.5, x, u, next, near, far)
 			Dot32(x32, u)
 			Axpy32(0.5, x32, u)
+			Scale32(0.5, x32, next)
 			Round32(x, next32)
 			DotAhead32(x32, u, unsafe.SliceData(next32), nil)
 			AxpyDot32(0.5, x32, u, next32, unsafe.SliceData(x32), nil)
@@ -98,13 +100,13 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			batch := Batch{X: end(arrays[0], rows*cols), Stride: cols, Cols: cols, Index: index}
 			w, r := end(arrays[1], outputs*cols), end(arrays[2], len(index)*outputs)
 			batch.Scores(outputs, w, cols, r, outputs)
-			batch.Combine(outputs, r, outputs, w, cols)
+			batch.Combine(outputs, r, outputs, w, cols, rows > 3)
 			batch.X, batch.X32 = nil, narrow[0][:rows*cols]
 			if atEnd {
 				batch.X32 = narrow[0][most-rows*cols:]
 			}
 			batch.Scores(outputs, w, cols, r, outputs)
-			batch.Combine(outputs, r, outputs, w, cols)
+			batch.Combine(outputs, r, outputs, w, cols, rows > 3)
 		}
 		for _, size := range [][3]int{{1, 1, 1}, {5, 7, 11}, {6, 8, 12}, {7, 15, 13}, {20, 20, 20}} {
 			m, n, k := size[0], size[1], size[2]

@@ -34,6 +34,9 @@ func SquaredNorm(x []float64) float64 { return dot(x, x) }
 // Axpy adds a*x to y: y[i] = y[i] + a*x[i]. It panics when the lengths differ.
 func Axpy(a float64, x, y []float64) { axpy(a, x, y) }
 
+// Scale sets y to a*x: y[i] = a*x[i]. x may be y. It panics when the lengths differ.
+func Scale(a float64, x, y []float64) { scale(a, x, y) }
+
 // Rotate turns x and y by an angle of cosine c and sine s: x[i] = c*x[i] - s*y[i],
 // y[i] = s*x[i] + c*y[i]. It panics when the lengths differ.
 func Rotate(c, s float64, x, y []float64) { rotate(c, s, x, y) }
@@ -67,6 +70,9 @@ func Dot32(x []float32, u []float64) float64 { return dot32(x, u) }
 
 // Axpy32 is Axpy for a row held in single precision.
 func Axpy32(a float64, x []float32, u []float64) { axpy32(a, x, u) }
+
+// Scale32 is Scale for a row held in single precision.
+func Scale32(a float64, x []float32, y []float64) { scale32(a, x, y) }
 
 // DotAhead32 is DotAhead for a row held in single precision.
 func DotAhead32(x []float32, u []float64, near, far *float32) float64 {

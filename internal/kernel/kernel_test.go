@@ -166,6 +166,14 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	copy(u, y)
 	Axpy32(a, x32, u)
 	mustAgree(t, "axpy32", u, moved)
+	scaled, scaled32 := make([]float64, n), make([]float64, n)
+	for i := range n {
+		scaled[i], scaled32[i] = a*x[i], a*xw[i]
+	}
+	Scale(a, x, u)
+	mustAgree(t, "scale", u, scaled)
+	Scale32(a, x32, u)
+	mustAgree(t, "scale32", u, scaled32)
 	rounded := make([]float32, n)
 	Round32(x, rounded)
 	for i, v := range rounded {
@@ -263,7 +271,7 @@ func TestDifferentLengthsPanic(t *testing.T) {
 		for i, f := range []func(){
 			func() { Dot(x, y) }, func() { Axpy(1, x, y) }, func() { DotAhead(y, x, nil, nil) },
 			func() { AxpyDot(1, x, y, y, nil, nil) }, func() { AxpyDot(1, y, y, x, nil, nil) },
-			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { Round32(y, x32) }, func() { DotAhead32(x32, y, nil, nil) },
+			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { Round32(y, x32) }, func() { Scale(1, x, y) }, func() { Scale32(1, x32, y) }, func() { DotAhead32(x32, y, nil, nil) },
 			func() { AxpyDot32(1, x32, x, make([]float32, 4), nil, nil) }, func() { AxpyDot32(1, x32, y, x32, nil, nil) },
 			func() { Gemm(2, 2, 2, y[:3], 2, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 1, y, 2, make([]float64, 4), 2) },

@@ -10,6 +10,8 @@ func dotAhead(x, u []float64, _, _ *float64) float64 { return scalarDot(x, u) }
 
 func axpy(a float64, x, y []float64) { scalarAxpy(a, x, y) }
 
+func scale(a float64, x, y []float64) { scalarScale(a, x, y) }
+
 func rotate(c, s float64, x, y []float64) { scalarRotate(c, s, x, y) }
 
 func descend(keep, pull, rate float64, u, from, by []float64) {
@@ -27,6 +29,8 @@ func dot32(x []float32, u []float64) float64 { return scalarDot(x, u) }
 func dotAhead32(x []float32, u []float64, _, _ *float32) float64 { return scalarDot(x, u) }
 
 func axpy32(a float64, x []float32, u []float64) { scalarAxpy(a, x, u) }
+
+func scale32(a float64, x []float32, y []float64) { scalarScale(a, x, y) }
 
 func axpyDot32(a float64, x []float32, u []float64, next []float32, _, _ *float32) float64 {
 	return scalarAxpyDot(a, x, u, next)
@@ -47,6 +51,6 @@ func (b *Batch) scores(outputs int, w []float64, ldw int, s []float64, lds int) 
 	b.scalarScores(outputs, w, ldw, s, lds)
 }
 
-func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
-	b.scalarCombine(outputs, r, ldr, g, ldg)
+func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
+	b.scalarCombine(outputs, r, ldr, g, ldg, add)
 }

@@ -64,6 +64,14 @@ func scalarAxpyDot[T element](a float64, x []T, u []float64, next []T) float64 {
 	return scalarDot(next, u)
 }
 
+// scalarScale is Scale.
+func scalarScale[T element](a float64, x []T, y []float64) {
+	sameLength(len(x), len(y))
+	for i, v := range x {
+		y[i] = a * float64(v)
+	}
+}
+
 // scalarRotate is Rotate.
 func scalarRotate(c, s float64, x, y []float64) {
 	sameLength(len(x), len(y))

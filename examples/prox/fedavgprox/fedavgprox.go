@@ -125,8 +125,7 @@ func (m *method) Solve(r algorithms.Request) algorithms.Work {
 	for left := steps; left > 0; {
 		batch := l.order.Take(min(m.opts.Batch, left))
 		left -= len(batch)
-		clear(l.g)
-		l.gradient.Add(task.Client, batch, l.u, 1, l.g)
+		l.gradient.Sum(task.Client, batch, l.u, 1, l.g)
 		m.step(l.u, l.g, len(batch))
 	}
 	change := m.change.Row(r.Device)

@@ -117,10 +117,19 @@ func (t *scoresTile) eachBlock(visit func()) {
 	Label("done")
 }
 
+// startSums loads the sums of a tile of combine that adds, and clears those of another.
+func startSums(sums [][2]VecVirtual, load func(v VecVirtual, c, side int)) {
+	eachPair(sums, func(v VecVirtual, _, _ int) { VXORPD(v.AsY(), v.AsY(), v.AsY()) })
+	add := argument("add")
+	TESTQ(add, add)
+	JZ(LabelRef("row"))
+	eachPair(sums, load)
+}
+
 // combine is the tile of some outputs and eight columns of the weighted sums of rows.
 func combine(e element, outputs int) {
-	begin("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds int)",
-		"adds to "+strconv.Itoa(outputs)+" rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.")
+	begin("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
+		"sets "+strconv.Itoa(outputs)+" rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.")
 	count := argument("count")
 	x, stride := argument("x"), argument("stride")
 	IMUL3Q(Imm(uint64(e.size)), stride, stride)
@@ -131,9 +140,7 @@ func combine(e element, outputs int) {
 	SHLQ(Imm(3), ldg)
 	low := threeBelow(g, ldg)
 	sums := sumPairs(outputs)
-	eachPair(sums, func(v VecVirtual, c, side int) { VMOVUPD(tileRow(g, low, ldg, c, 32*side), v.AsY()) })
-	TESTQ(count, count)
-	JZ(LabelRef("done"))
+	startSums(sums, func(v VecVirtual, c, side int) { VMOVUPD(tileRow(g, low, ldg, c, 32*side), v.AsY()) })
 	Label("row")
 	at := GP64()
 	MOVLQSX(Mem{Base: index}, at)
@@ -155,7 +162,6 @@ func combine(e element, outputs int) {
 	ADDQ(ldr, r)
 	DECQ(count)
 	JNZ(LabelRef("row"))
-	Label("done")
 	eachPair(sums, func(v VecVirtual, c, side int) { VMOVUPD(v.AsY(), tileRow(g, low, ldg, c, 32*side)) })
 	VZEROUPPER()
 	RET()
@@ -201,7 +207,7 @@ func wideScores(e element, outputs, rows int) {
 
 // wideCombine is combine with two vectors of eight columns of each output: sixteen columns.
 func wideCombine(e element, outputs int) {
-	beginWide("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds int)",
+	beginWide("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
 		"does what that of AVX2 does for sixteen columns.")
 	count := argument("count")
 	x, stride := argument("x"), argument("stride")
@@ -214,13 +220,9 @@ func wideCombine(e element, outputs int) {
 	low := threeBelow(g, ldg)
 	sums := make([][2]VecVirtual, outputs)
 	for c := range sums {
-		for side := range sums[c] {
-			sums[c][side] = ZMM()
-			VMOVUPD(tileRow(g, low, ldg, c, 64*side), sums[c][side])
-		}
+		sums[c] = [2]VecVirtual{ZMM(), ZMM()}
 	}
-	TESTQ(count, count)
-	JZ(LabelRef("done"))
+	startSums(sums, func(v VecVirtual, c, side int) { VMOVUPD(tileRow(g, low, ldg, c, 64*side), v) })
 	Label("row")
 	at := GP64()
 	MOVLQSX(Mem{Base: index}, at)
@@ -242,12 +244,7 @@ func wideCombine(e element, outputs int) {
 	ADDQ(ldr, r)
 	DECQ(count)
 	JNZ(LabelRef("row"))
-	Label("done")
-	for c := range sums {
-		for side := range sums[c] {
-			VMOVUPD(sums[c][side], tileRow(g, low, ldg, c, 64*side))
-		}
-	}
+	eachPair(sums, func(v VecVirtual, c, side int) { VMOVUPD(v, tileRow(g, low, ldg, c, 64*side)) })
 	VZEROUPPER()
 	RET()
 }

@@ -96,6 +96,21 @@ func axpy(e element) {
 	RET()
 }
 
+func scale(e element) {
+	begin("scale", e, "func(a float64, x *"+e.name+", y *float64, n int)",
+		"sets y[i] to a*x[i] for i < n.")
+	a := broadcast("a")
+	index := zeroIndex()
+	x, y := rowAt("x", e, index), rowAt("y", float64s, index)
+	elementwise("", argument("n"), index, hints{}, func(_, at, _, count int) {
+		p := YMM()
+		x.times(p, a, at, count)
+		store(p, y.at(at), count)
+	})
+	VZEROUPPER()
+	RET()
+}
+
 func rotate() {
 	begin("rotate", float64s, "func(c, s float64, x, y *float64, n int)",
 		"sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.")

@@ -11,6 +11,7 @@ func main() {
 		dot(e)
 		dotAhead(e)
 		axpy(e)
+		scale(e)
 		axpyDot(e)
 		ascent(e, false)
 		ascent(e, true)
