@@ -60,13 +60,14 @@ func (m *mbSDCA) Solve(r Request) Work {
 	next, dv := m.Next[t], m.Delta.Row(t)
 	clear(dv)
 	subproblem, d := p.Subproblem(t, m.Curvature(t)), p.Features
-	for range b {
-		i := s.order.Next()
+	rows := s.order.Take(b)
+	for k := range rows {
+		i := int(rows[k])
 		for c := range p.Outputs {
 			own := d * c
 			a := &next[i*p.Outputs+c]
 			old := *a
-			best := subproblem.Coordinate(i, c, old, task.X.Dot(i, w[own:own+d]))
+			best := subproblem.Coordinate(i, c, old, p.DotOf(&task.X, rows, k, w[own:own+d]))
 			// A convex combination stays in the domain of the conjugate, rounding included.
 			*a = float64((1-share)*old) + float64(share*best)
 			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])

@@ -55,8 +55,8 @@ func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float
 	}
 	if l.Outputs == 1 && l.layers == nil {
 		clear(into)
-		for _, i := range rows {
-			if slope := l.Loss.Subgradient(task.X.Dot(int(i), w), task.Y[i]); slope != 0 {
+		for k, i := range rows {
+			if slope := l.Loss.Subgradient(l.DotOf(&task.X, rows, k, w), task.Y[i]); slope != 0 {
 				task.X.Axpy(scale*slope, int(i), into)
 			}
 		}

@@ -30,6 +30,7 @@ func NewExternalProblem(cfg Config, split data.Split, external Program) (p *Prob
 	if p.Rows, err = newRows(split, cfg.LossScaling, external == nil); err != nil {
 		return nil, err
 	}
+	p.RowLoss.exceedsCache = split.Train.Resident() && p.Rows.bytes() > cacheShare
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Values()); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,28 @@ type RowLoss struct {
 	layers     []layer    // of the model; nil: it is linear, or external
 	program    *program   // of an external model, which has no scores; nil: the model is another
 	scratch    *sync.Pool // of *Gradient
+
+	exceedsCache bool // the training rows do not fit into a core's share of the caches
+}
+
+// cacheShare is a typical share of a core in the last-level cache, in bytes. When the training rows
+// need more, walks prefetch them.
+const cacheShare = 8 << 20
+
+// dotInOrder returns x_i . w in a walk over the rows in their order.
+func (l *RowLoss) dotInOrder(x *data.Matrix, i int, w []float64) float64 {
+	if l.exceedsCache {
+		return x.DotInOrder(i, w)
+	}
+	return x.Dot(i, w)
+}
+
+// DotOf returns the score x_i . w of row i = rows[k] in a walk over these rows.
+func (l *RowLoss) DotOf(x *data.Matrix, rows []int32, k int, w []float64) float64 {
+	if l.exceedsCache {
+		return x.DotOf(rows, k, w)
+	}
+	return x.Dot(int(rows[k]), w)
 }
 
 // newRowLoss returns the loss of a validated configuration. It fails with a config.Problem when
@@ -186,7 +208,7 @@ func (l *RowLoss) fit(task *data.Client, w, a []float64) fit {
 	for from := 0; from < f.rows; from += BlockRows {
 		z := g.z[:min(BlockRows, f.rows-from)]
 		for i := range z {
-			z[i] = task.X.Dot(from+i, w)
+			z[i] = l.dotInOrder(&task.X, from+i, w)
 		}
 		y := task.Y[from:][:len(z)]
 		f.loss = sums.addValues(f.loss, z, y)
@@ -214,7 +236,7 @@ func (l *RowLoss) eachRow(task *data.Client, w []float64, visit func(i int, z []
 	defer l.scratch.Put(g)
 	if l.Outputs == 1 && l.layers == nil {
 		for i := range task.X.Rows {
-			g.z[0] = task.X.Dot(i, w)
+			g.z[0] = l.dotInOrder(&task.X, i, w)
 			visit(i, g.z[:1])
 		}
 		return

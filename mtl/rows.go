@@ -10,17 +10,12 @@ import (
 // Rows are the rows of a problem and the constants of its devices. Each device belongs to one
 // task, and by default each task has one device.
 type Rows struct {
-	data.Split               // Train has an element for each device, Test and Validation one for each task
-	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
-	Norms        [][]float64 // |x|^2 of each device's rows, one arena
-	tasks        int
-	sharing      []int // devices of each task; nil when every device has its own
-	exceedsCache bool  // the training rows do not fit into a core's share of the caches
+	data.Split             // Train has an element for each device, Test and Validation one for each task
+	Scale      []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
+	Norms      [][]float64 // |x|^2 of each device's rows, one arena
+	tasks      int
+	sharing    []int // devices of each task; nil when every device has its own
 }
-
-// cacheShare is a typical share of a core in the last-level cache, in bytes. When the rows
-// need more, SDCA prefetches them four steps ahead.
-const cacheShare = 8 << 20
 
 // newRows counts the rows and precomputes their constants, with norms if they are needed. It fails
 // without tasks, for a device without rows, and for labels of a single class over all tasks.
@@ -38,7 +33,6 @@ func newRows(split data.Split, scaling string, norms bool) (*Rows, error) {
 	if norms {
 		r.measure()
 	}
-	r.exceedsCache = train.Resident() && r.bytes() > cacheShare
 	return r, nil
 }
 

@@ -140,7 +140,7 @@ func (o *LocalOptimum) measure() {
 	loss, sum := o.p.Loss, 0.0
 	for i, b := range o.best {
 		row, c := o.p.coordinate(i)
-		z, y := task.X.Dot(row, o.p.block(o.u, c)), o.p.Target(task.Y[row], c)
+		z, y := o.p.dotInOrder(&task.X, row, o.p.block(o.u, c)), o.p.Target(task.Y[row], c)
 		o.z[i] = z
 		sum += loss.Value(z, y) + loss.Conjugate(b, y) + float64(b*z)
 	}
