@@ -16,31 +16,57 @@ type elements struct {
 	order binary.ByteOrder
 }
 
-// number returns how a number is read from its bytes.
-func (e elements) number() func(b []byte) float64 {
+// decode converts the bytes of len(into) numbers.
+func (e elements) decode(b []byte, into []float64) {
+	order := e.order
 	switch {
 	case e.size == 1 && e.kind == 'i':
-		return func(b []byte) float64 { return float64(int8(b[0])) }
+		for i := range into {
+			into[i] = float64(int8(b[i]))
+		}
 	case e.size == 1 && e.kind == 'b':
-		return func(b []byte) float64 { return float64(min(1, b[0])) }
+		for i := range into {
+			into[i] = 0
+			if b[i] != 0 {
+				into[i] = 1
+			}
+		}
 	case e.size == 1:
-		return func(b []byte) float64 { return float64(b[0]) }
+		for i := range into {
+			into[i] = float64(b[i])
+		}
 	case e.size == 2 && e.kind == 'i':
-		return func(b []byte) float64 { return float64(int16(e.order.Uint16(b))) }
+		for i := range into {
+			into[i] = float64(int16(order.Uint16(b[2*i:])))
+		}
 	case e.size == 2:
-		return func(b []byte) float64 { return float64(e.order.Uint16(b)) }
+		for i := range into {
+			into[i] = float64(order.Uint16(b[2*i:]))
+		}
 	case e.size == 4 && e.kind == 'i':
-		return func(b []byte) float64 { return float64(int32(e.order.Uint32(b))) }
+		for i := range into {
+			into[i] = float64(int32(order.Uint32(b[4*i:])))
+		}
 	case e.size == 4 && e.kind == 'f':
-		return func(b []byte) float64 { return float64(math.Float32frombits(e.order.Uint32(b))) }
+		for i := range into {
+			into[i] = float64(math.Float32frombits(order.Uint32(b[4*i:])))
+		}
 	case e.size == 4:
-		return func(b []byte) float64 { return float64(e.order.Uint32(b)) }
+		for i := range into {
+			into[i] = float64(order.Uint32(b[4*i:]))
+		}
 	case e.kind == 'i':
-		return func(b []byte) float64 { return float64(int64(e.order.Uint64(b))) }
+		for i := range into {
+			into[i] = float64(int64(order.Uint64(b[8*i:])))
+		}
 	case e.kind == 'f':
-		return func(b []byte) float64 { return math.Float64frombits(e.order.Uint64(b)) }
+		for i := range into {
+			into[i] = math.Float64frombits(order.Uint64(b[8*i:]))
+		}
 	default:
-		return func(b []byte) float64 { return float64(e.order.Uint64(b)) }
+		for i := range into {
+			into[i] = float64(order.Uint64(b[8*i:]))
+		}
 	}
 }
 
@@ -107,15 +133,13 @@ func (f *numbersFile) read(use func(elements, io.Reader) error) error {
 func (e elements) each(in io.Reader, count, step int, visit func(at int, values []float64)) error {
 	const some = 1 << 14
 	length := min(count, max(1, some/max(1, step))*step)
-	bytes, values, number := make([]byte, length*e.size), make([]float64, length), e.number()
+	bytes, values := make([]byte, length*e.size), make([]float64, length)
 	for at := 0; at < count; at += length {
 		n := min(length, count-at)
 		if _, err := io.ReadFull(in, bytes[:n*e.size]); err != nil {
 			return err
 		}
-		for i := range values[:n] {
-			values[i] = number(bytes[i*e.size:])
-		}
+		e.decode(bytes[:n*e.size], values[:n])
 		if e.kind == 'f' {
 			for i, v := range values[:n] {
 				if !(math.Abs(v) <= maxMagnitude) {
