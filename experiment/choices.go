@@ -39,7 +39,7 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 		}
 	}
 	if earlier := p.served.earlier; len(earlier) > 0 {
-		add("other program", "it was resumed with %q, and begun with %q", p.served.about, strings.Join(earlier, ", "))
+		add("other program", "it was resumed with %q, and begun with %q", p.served.about.Program, strings.Join(earlier, ", "))
 	}
 	if p.problem != nil {
 		if n := (&data.Split{Validation: p.problem.Validation}).WithoutValidation(); n > 0 {

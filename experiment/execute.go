@@ -253,7 +253,7 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 func resultOf(run *scenario.RunSpec) results.Run {
 	r := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
+		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
 		Objective: objectiveOf(run),
 	}
 	if k := run.Settings.Run.ReportLast; k > 1 {

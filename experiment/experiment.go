@@ -260,7 +260,7 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	result.Status, result.Reason = out.Status, out.Reason
-	result.Program, result.Shapes = p.served.about, p.served.shapes
+	result.External = p.served.about
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash

@@ -123,7 +123,7 @@ func TestGrownGridsAreTheSame(t *testing.T) {
 	want := mustGather(t, e, Options{})
 	for i, r := range want {
 		g := first[i/2] // two seeds
-		if tunedTo(r) != tunedTo(results.Run{Tuned: g.Trials[g.Winner].Options}) || !reflect.DeepEqual(r.Edges, g.Edges) {
+		if tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: g.Trials[g.Winner].Options}}) || !reflect.DeepEqual(r.Edges, g.Edges) {
 			t.Errorf("run %s with edges %v, tune chooses %v with %v", r.ID, r.Edges, g.Trials[g.Winner].Options, g.Edges)
 		}
 		if at, ok := Places(e)(r.ID); !ok || at != i {

@@ -28,8 +28,7 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 // served is the program of an external model.
 type served struct {
 	program *external.Model // nil: the model is not external
-	about   string          // identifies the program
-	shapes  []results.Shape
+	about   *results.ExternalModel
 	earlier []string // programs that the runs had before, with Options.AllowOtherProgram
 }
 
@@ -85,7 +84,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 			return served{}, nil, err
 		}
 	}
-	s := served{program: m, about: m.Fingerprint(), shapes: shapesOf(m)}
+	s := served{program: m, about: describe(m)}
 	return s, split, p.sameProgram(cfg.Command, &s)
 }
 
@@ -116,18 +115,19 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 			}
 		}
 		of := *sized
-		of.served.about, of.served.shapes = m.Fingerprint(), shapesOf(m)
+		of.served.about = describe(m)
 		of.shape.Given = m.Sizes()
 		return &of, p.sameProgram(s.Problem.Command, &of.served)
 	})
 }
 
-// shapesOf returns the names and shapes of the values of a model.
-func shapesOf(m *external.Model) (shapes []results.Shape) {
+// describe returns what a model says about itself.
+func describe(m *external.Model) *results.ExternalModel {
+	about := &results.ExternalModel{Program: m.Fingerprint()}
 	for _, s := range m.Shapes() {
-		shapes = append(shapes, results.Shape(s))
+		about.Shapes = append(about.Shapes, results.Shape(s))
 	}
-	return shapes
+	return about
 }
 
 // programRows returns the rows of a program, which has those that the scenario says.
@@ -176,16 +176,16 @@ func (p *preparer) sameProgram(command mtl.Command, s *served) error {
 		}
 		had := strings.Split(all, "\n")
 		last := had[len(had)-1]
-		if last != s.about && !p.otherProgram {
-			return fmt.Errorf("problem.command: the program is another than before the interruption: it was %q, and is %q: go back to it, or add --allow-other-program", last, s.about)
+		if last != s.about.Program && !p.otherProgram {
+			return fmt.Errorf("problem.command: the program is another than before the interruption: it was %q, and is %q: go back to it, or add --allow-other-program", last, s.about.Program)
 		}
-		if last == s.about {
+		if last == s.about.Program {
 			s.earlier = had[:len(had)-1]
 			return nil
 		}
 		s.earlier = had
 		all += "\n"
 	}
-	all += s.about
+	all += s.about.Program
 	return saver.Save(func(c *state.Coder) { c.String(&all) })
 }

@@ -108,8 +108,8 @@ func aGradientWithNaN(t *testing.T, protocol, numbers string) {
 	if numbers == "float32" { // the program writes to another place: NaN is four bytes there
 		want = `the update of client 2 in round 2 has NaN or infinities in its change of w, first in value 14, "hidden.weight"[2,2]: fedavg diverges`
 	}
-	if len(run.Shapes) != 4 || run.Shapes[2].Name != "out.weight" || !slices.Equal(run.Shapes[2].Dims, []int64{3, 4}) {
-		t.Errorf("the shapes are %+v", run.Shapes)
+	if len(run.External.Shapes) != 4 || run.External.Shapes[2].Name != "out.weight" || !slices.Equal(run.External.Shapes[2].Dims, []int64{3, 4}) {
+		t.Errorf("the shapes are %+v", run.External.Shapes)
 	}
 	if run.Status != results.Stalled || !strings.Contains(run.Reason, want) {
 		t.Errorf("%s: %s, want %s", run.Status, run.Reason, want)
@@ -220,8 +220,8 @@ func TestExternalModelsOfAnotherProgram(t *testing.T) {
 	}
 	run := mustGather(t, parse(t, source, set...), Options{Checkpoints: policy, AllowOtherProgram: true})[0]
 	warned := slices.IndexFunc(run.Warnings, func(w results.Warning) bool { return w.About == "other program" })
-	if run.Program != "twin libraries 2" || warned < 0 || run.Warnings[warned].Text != `other program: it was resumed with "twin libraries 2", and begun with "twin libraries 1"` {
-		t.Errorf("program %q, warnings %v", run.Program, run.Warnings)
+	if run.External.Program != "twin libraries 2" || warned < 0 || run.Warnings[warned].Text != `other program: it was resumed with "twin libraries 2", and begun with "twin libraries 1"` {
+		t.Errorf("program %q, warnings %v", run.External.Program, run.Warnings)
 	}
 }
 

@@ -30,8 +30,8 @@ func TestTimingOfAnExternalModel(t *testing.T) {
 			set = append(set, c.set...)
 			learned := mustGather(t, parse(t, servedBy("", c.model...), set...), Options{})[0]
 			timed := mustGather(t, parse(t, servedBy("", append(c.model, "-fault=open/exit/1")...), append(set, "run.mode=timing")...), Options{})[0]
-			if timed.Program != learned.Program || timed.Program == "" || timed.ProgramTime != nil {
-				t.Errorf("the programs are %q and %q, with %+v", learned.Program, timed.Program, timed.ProgramTime)
+			if timed.External.Program != learned.External.Program || timed.External.Program == "" || timed.ProgramTime != nil {
+				t.Errorf("the programs are %q and %q, with %+v", learned.External.Program, timed.External.Program, timed.ProgramTime)
 			}
 			costs := func(r results.Round) [4]float64 { return [4]float64{r.TimeS, r.FLOPs, r.BytesDown, r.BytesUp} }
 			for i, r := range learned.Rounds {

@@ -84,7 +84,7 @@ func TestTuningPicksTheFastest(t *testing.T) {
 			for k, j := range e[0].Jobs {
 				for _, seed := range j.Seeds {
 					id := j.Candidates[want[k]].WithSeed(seed).ID
-					if r := runs[index]; r.ID != id || r.Seed != seed || tunedTo(r) != tunedTo(results.Run{Tuned: j.Candidates[want[k]].Tuned}) {
+					if r := runs[index]; r.ID != id || r.Seed != seed || tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: j.Candidates[want[k]].Tuned}}) {
 						t.Errorf("%d workers: run %d is %s (seed %d, tuned to %v), want %s", workers, index, r.ID, r.Seed, r.Tuned, id)
 					}
 					index++
@@ -138,7 +138,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 				if grid.Experiment != "tuned" || grid.Target != results.ToSuboptimality(0.05) || grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
 					t.Fatalf("%+v", grid)
 				}
-				if win := grid.Trials[grid.Winner]; tunedTo(results.Run{Tuned: win.Options}) != tunedTo(runs[index]) {
+				if win := grid.Trials[grid.Winner]; tunedTo(results.Run{Tuning: results.Tuning{Tuned: win.Options}}) != tunedTo(runs[index]) {
 					t.Errorf("%s: Tune chooses %v, Run %v", grid.Method, win.Options, runs[index].Tuned)
 				}
 				for k, trial := range grid.Trials {

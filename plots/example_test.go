@@ -38,7 +38,7 @@ func finishedRun(dir string) string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	run := results.Run{ID: "demo/mocha/seed=1", Experiment: "demo", Method: "MOCHA", Algorithm: "mocha", Seed: 1, Status: results.Done, Optimum: 1}
+	run := results.Run{ID: "demo/mocha/seed=1", Experiment: "demo", Method: "MOCHA", Algorithm: "mocha", Seed: 1, Status: results.Done, Reference: results.Reference{Optimum: 1}}
 	for h, s := range []float64{1, 0.1, 0.01} {
 		run.Rounds = append(run.Rounds, results.Round{Round: h, TimeS: float64(h), Primal: 1 + s, Suboptimality: s})
 	}

@@ -19,6 +19,7 @@ type Column[R any] struct {
 	Doc      string   // its meaning, for pages and exports
 	Optional bool     // a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
 	Values   []string // the texts that are allowed; nil: any
+	Later    bool     // added after fedsim 1.0.0: files may lack it, and its value is not known then, as Optional allows
 	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome.
 	Field func(*R) any
 }
@@ -93,7 +94,50 @@ func (c *Column[R]) Set(r *R, v Value) {
 // Type returns the type of the values.
 func (c *Column[R]) Type() Type { return c.Get(new(R)).typ }
 
-// CodeRecord writes the values of a record, or reads them, bit for bit.
+// ColumnNames names columns, and the types of their values, in a file whose records other versions may
+// read: see ColumnsNamed.
+func ColumnNames[R any](columns []Column[R]) string {
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].Type().String() + ":" + columns[i].Name
+	}
+	return strings.Join(names, " ")
+}
+
+// ColumnsNamed returns the columns that ColumnNames has named, maybe those of another version. A column that
+// is not among columns has a field of its own, of no record. Values of columns without a name become unknown
+// in the record. That is an error for columns of the first version.
+func ColumnsNamed[R any](columns []Column[R], names string, r *R) (named []Column[R], err error) {
+	for _, name := range strings.Fields(names) {
+		kind, name, _ := strings.Cut(name, ":")
+		at := slices.IndexFunc(columns, func(c Column[R]) bool { return c.Name == name && c.Type().String() == kind })
+		if at >= 0 {
+			named = append(named, columns[at])
+			continue
+		}
+		var field any = new(string)
+		switch kind {
+		case WholeType.String():
+			field = new(int64)
+		case RealType.String():
+			field = new(float64)
+		}
+		named = append(named, Column[R]{Name: name, Optional: true, Field: func(*R) any { return field }})
+	}
+	for i := range columns {
+		c := &columns[i]
+		if slices.ContainsFunc(named, func(x Column[R]) bool { return x.Name == c.Name }) {
+			continue
+		}
+		if !c.Later {
+			return nil, fmt.Errorf("has no column %q", c.Name)
+		}
+		c.Set(r, Unknown(c.Type()))
+	}
+	return named, nil
+}
+
+// CodeRecord writes the values of a record in columns, or reads them, bit for bit.
 func CodeRecord[R any](code *Coder, columns []Column[R], r *R) {
 	for i := range columns {
 		c := &columns[i]

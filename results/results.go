@@ -38,31 +38,21 @@ type Run struct {
 	Method     string    `json:"method"`    // the method's label in the scenario
 	Algorithm  string    `json:"algorithm"` // the registered name
 	Point      []Setting `json:"point,omitempty"`
-	Tuned      []Setting `json:"tuned,omitempty"`    // chosen by tuning; empty without tuning
-	Edges      []Edge    `json:"edges,omitempty"`    // options of Tuned whose value is the lowest or highest tried
-	Searched   []Range   `json:"searched,omitempty"` // values of the options of Tuned that were tried
-	Seed       uint64    `json:"seed"`
-	Vary       Vary      `json:"vary,omitempty"`      // varied by the seed; empty: VarySystem
-	Real       bool      `json:"real,omitempty"`      // the data have real targets: errors are root mean square errors
-	Data       *DataSet  `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
-	Program    string    `json:"program,omitempty"`   // identifies the program of an external model; empty: the model is another
-	Shapes     []Shape   `json:"shapes,omitempty"`    // of the values of such a model, in their order; nil: the program does not say
-	Relative   bool      `json:"relative,omitempty"`  // TimeS counts relative units (federation.cost), not seconds
-	Objective  string    `json:"objective,omitempty"` // names the P that the method minimizes, or OwnObjective; empty: not known
-	Status     Status    `json:"status"`
-	Reason     string    `json:"reason,omitempty"`        // why the run stalled, empty otherwise
-	Optimum    float64   `json:"-"`                       // the reference optimum P*; NaN when it was not computed
-	OptimumGap float64   `json:"-"`                       // certified relative gap of the optimum; NaN likewise
-	AtOptimum  *Round    `json:"-"`                       // errors and metrics of the model at the optimum of the run's problem; nil when it is not known, or the method minimizes something else
+	Tuning
+	Seed      uint64         `json:"seed"`
+	Vary      Vary           `json:"vary,omitempty"`         // varied by the seed; empty: VarySystem
+	Real      bool           `json:"real_targets,omitempty"` // the data have real targets: errors are root mean square errors
+	Data      *DataSet       `json:"data,omitempty"`         // nil: nothing is known that the scenario does not say
+	External  *ExternalModel `json:"external,omitempty"`     // nil: the model is fedsim's own
+	Relative  bool           `json:"relative,omitempty"`     // TimeS counts relative units (federation.cost), not seconds
+	Objective string         `json:"objective,omitempty"`    // names the P that the method minimizes, or OwnObjective; empty: not known
+	Status    Status         `json:"status"`
+	Reason    string         `json:"reason,omitempty"` // why the run stalled, empty otherwise
+	Reference `json:"-"`
+	Hashes    `json:"-"`
+	Work
 	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
-	Trials     int       `json:"trials,omitempty"`        // candidates that tuning tried; 0: there was none
-	EventHash  uint64    `json:"-"`                       // of the stream of events
-	ModelHash  uint64    `json:"-"`                       // of the bits of the final W
 	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
-	Events     int64     `json:"events"`                  // number of events
-	Steps      int64     `json:"steps"`                   // coordinate steps or rows on all devices, including lost work
-	Limit      string    `json:"limit,omitempty"`         // the option that limits local work, for a method that solves to an accuracy; else empty
-	Capped     int64     `json:"capped,omitempty"`        // used updates whose local work reached that limit before its accuracy
 	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
 	Warnings   []Warning `json:"warnings,omitempty"`      // reasons to doubt its numbers
 	WallS      float64   `json:"-"`                       // seconds of the real clock
@@ -76,6 +66,43 @@ type Run struct {
 	// ByClient has the values by client of the last round that has any, metric by metric.
 	// They may be many: nil unless rundir.AddClients has read them.
 	ByClient []ClientRow `json:"-"`
+}
+
+// Tuning is what tuning chose for a run, and from what; the zero value without tuning.
+type Tuning struct {
+	Tuned    []Setting `json:"tuned,omitempty"`    // the chosen options
+	Edges    []Edge    `json:"edges,omitempty"`    // options of Tuned whose value is the lowest or highest tried
+	Searched []Range   `json:"searched,omitempty"` // values of the options of Tuned that were tried
+	Trials   int       `json:"trials,omitempty"`   // candidates that were tried
+}
+
+// Reference is the optimum that a run is compared with.
+type Reference struct {
+	Optimum    float64 // P*; NaN when it was not computed
+	OptimumGap float64 // its certified relative gap; NaN likewise
+	// AtOptimum has the errors and metrics of the model at the optimum of the run's problem; nil when it is
+	// not known, or the method minimizes something else.
+	AtOptimum *Round
+}
+
+// Hashes identify the results of a run: equal runs have equal hashes.
+type Hashes struct {
+	EventHash uint64 // of the stream of events
+	ModelHash uint64 // of the bits of the final W
+}
+
+// Work counts what a run computed.
+type Work struct {
+	Events int64  `json:"events"`           // number of events
+	Steps  int64  `json:"steps"`            // coordinate steps or rows on all devices, including lost work
+	Limit  string `json:"limit,omitempty"`  // the option that limits local work, for a method that solves to an accuracy; else empty
+	Capped int64  `json:"capped,omitempty"` // used updates whose local work reached that limit before its accuracy
+}
+
+// ExternalModel is a model whose losses and gradients a program computes.
+type ExternalModel struct {
+	Program string  `json:"program"`          // identifies the program and its model
+	Shapes  []Shape `json:"shapes,omitempty"` // of the values, in their order; nil: the program does not say
 }
 
 // Shape is a name of values of an external model, and their shape.

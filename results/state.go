@@ -1,8 +1,30 @@
 package results
 
-// State codes a round, bit for bit, without its values by client.
-func (r *Round) State(c *Coder) {
-	CodeRecord(c, RoundColumns, r)
+// RoundCoder codes rounds one after the other, bit for bit, without their values by client. They may be of
+// several versions of fedsim: each knows the columns of its own.
+type RoundCoder struct {
+	own     string // names of the columns of this version
+	names   string // of those of the last round; empty before the first
+	columns []Column[Round]
+}
+
+// Code writes a round, or reads it. Measures of columns that were not written stay as they are.
+func (x *RoundCoder) Code(c *Coder, r *Round) {
+	if x.own == "" {
+		x.own = ColumnNames(RoundColumns)
+	}
+	names := "" // the same as before
+	if !c.Reads() && x.names != x.own {
+		names = x.own
+	}
+	if c.String(&names); names != "" {
+		columns, err := ColumnsNamed(RoundColumns, names, new(Round))
+		if err != nil {
+			c.Fail(err)
+		}
+		x.names, x.columns = names, columns
+	}
+	CodeRecord(c, x.columns, r)
 	n := c.Count(len(r.Thetas))
 	if c.Reads() {
 		r.Thetas = nil

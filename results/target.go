@@ -149,8 +149,8 @@ func (t Target) value() any {
 }
 
 // Targets are targets in the order of reports: by metric, then as in the scenario. In a
-// scenario and in JSON they are a list of relative sub-optimalities, or a table with a
-// list for each metric.
+// scenario they are a list of relative sub-optimalities, or a table with a list for each
+// metric, and in JSON always the latter.
 type Targets []Target
 
 // ToSuboptimalities returns targets of relative sub-optimalities.
@@ -214,36 +214,31 @@ func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
 func (Targets) TypeTOML() string { return "list of floats or table of lists of floats" }
 
 // MarshalTOML writes the targets as in a scenario.
-func (t Targets) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
+func (t Targets) MarshalTOML() ([]byte, error) {
+	lists := t.lists()
+	if values := lists[Suboptimality]; len(values) == len(t) {
+		return []byte(config.Literal(append([]float64{}, values...))), nil
+	}
+	return []byte(config.Literal(lists)), nil
+}
 
-// value is a list where all are sub-optimalities.
-func (t Targets) value() any {
-	lists, values := map[string][]float64{}, []float64{}
+// lists returns the values by metric.
+func (t Targets) lists() map[string][]float64 {
+	lists := map[string][]float64{}
 	for _, x := range t {
 		lists[x.Metric] = append(lists[x.Metric], x.Value)
-		if x.Metric == Suboptimality {
-			values = append(values, x.Value)
-		}
-	}
-	if len(values) == len(t) {
-		return values
 	}
 	return lists
 }
 
-// MarshalJSON writes a list or an object, as in a scenario.
-func (t Targets) MarshalJSON() ([]byte, error) { return json.Marshal(t.value()) }
+// MarshalJSON writes an object with a list for each metric.
+func (t Targets) MarshalJSON() ([]byte, error) { return json.Marshal(t.lists()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (t *Targets) UnmarshalJSON(text []byte) error {
-	var values []float64
-	if err := json.Unmarshal(text, &values); err == nil {
-		*t = ToSuboptimalities(values...)
-		return nil
-	}
 	var lists map[string][]float64
 	if err := json.Unmarshal(text, &lists); err != nil {
-		return errors.New("targets: must be a list of numbers, or an object with a list for each metric")
+		return errors.New("targets: must be an object with a list of numbers for each metric")
 	}
 	*t = newTargets(lists)
 	return nil

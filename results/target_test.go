@@ -23,8 +23,8 @@ func TestTargetsInEveryForm(t *testing.T) {
 		targets    Targets
 		stop       Target
 	}{
-		{"targets = [0.1, 1]\nstop_at = 1e-3", `[0.1,1]`, ToSuboptimalities(0.1, 1), ToSuboptimality(1e-3)},
-		{"targets = []\nstop_at = 0", `[]`, Targets{}, Target{}},
+		{"targets = [0.1, 1]\nstop_at = 1e-3", `{"suboptimality":[0.1,1]}`, ToSuboptimalities(0.1, 1), ToSuboptimality(1e-3)},
+		{"targets = []\nstop_at = 0", `{}`, Targets{}, Target{}},
 		{"targets = { zeta = [3], test_error = [0.08, 0.07], suboptimality = [1e-2], alpha = [1] }\nstop_at = { test_error = 0.07 }",
 			`{"alpha":[1],"suboptimality":[0.01],"test_error":[0.08,0.07],"zeta":[3]}`,
 			Targets{{"suboptimality", 0.01}, {"test_error", 0.08}, {"test_error", 0.07}, {"alpha", 1}, {"zeta", 3}}, Target{"test_error", 0.07}},

@@ -11,6 +11,9 @@ const (
 	RealType
 )
 
+// String returns the name of the type.
+func (t Type) String() string { return [...]string{"text", "whole", "real"}[t] }
+
 // Value is a value of a column: a text, a whole or a real number. Two values are equal (==) if
 // their types and all their bits are.
 type Value struct {

@@ -77,7 +77,7 @@ func (f *Federation) answer(r *results.Round, ask func() error) (err error) {
 	measured, replayed := *r, f.Replaying()
 	r.Thetas = nil // they are answers of their own
 	f.recorder.Answer(func() { err = ask() }, func(c *state.Coder) {
-		r.State(c)
+		f.rounds.Code(c, r)
 		c.Uint64(&f.evaluation.hash)
 	})
 	if replayed && (f.recorder.Err() != nil || !results.SameMeasures(results.RoundColumns, &measured, r) || !f.evaluation.declares(r)) {

@@ -31,6 +31,7 @@ type Federation struct {
 	private  *private // nil: nothing protects updates
 	count    workCount
 	recorder *replay.Recorder // nil: there are no checkpoints
+	rounds   results.RoundCoder
 
 	nonfinite nonfinite        // the updates that have NaN or an infinity
 	halt      *algorithms.Halt // ends local work of an interrupted run

@@ -3,12 +3,14 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"fedsim/internal/formats"
 )
 
 // calibrate estimates everything with a weight of each round; nil: 1. It takes no text and no
 // proportion, which describe adds.
 func (p *plan) calibrate(count []float64) *Calibration {
-	c := &Calibration{Format: format, RowsAsFLOPs: p.counted}
+	c := &Calibration{Format: formats.Calibration, RowsAsFLOPs: p.counted}
 	for _, r := range p.runs {
 		c.Runs = append(c.Runs, Run{Name: r.Name})
 	}

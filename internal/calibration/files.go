@@ -16,6 +16,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/attemptlog"
+	"fedsim/internal/formats"
 	"fedsim/internal/input"
 	"fedsim/internal/plainjson"
 	"fedsim/plots"
@@ -104,9 +105,6 @@ func checkScenario(path string, run *attemptlog.Run) error {
 	return out
 }
 
-// format is the number of the structure of Calibration.
-const format = 1
-
 // maxCalibration is the largest number of bytes of a calibration.
 const maxCalibration = 1 << 30
 
@@ -122,8 +120,8 @@ func Read(dir string) (*Calibration, error) {
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, wrong("is no calibration: " + err.Error())
 	}
-	if c.Format != format || len(c.Clients) == 0 || len(c.Classes) == 0 {
-		return nil, wrong(fmt.Sprintf("has format %d with %d clients: must have format %d and clients; run fedsim calibrate again", c.Format, len(c.Clients), format))
+	if c.Format != formats.Calibration || len(c.Clients) == 0 || len(c.Classes) == 0 {
+		return nil, wrong(fmt.Sprintf("has format %d with %d clients: must have format %d and clients; run fedsim calibrate again", c.Format, len(c.Clients), formats.Calibration))
 	}
 	return c, nil
 }

@@ -84,8 +84,8 @@ func TestTheTranscriptOfTheModelPage(t *testing.T) {
 	if err := experiment.Run(t.Context(), s.Experiments, experiment.Options{Clock: time.Now, Recorder: record, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if last := run.Rounds[len(run.Rounds)-1]; last.TrainError != 0.25 || run.Program != "line 5d41" || !slices.Equal(last.Metrics, []results.NamedValue{{Split: "train", Name: "recall", Value: 0.625}}) {
-		t.Errorf("the last round is %+v, of %q", last, run.Program)
+	if last := run.Rounds[len(run.Rounds)-1]; last.TrainError != 0.25 || run.External.Program != "line 5d41" || !slices.Equal(last.Metrics, []results.NamedValue{{Split: "train", Name: "recall", Value: 0.625}}) {
+		t.Errorf("the last round is %+v, of %q", last, run.External.Program)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the run ends before the end of the transcript")

@@ -56,7 +56,6 @@ type provenance struct {
 	Started    *time.Time      `json:"started"`
 	TookS      float64         `json:"took_s"` // real time
 	EventsPerS float64         `json:"events_per_s"`
-	StepsPerS  float64         `json:"steps_per_s"`
 	PeakBytes  int64           `json:"peak_bytes"` // 0: unknown
 }
 
@@ -135,7 +134,7 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 func newMade(m *rundir.Manifest) provenance {
 	made := provenance{
 		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: m.Command, Data: m.Data,
-		ResultHash: m.ResultHash, TookS: math.NaN(), EventsPerS: math.NaN(), StepsPerS: math.NaN(),
+		ResultHash: m.ResultHash, TookS: math.NaN(), EventsPerS: math.NaN(),
 	}
 	for _, seed := range m.Seeds {
 		made.Seeds = append(made.Seeds, strconv.FormatUint(seed, 10))
@@ -144,7 +143,11 @@ func newMade(m *rundir.Manifest) provenance {
 		made.Started, made.PeakBytes = &c.Started, c.PeakMemoryBytes
 		if c.Finished != nil {
 			made.TookS = c.Finished.Sub(c.Started).Seconds()
-			made.EventsPerS, made.StepsPerS = c.EventsPerS, c.StepsPerS
+			events := 0.0
+			for i := range m.Runs {
+				events += float64(m.Runs[i].Events)
+			}
+			made.EventsPerS = events / made.TookS
 		}
 	}
 	return made

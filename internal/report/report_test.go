@@ -60,7 +60,7 @@ func writeRun(t *testing.T, rounds int, table string) string {
 				run := results.Run{
 					ID: fmt.Sprintf("e/%s/faults.drop_probability=%s/seed=%d", method, p, seed+1), Experiment: "e", Method: method, Algorithm: "mocha",
 					Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}, Seed: seed + 1, Status: results.Done,
-					Optimum: 1, OptimumGap: 1e-9, WallS: math.NaN(), EventHash: uint64(i), ModelHash: uint64(100 + i),
+					Reference: results.Reference{Optimum: 1, OptimumGap: 1e-9}, WallS: math.NaN(), Hashes: results.Hashes{EventHash: uint64(i), ModelHash: uint64(100 + i)},
 				}
 				for h := range rounds + 1 {
 					s := math.Pow(0.5, float64(h)) * float64(i+1)

@@ -27,6 +27,8 @@ type column struct {
 	kind kind
 	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	doc  string
+
+	later bool // see results.Column
 }
 
 // names returns the names of columns.

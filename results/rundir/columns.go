@@ -16,7 +16,7 @@ func columnsOf[R any](list []results.Column[R]) []column {
 	columns := make([]column, len(list))
 	for i := range list {
 		c := &list[i]
-		columns[i] = column{name: c.Name, kind: kind(c.Type()), unit: c.Unit, doc: c.Doc}
+		columns[i] = column{name: c.Name, kind: kind(c.Type()), unit: c.Unit, doc: c.Doc, later: c.Later}
 	}
 	return columns
 }
@@ -114,7 +114,7 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, tunedPrefix} {
+	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, gramsToPrefix, tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}

@@ -140,7 +140,7 @@ func (t table) write(w io.Writer, format, version string) error {
 }
 
 // HasDevices reports whether there are rows by device.
-func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
+func (m *Manifest) HasDevices() bool { return m.parquet(devicesParquet) != nil }
 
 // HasClients reports whether there are values by client.
-func (m *Manifest) HasClients() bool { return slices.Contains(m.Parquet, clientsParquet) }
+func (m *Manifest) HasClients() bool { return m.parquet(clientsParquet) != nil }

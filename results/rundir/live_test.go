@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fedsim/internal/filetest"
+	"fedsim/internal/formats"
 	"fedsim/internal/racetest"
 	"fedsim/results"
 )
@@ -23,7 +24,7 @@ import (
 // startRun starts a run with the fields that are known then.
 func startRun(w *Writer, index int, r results.Run) func(results.Round) {
 	rows, err := w.Begin(index, results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-		Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Real: r.Real})
+		Point: r.Point, Tuning: results.Tuning{Tuned: r.Tuned}, Seed: r.Seed, Real: r.Real})
 	if err != nil {
 		panic(err) // it opens no file
 	}
@@ -415,7 +416,7 @@ func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	want[0].Stragglers = &results.Stragglers{PMax: 1.0 / 3, ThetaMax: math.NaN()}
 	want[1].Metrics, want[1].Rounds[2].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
 	l := &progressLog{runs: map[int]*openRun{}}
-	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
+	l.addLine(logLine{Head: &logHead{Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	for i := range want {
 		l.addEnd(&endedRun{want[i], i, storedRows{}})
 	}
@@ -440,7 +441,7 @@ func TestProgressHoldsRunsBitForBit(t *testing.T) {
 // FuzzProgress reads lines whose checksum is right, whatever they hold.
 func FuzzProgress(f *testing.F) {
 	l := &progressLog{runs: map[int]*openRun{}}
-	l.addLine(logLine{Head: &logHead{Format: progressFormat, Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
+	l.addLine(logLine{Head: &logHead{Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	run := syntheticRuns()[0]
 	run.Rounds = run.Rounds[:2]
 	run.Stragglers = &results.Stragglers{PMax: 0.5, ThetaMax: math.NaN()}

@@ -16,17 +16,15 @@ import (
 	"strings"
 	"time"
 
+	"fedsim/internal/formats"
 	"fedsim/internal/quote"
 	"fedsim/results"
 )
 
-// manifestFormat is the version of the layout of a run directory.
-const manifestFormat = 2
-
 // Numerics is the numeric version. All platforms and versions of fedsim with the same
 // numeric version compute the same bits from a scenario. A change of result hashes or of
 // an algorithm's state raises it. A checkpoint of another numeric version is refused.
-const Numerics = 2
+const Numerics = 1
 
 // State says how much of a scenario a run directory holds.
 type State string
@@ -40,27 +38,34 @@ const (
 // Manifest is the content of manifest.json. Everything that depends on the real clock is
 // in Clock.
 type Manifest struct {
-	Format     int               `json:"format"`
-	Version    string            `json:"fedsim"`             // version of fedsim
-	Go         string            `json:"go"`                 // version of Go
-	Numerics   int               `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
-	Platform   Platform          `json:"platform"`
-	Command    []string          `json:"command"`
-	Driver     *Driver           `json:"driver,omitempty"` // absent from runs of fedsim's own methods
-	Seeds      []uint64          `json:"seeds"`
-	Data       string            `json:"data"`                // one line that describes the data
-	DataSets   []results.DataSet `json:"data_sets,omitempty"` // what files of data say, where they say something
-	Targets    results.Targets   `json:"targets"`
-	State      State             `json:"state"`
-	ResultHash results.Hash      `json:"result_hash"`              // over the hashes of all runs, in order
-	Figures    []string          `json:"figures"`                  // names of the files in figures/
-	Tables     []string          `json:"tables,omitempty"`         // names of the files in tables/
-	Metrics    bool              `json:"metrics,omitempty"`        // there is a metrics.csv
-	Parquet    []string          `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
-	Sums       []string          `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
-	Absent     []string          `json:"absent,omitempty"`         // runs, without tuned options, and data sets of tables that a partial merge lacks
-	Runs       []RunEntry        `json:"runs"`
-	Clock      *Clock            `json:"clock,omitempty"`
+	Format   int               `json:"format"`
+	Version  string            `json:"fedsim_version"`
+	Go       string            `json:"go_version"`
+	Numerics int               `json:"numerics"` // numeric version
+	Platform Platform          `json:"platform"`
+	Command  []string          `json:"command"`
+	Driver   *Driver           `json:"driver,omitempty"` // absent from runs of fedsim's own methods
+	Seeds    []uint64          `json:"seeds"`
+	Data     string            `json:"data"`                // one line that describes the data
+	DataSets []results.DataSet `json:"data_sets,omitempty"` // what files of data say, where they say something
+	// ExternalModels are the models of programs that runs have trained.
+	ExternalModels []results.ExternalModel `json:"external_models,omitempty"`
+	Targets        results.Targets         `json:"targets"`
+	State          State                   `json:"state"`
+	ResultHash     results.Hash            `json:"result_hash"`       // over the hashes of all runs, in order
+	Figures        []string                `json:"figures"`           // names of the files in figures/
+	Tables         []string                `json:"tables,omitempty"`  // names of the files in tables/
+	Metrics        bool                    `json:"metrics,omitempty"` // there is a metrics.csv
+	Parquet        []ParquetFile           `json:"parquet,omitempty"`
+	Absent         []string                `json:"absent,omitempty"` // runs, without tuned options, and data sets of tables that a partial merge lacks
+	Runs           []RunEntry              `json:"runs"`
+	Clock          *Clock                  `json:"clock,omitempty"`
+}
+
+// ParquetFile is a parquet file in a run directory itself.
+type ParquetFile struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // in hexadecimal digits; empty while the directory is written
 }
 
 // Driver is a program that drives a run through fedsim engine.
@@ -79,25 +84,24 @@ type Platform struct {
 // RunEntry is a run in the manifest: a [results.Run] without its numbers.
 type RunEntry struct {
 	results.Run
-	DataSet    *int         `json:"data_set,omitempty"` // index into the data_sets of the manifest; the log of progress has the data set itself
+	// Indices into the lists of the manifest; the log of progress has the data set and the model themselves.
+	DataSet       *int `json:"data_set,omitempty"`
+	ExternalModel *int `json:"external_model,omitempty"`
+
 	EventHash  results.Hash `json:"event_hash"`
 	ModelHash  results.Hash `json:"model_hash"`
-	AtOptimum  atOptimum    `json:"at_optimum,omitempty"`    // of the model at the reference optimum
-	Values     int          `json:"metric_values,omitempty"` // the number of rows that the run has in metrics.csv
-	Stragglers *stragglers  `json:"stragglers,omitempty"`    // absent where theta was not measured
+	AtOptimum  atOptimum    `json:"at_optimum,omitempty"`   // of the model at the reference optimum
+	Values     int          `json:"metrics_rows,omitempty"` // the number of rows that the run has in metrics.csv
+	Stragglers *stragglers  `json:"stragglers,omitempty"`   // absent where theta was not measured
 }
 
 // Clock is the part of a manifest that differs between two runs of the same scenario.
 type Clock struct {
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
-	RunWallS []*float64 `json:"run_wall_s"`         // seconds per run, in order; null when not measured
 	// RunProgramS are the seconds of the programs of external models by run, in order; null: it has none.
 	// Absent if no run has.
 	RunProgramS []*results.ProgramTime `json:"run_program_s,omitempty"`
-	// Of all runs together, from start to finish; absent at a checkpoint.
-	StepsPerS  float64 `json:"steps_per_s,omitempty"`
-	EventsPerS float64 `json:"events_per_s,omitempty"`
 	// Peak memory; absent where the system does not report it.
 	PeakMemoryBytes int64 `json:"peak_memory_bytes,omitempty"`
 }
@@ -111,7 +115,7 @@ type End struct {
 // newManifest describes runs of this binary on this machine.
 func newManifest(about About, state State, runs []results.Run, extra attached, end *End) Manifest {
 	m := Manifest{
-		Format:   manifestFormat,
+		Format:   formats.RunDirectory,
 		Version:  about.Version,
 		Go:       runtime.Version(),
 		Numerics: Numerics,
@@ -124,8 +128,10 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		State:    state,
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
-		Parquet:  extra.parquet,
 		Clock:    newClock(about.Started, runs, end),
+	}
+	for _, name := range extra.parquet {
+		m.Parquet = append(m.Parquet, ParquetFile{Name: name})
 	}
 	m.setRuns(runs)
 	return m
@@ -133,26 +139,35 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 
 // setRuns sets the entries of the runs.
 func (m *Manifest) setRuns(runs []results.Run) {
-	m.Runs, m.DataSets, m.Metrics = []RunEntry{}, nil, hasNamed(runs)
+	m.Runs, m.DataSets, m.ExternalModels, m.Metrics = []RunEntry{}, nil, nil, hasNamed(runs)
 	for i := range runs {
 		entry := newRunEntry(&runs[i])
-		entry.DataSet, entry.Data = m.indexDataSet(entry.Data), nil
+		entry.DataSet, entry.Data = indexOf(&m.DataSets, entry.Data), nil
+		entry.ExternalModel, entry.External = indexOf(&m.ExternalModels, entry.External), nil
 		m.Runs = append(m.Runs, entry)
 	}
 	m.ResultHash = resultHash(m.Runs)
 }
 
-// indexDataSet returns the index of a data set in the manifest, to which it is added once.
-func (m *Manifest) indexDataSet(d *results.DataSet) *int {
-	if d == nil {
+// indexOf returns the index of a value in a list, to which it is added once; nil: there is no value.
+func indexOf[T any](list *[]T, value *T) *int {
+	if value == nil {
 		return nil
 	}
-	at := slices.IndexFunc(m.DataSets, func(known results.DataSet) bool { return reflect.DeepEqual(known, *d) })
+	at := slices.IndexFunc(*list, func(known T) bool { return reflect.DeepEqual(known, *value) })
 	if at < 0 {
-		at = len(m.DataSets)
-		m.DataSets = append(m.DataSets, *d)
+		at = len(*list)
+		*list = append(*list, *value)
 	}
 	return &at
+}
+
+// at returns the value with an index in a list; nil: there is no index.
+func at[T any](list []T, index *int) *T {
+	if index == nil {
+		return nil
+	}
+	return &list[*index]
 }
 
 // newRunEntry returns the entry of a run.
@@ -161,8 +176,8 @@ func newRunEntry(r *results.Run) RunEntry {
 		Run: *r, EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash),
 		AtOptimum: newAtOptimum(r.AtOptimum), Values: countNamed(r), Stragglers: newStragglers(r.Stragglers),
 	}
-	e.Run.Optimum, e.Run.OptimumGap, e.Run.WallS, e.Run.EventHash, e.Run.ModelHash = 0, 0, 0, 0, 0
-	e.Run.AtOptimum, e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient, e.Run.ProgramTime = nil, nil, nil, nil, nil
+	e.Run.Reference, e.Run.Hashes, e.Run.WallS = results.Reference{}, results.Hashes{}, 0
+	e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient, e.Run.ProgramTime = nil, nil, nil, nil
 	return e
 }
 
@@ -198,29 +213,17 @@ func (s *stragglers) of() *results.Stragglers {
 
 // newClock returns the clock of runs; end is nil at a checkpoint.
 func newClock(started time.Time, runs []results.Run, end *End) *Clock {
-	c := &Clock{Started: started, RunWallS: []*float64{}}
-	var steps, events int64
+	c := &Clock{Started: started}
 	for i := range runs {
-		var wall *float64
-		if !math.IsNaN(runs[i].WallS) {
-			wall = &runs[i].WallS
-		}
-		c.RunWallS = append(c.RunWallS, wall)
 		if of := runs[i].ProgramTime; of != nil {
 			if c.RunProgramS == nil {
 				c.RunProgramS = make([]*results.ProgramTime, len(runs))
 			}
 			c.RunProgramS[i] = of
 		}
-		steps += runs[i].Steps
-		events += runs[i].Events
 	}
-	if end == nil {
-		return c
-	}
-	c.Finished, c.PeakMemoryBytes = &end.At, end.PeakMemoryBytes
-	if took := end.At.Sub(started).Seconds(); took > 0 {
-		c.StepsPerS, c.EventsPerS = float64(steps)/took, float64(events)/took
+	if end != nil {
+		c.Finished, c.PeakMemoryBytes = &end.At, end.PeakMemoryBytes
 	}
 	return c
 }
@@ -252,9 +255,8 @@ func (m *Manifest) runs() []results.Run {
 	runs := make([]results.Run, len(m.Runs))
 	for i := range m.Runs {
 		runs[i] = m.Runs[i].run()
-		if at := m.Runs[i].DataSet; at != nil {
-			runs[i].Data = &m.DataSets[*at]
-		}
+		runs[i].Data = at(m.DataSets, m.Runs[i].DataSet)
+		runs[i].External = at(m.ExternalModels, m.Runs[i].ExternalModel)
 	}
 	return runs
 }
@@ -266,26 +268,22 @@ func (m *Manifest) write(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// decodeManifest reads manifest.json strictly: no unknown field, one value.
+// decodeManifest reads manifest.json. It ignores fields of later versions.
 func decodeManifest(path string, text []byte) (*Manifest, error) {
-	// The version is checked first: another one has other fields.
-	var version struct {
+	// The format is checked first: another one has other fields.
+	var head struct {
 		Format  int    `json:"format"`
-		Version string `json:"fedsim"`
+		Version string `json:"fedsim_version"`
 	}
-	if json.Unmarshal(text, &version) == nil && version.Format != manifestFormat {
-		return nil, fmt.Errorf("%s: format = %d: must be %d, the one this version of fedsim reads: it was written by fedsim %s: read it with that version, or run its %s again in another directory",
-			path, version.Format, manifestFormat, cmp.Or(version.Version, "of unknown version"), scenarioFile)
+	if json.Unmarshal(text, &head) == nil {
+		if err := formats.Check(head.Format, formats.RunDirectory, head.Version); err != nil {
+			return nil, fmt.Errorf("%s: %w: read it with that fedsim, or run its %s again in another directory", path, err, scenarioFile)
+		}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var m Manifest
 	if err := d.Decode(&m); err != nil {
-		err, line := plainJSON(err), jsonLine(text, d, err)
-		if version.Version != "" && strings.HasPrefix(err.Error(), "unknown field") {
-			err = fmt.Errorf("%w: fedsim %s wrote it: use that version or a later one", err, version.Version)
-		}
-		return nil, fmt.Errorf("%s:%d: %w", path, line, err)
+		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), plainJSON(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s:%d: must end behind the first value", path, lineAt(text, d.InputOffset()))
@@ -304,8 +302,12 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("state = %q: must be one of %s, %s, %s", m.State, Complete, Incomplete, Running)
 	}
 	for i := range m.Runs {
-		if at := m.Runs[i].DataSet; at != nil && (*at < 0 || *at >= len(m.DataSets)) {
-			return fmt.Errorf("run %q: data_set = %d: must be the index of one of %d data sets", m.Runs[i].ID, *at, len(m.DataSets))
+		run := &m.Runs[i]
+		if at := run.DataSet; at != nil && (*at < 0 || *at >= len(m.DataSets)) {
+			return fmt.Errorf("run %q: data_set = %d: must be the index of one of %d data sets", run.ID, *at, len(m.DataSets))
+		}
+		if at := run.ExternalModel; at != nil && (*at < 0 || *at >= len(m.ExternalModels)) {
+			return fmt.Errorf("run %q: external_model = %d: must be the index of one of %d external models", run.ID, *at, len(m.ExternalModels))
 		}
 	}
 	runs := m.runs()
@@ -329,13 +331,10 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("table %q: must be the name of a file without a folder", name)
 		}
 	}
-	for _, name := range m.Parquet {
-		if !slices.Contains(parquetFiles, name) {
-			return fmt.Errorf("parquet file %q: must be one of %s", name, strings.Join(parquetFiles, ", "))
+	for _, f := range m.Parquet {
+		if !slices.Contains(parquetFiles, f.Name) {
+			return fmt.Errorf("parquet file %q: must be one of %s", f.Name, strings.Join(parquetFiles, ", "))
 		}
-	}
-	if len(m.Sums) != 0 && len(m.Sums) != len(m.Parquet) {
-		return fmt.Errorf("parquet_sha256 has %d checksums: must have one for each of the %d parquet files", len(m.Sums), len(m.Parquet))
 	}
 	if want := resultHash(m.Runs); m.ResultHash != want {
 		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
@@ -358,7 +357,10 @@ func plainJSON(err error) error {
 
 // attached returns the optional files that the manifest lists.
 func (m *Manifest) attached() attached {
-	a := attached{figures: m.Figures, tables: m.Tables, parquet: m.Parquet}
+	a := attached{figures: m.Figures, tables: m.Tables}
+	for _, f := range m.Parquet {
+		a.parquet = append(a.parquet, f.Name)
+	}
 	for i := range m.Runs {
 		if m.Runs[i].Model != "" {
 			a.models = append(a.models, m.Runs[i].Model)

@@ -22,7 +22,7 @@ func namedRun() results.Run {
 	nan := math.NaN()
 	r := results.Run{
 		ID: "e/own/1", Experiment: "e", Method: "own", Algorithm: "stump", Seed: 1, Status: results.Done,
-		Optimum: nan, OptimumGap: nan, WallS: 0.5, EventHash: 1, ModelHash: 2,
+		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: 0.5, Hashes: results.Hashes{EventHash: 1, ModelHash: 2},
 		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Split: "train", Name: "loss", Better: "lower", Unit: "nats"}, {Name: "norm"}},
 	}
 	for h, values := range [][]results.NamedValue{
@@ -245,7 +245,7 @@ func TestCorruptMetricsAreRefused(t *testing.T) {
 	path := filepath.Join(dir, metricsFile)
 	for from, to := range map[string][2]string{
 		"e/own/1,1,2.5,,norm,-2\n": {"", `run "e/own/1" has 5 rows: must have 6, as manifest.json says`},
-		"run,round":                {"run,rund", `column 2 is "rund": must be "round"`},
+		"run,round":                {"run,rund", `has no column "round"`},
 		"e/own/1,0,0,test":         {"e/own/2,0,0,test", "must be a run of the manifest"},
 		"e/own/1,3,7.5,test":       {"e/own/1,4,7.5,test", "must be a round of rounds.csv"},
 		"1,2.5,,norm":              {"1,2.25,,norm", `time_s = "2.25": must be "2.5"`},

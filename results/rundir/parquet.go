@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -244,10 +243,20 @@ func sumOf(path string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
+// parquet returns a parquet file of the directory; nil: there is none.
+func (m *Manifest) parquet(name string) *ParquetFile {
+	for i := range m.Parquet {
+		if m.Parquet[i].Name == name {
+			return &m.Parquet[i]
+		}
+	}
+	return nil
+}
+
 // checkSum compares a parquet file of the directory with its checksum in the manifest.
 func (m *Manifest) checkSum(dir, name string) error {
-	at := slices.Index(m.Parquet, name)
-	if at >= len(m.Sums) {
+	f := m.parquet(name)
+	if f.SHA256 == "" {
 		return nil
 	}
 	path := filepath.Join(dir, name)
@@ -255,7 +264,7 @@ func (m *Manifest) checkSum(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if hex.EncodeToString(sum) != m.Sums[at] {
+	if hex.EncodeToString(sum) != f.SHA256 {
 		return fmt.Errorf("%s: is corrupt: its checksum does not match %s", path, manifestFile)
 	}
 	return nil

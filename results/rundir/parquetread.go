@@ -9,6 +9,26 @@ import (
 	"fedsim/internal/input"
 )
 
+// places returns the places of columns in a file, which it finds by name; -1: the file does not have the
+// column, which later versions have.
+func places(f *parquet.File, columns []column) ([]int, error) {
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		leaf, ok := f.Schema().Lookup(c.name)
+		switch {
+		case !ok && c.later:
+			at[i] = -1
+			continue
+		case !ok:
+			return nil, fmt.Errorf("has no column %q", c.name)
+		case leaf.Node.Type().Kind() != c.node().Type().Kind() || leaf.MaxRepetitionLevel > 0:
+			return nil, fmt.Errorf("is corrupt: its column %q is of type %s", c.name, leaf.Node.Type())
+		}
+		at[i] = leaf.ColumnIndex
+	}
+	return at, nil
+}
+
 // openParquet opens a parquet file for use. Errors and panics of the library on a corrupt
 // file become errors that begin with the path.
 func openParquet(path string, use func(*parquet.File) error) (err error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"fedsim/internal/formats"
 	"fedsim/results"
 )
 
@@ -27,7 +28,6 @@ const (
 )
 
 const (
-	progressFormat = 12          // version of the layout of the log and of state files
 	progressEvery  = time.Second // least time between two writes
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )
@@ -68,8 +68,8 @@ type progressLog struct {
 type logHead struct {
 	Format    int      `json:"format"`
 	Resumable bool     `json:"resumable"`
-	Runs      int      `json:"runs"` // About.Runs
-	Columns   []string `json:"columns"`
+	Runs      int      `json:"runs"`    // About.Runs
+	Columns   string   `json:"columns"` // of the cells of a round: see results.ColumnNames
 	Scenario  string   `json:"scenario"`
 	Manifest  Manifest `json:"manifest"` // without runs
 }
@@ -138,11 +138,8 @@ func appendJSON(b []byte, v float64) []byte {
 func (w *Writer) openLog() (err error) {
 	l := &progressLog{path: filepath.Join(w.stage(), progressFile), every: progressEvery, runs: map[int]*openRun{}}
 	head := logHead{
-		Format: progressFormat, Resumable: w.about.Resumable, Runs: w.about.Runs, Scenario: string(w.about.Scenario),
+		Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Resumable: w.about.Resumable, Runs: w.about.Runs, Scenario: string(w.about.Scenario),
 		Manifest: newManifest(w.about, Running, nil, attached{}, nil),
-	}
-	for i := range results.RoundColumns {
-		head.Columns = append(head.Columns, results.RoundColumns[i].Name)
 	}
 	l.addLine(logLine{Head: &head})
 	for _, run := range w.ended.list {

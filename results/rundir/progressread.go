@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/formats"
 	"fedsim/internal/input"
 	"fedsim/results"
 )
@@ -57,8 +58,9 @@ func checkLine(line []byte) (body []byte, ok bool) {
 
 // progress is the content of a log.
 type progress struct {
-	head logHead
-	runs map[int]*endedRun // by place
+	head    logHead
+	columns []results.Column[results.Round] // of the cells of its rounds
+	runs    map[int]*endedRun               // by place
 }
 
 // inOrder returns the runs in the order of the scenario.
@@ -101,7 +103,7 @@ func (p *progress) ended() (runs []results.Run) {
 }
 
 // readProgress reads a log up to the first line that is not whole. The error of a file
-// that is not there wraps fs.ErrNotExist, that of a file of another version errFormat.
+// that is not there wraps fs.ErrNotExist.
 func readProgress(path string) (*progress, error) {
 	f, err := input.OpenOwn(path, maxTable)
 	if err != nil {
@@ -110,8 +112,6 @@ func readProgress(path string) (*progress, error) {
 	p, err := parseProgress(f)
 	return p, errors.Join(err, f.Close())
 }
-
-var errFormat = errors.New("was written by another version of fedsim")
 
 func parseProgress(r io.Reader) (*progress, error) {
 	lines := bufio.NewScanner(r)
@@ -183,19 +183,23 @@ func (p *progress) addHead(text []byte) error {
 		Head struct {
 			Format   int `json:"format"`
 			Manifest struct {
-				Version string `json:"fedsim"`
+				Version string `json:"fedsim_version"`
 			} `json:"manifest"`
 		} `json:"head"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
 		return plainJSON(err)
 	}
-	if version.Head.Format != progressFormat {
-		return fmt.Errorf("%w, %s: format = %d, must be %d", errFormat, version.Head.Manifest.Version, version.Head.Format, progressFormat)
+	if err := formats.Check(version.Head.Format, formats.Unfinished, version.Head.Manifest.Version); err != nil {
+		return err
 	}
 	line := logLine{Head: &p.head}
 	if err := json.Unmarshal(text, &line); err != nil {
 		return plainJSON(err)
+	}
+	var err error
+	if p.columns, err = results.ColumnsNamed(results.RoundColumns, p.head.Columns, new(results.Round)); err != nil {
+		return err
 	}
 	if p.head.Manifest.Clock == nil {
 		return errors.New("must say when the run began")
@@ -211,18 +215,18 @@ func (p *progress) addRound(before, lists string) error {
 		return fmt.Errorf("has a round of run %d, which has not begun", place)
 	}
 	cells, values, named := strings.Cut(strings.TrimSuffix(lists, "]"), `],"metrics":[`)
-	var round results.Round
+	round := results.NewRound()
 	if named {
 		if round.Metrics, err = parseNamed(run.Metrics, values); err != nil {
 			return err
 		}
 	}
 	list := strings.Split(cells, ",")
-	if len(list) != len(results.RoundColumns) {
-		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(results.RoundColumns))
+	if len(list) != len(p.columns) {
+		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(p.columns))
 	}
-	for i := range results.RoundColumns {
-		c := &results.RoundColumns[i]
+	for i := range p.columns {
+		c := &p.columns[i]
 		if err := parseCell(c, &round, jsonCell(list[i])); err != nil {
 			return fmt.Errorf("%s = %s: %w", c.Name, list[i], err)
 		}

@@ -67,9 +67,6 @@ func OpenCheckpoint(dir string) (c *Checkpoint, err error) {
 // readCheckpoint reads the checkpoint of a run directory, nil when there is none.
 func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
 	path := filepath.Join(dir, stageDir, progressFile)
-	if old := filepath.Join(dir, stageDir, "kept", "index.state"); !exists(path) && exists(old) {
-		return nil, refuse(old, errFormat.Error(), remedy)
-	}
 	p, err := readProgress(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -303,8 +303,8 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	}
 	log := filetest.Read(t, w.log.path)
 	for from, to := range map[string][2]string{
-		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
-		`"format":12`:  {`"format":11`, "was written by another version of fedsim, v0.1.0: format = 11, must be 12"},
+		`"numerics":1`: {`"numerics":2`, "numeric version 2 and this version of fedsim has 1"},
+		`"format":1`:   {`"format":2`, "format = 2: must be 1, the one that this version of fedsim reads: fedsim v0.1.0 wrote it"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
@@ -313,17 +313,10 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 		check(err, to[1])
 	}
 	filetest.Write(t, w.log.path, log)
-	old := filepath.Join(t.TempDir(), "old")
-	if err := errors.Join(os.MkdirAll(filepath.Join(old, stageDir, "kept"), 0o777), os.WriteFile(filepath.Join(old, stageDir, "kept", "index.state"), nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := OpenCheckpoint(old)
-	check(err, "was written by another version of fedsim: "+runAgain)
-
 	left := checkpointIn(t, dir)
 	other := resumable()
 	other.Scenario = append(bytes.Clone(other.Scenario), "x = 1\n"...)
-	_, err = left.Resume(other, placesOf(syntheticRuns()))
+	_, err := left.Resume(other, placesOf(syntheticRuns()))
 	check(err, "interprets the scenario differently")
 	_, err = left.Resume(resumable(), placesOf(syntheticRuns()[1:]))
 	check(err, "is not in its scenario")

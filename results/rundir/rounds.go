@@ -62,7 +62,7 @@ func readRounds(path string, r io.Reader, runs []results.Run) error {
 			current = next
 			identity = appendIdentity(identity[:0], &runs[current], keys)
 		}
-		if err := t.require(0, identity, "as manifest.json says"); err != nil {
+		if err := t.require(identity, "as manifest.json says"); err != nil {
 			return err
 		}
 		var round results.Round

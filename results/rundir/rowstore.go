@@ -22,8 +22,8 @@ import (
 // rowsDir holds a file with the rows of each run, a store, until the parquet files are made of
 // them at the end of all runs. A resumed run continues its store.
 //
-// A store is a sequence of blocks: the first letter of the table's name, the length of the rows
-// as a uvarint, and rows. A row has a value for each column, relative to the row before it in the
+// A store is a sequence of blocks: the first letter of the table's name, the length of the rest
+// as a uvarint, the names of the columns as a text, and rows. A row has a value for each column, relative to the row before it in the
 // block and to zeros in the first one: a whole number is the varint of the difference; a real
 // number is the uvarint of the exclusive or of their bits, whose order is reversed; a text is 0
 // if it is the same, else the uvarint of its length plus 1, and its bytes. The checksum of a
@@ -86,6 +86,9 @@ func (b *rowBlock[R]) begin(round int) bool {
 
 // add adds a row.
 func (b *rowBlock[R]) add(row *R) {
+	if len(b.rows) == 0 {
+		b.rows = appendText(b.rows, b.table.names, "")
+	}
 	for i := range b.table.columns {
 		field := b.table.columns[i].Field
 		switch now := field(row).(type) {

@@ -83,8 +83,14 @@ func readBlock(from *bufio.Reader, block []byte) ([]byte, error) {
 // eachOf reads the rows of a block; texts are those that it has in common with others.
 func (t *rowTable[R]) eachOf(rows []byte, texts map[string]string, each func(*R) error) error {
 	var row R
-	fields := t.fields(&row)
-	for len(rows) > 0 {
+	var names string
+	n := readText(rows, texts, &names)
+	columns, err := results.ColumnsNamed(t.columns, names, &row)
+	if n <= 0 || err != nil {
+		return errStore
+	}
+	fields := fieldsOf(columns, &row)
+	for rows = rows[n:]; len(rows) > 0; {
 		for i, field := range fields {
 			n := 0
 			switch field := field.(type) {
@@ -104,8 +110,8 @@ func (t *rowTable[R]) eachOf(rows []byte, texts map[string]string, each func(*R)
 				n = readText(rows, texts, field)
 			case *results.Outcome:
 				text := string(*field)
-				if n = readText(rows, texts, &text); n > 0 && !slices.Contains(t.columns[i].Values, text) {
-					return fmt.Errorf("%w: %s = %q", errStore, t.columns[i].Name, text)
+				if n = readText(rows, texts, &text); n > 0 && !slices.Contains(columns[i].Values, text) {
+					return fmt.Errorf("%w: %s = %q", errStore, columns[i].Name, text)
 				}
 				*field = results.Outcome(text)
 			}

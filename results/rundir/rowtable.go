@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -25,16 +24,17 @@ type rowTable[R any] struct {
 	absent  error // of a directory without rows
 	remedy  string
 	columns []results.Column[R] // after those that identify the run
+	names   string              // of columns, see results.ColumnNames
 	count   func(storedRows) int64
 }
 
 var (
 	devicesTable = rowTable[results.DeviceRow]{
-		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns,
+		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns, names: results.ColumnNames(results.DeviceColumns),
 		count: func(s storedRows) int64 { return s.Devices },
 	}
 	clientsTable = rowTable[results.ClientRow]{
-		name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns,
+		name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns, names: results.ColumnNames(results.ClientColumns),
 		count: func(s storedRows) int64 { return s.Clients },
 	}
 )
@@ -112,7 +112,7 @@ func (t *rowTable[R]) require(dir string) error {
 	switch {
 	case err != nil:
 		return err
-	case slices.Contains(m.Parquet, t.file):
+	case m.parquet(t.file) != nil:
 		return m.checkSum(dir, t.file)
 	default:
 		return fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
@@ -122,22 +122,27 @@ func (t *rowTable[R]) require(dir string) error {
 // eachInFile reads the file.
 func (t *rowTable[R]) eachInFile(dir, run string, each func(run *results.Run, row *R) error) error {
 	return openParquet(filepath.Join(dir, t.file), func(f *parquet.File) error {
-		if want := schema(t.name, t.all()); !parquet.EqualNodes(f.Schema(), want) {
-			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
+		at, err := places(f, t.all())
+		if err != nil {
+			return err
 		}
+		head := at[:len(at)-len(t.columns)]
 		var of results.Run
 		var row R
 		for _, group := range f.RowGroups() {
 			err := parquetrows.Each(group, func(values []parquet.Value) error {
-				if of.ID != string(values[0].ByteArray()) {
-					of = identityOf(values)
+				if of.ID != string(values[head[0]].ByteArray()) {
+					of = identityOf(values, head)
 				}
 				if run != "" && run != of.ID {
 					return errOtherRun
 				}
-				for i, v := range values[len(values)-len(t.columns):] {
+				for i, at := range at[len(head):] {
 					c := &t.columns[i]
-					value := recordValue(v, c.Get(&row))
+					value := results.Unknown(c.Type())
+					if at >= 0 {
+						value = recordValue(values[at], c.Get(&row))
+					}
 					if err := c.Check(value); err != nil {
 						return fmt.Errorf("%s = %q: %w", c.Name, formatValue(value, c.Unit), err)
 					}
@@ -156,10 +161,10 @@ func (t *rowTable[R]) eachInFile(dir, run string, each func(run *results.Run, ro
 // errOtherRun ends the reading of a row group, whose rows are all of one run.
 var errOtherRun = errors.New("the row group is of another run")
 
-// identityOf returns the run that the first values of a row identify.
-func identityOf(values []parquet.Value) results.Run {
-	text := func(i int) string { return string(values[i].ByteArray()) }
-	return results.Run{ID: text(0), Experiment: text(1), Method: text(2), Algorithm: text(3), Seed: values[len(identityHead)].Uint64()}
+// identityOf returns the run that the values of a row at the places of its columns identify.
+func identityOf(values []parquet.Value, at []int) results.Run {
+	text := func(i int) string { return string(values[at[i]].ByteArray()) }
+	return results.Run{ID: text(0), Experiment: text(1), Method: text(2), Algorithm: text(3), Seed: values[at[len(identityHead)]].Uint64()}
 }
 
 // groupsAtOnce is the number of row groups that are made at the same time.
@@ -223,7 +228,7 @@ func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R) err
 	p := newParquetRows(to, head+len(t.columns))
 	p.identify(run)
 	var row R
-	fields := t.fields(&row)
+	fields := fieldsOf(t.columns, &row)
 	set := func(values parquet.Row) {
 		for k, field := range fields {
 			values[head+k] = p.field(field, head+k)
@@ -238,11 +243,11 @@ func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R) err
 	return p.flush()
 }
 
-// fields returns pointers to the fields of a row, in the order of the columns.
-func (t *rowTable[R]) fields(row *R) []any {
-	fields := make([]any, len(t.columns))
+// fieldsOf returns pointers to the fields of a row, in the order of columns.
+func fieldsOf[R any](columns []results.Column[R], row *R) []any {
+	fields := make([]any, len(columns))
 	for i := range fields {
-		fields[i] = t.columns[i].Field(row)
+		fields[i] = columns[i].Field(row)
 	}
 	return fields
 }

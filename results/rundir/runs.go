@@ -189,7 +189,7 @@ func readRuns(path string, r io.Reader, runs []results.Run, targets results.Targ
 			}
 		}
 		want = table.appendRow(want[:0], run)
-		if err := t.require(0, want, "as manifest.json and rounds.csv say"); err != nil {
+		if err := t.require(want, "as manifest.json and rounds.csv say"); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/formats"
 	"fedsim/internal/input"
 	"fedsim/internal/state"
 	"fedsim/results"
@@ -86,7 +87,7 @@ func (s *States) Save(name string, fill func(io.Writer) error) error {
 		if _, err := io.WriteString(both, stateMagic); err != nil {
 			return err
 		}
-		head := header{format: progressFormat, numerics: s.numerics, scenario: s.scenario, name: name}
+		head := header{format: formats.Unfinished, numerics: s.numerics, scenario: s.scenario, name: name}
 		c := state.Writing(both)
 		if head.state(c); c.Err() != nil {
 			return c.Err()
@@ -109,7 +110,7 @@ type header struct {
 
 // state codes the format first, which says how to read the rest.
 func (h *header) state(c *state.Coder) {
-	if c.Uint64(&h.format); c.Err() != nil || h.format != progressFormat {
+	if c.Uint64(&h.format); c.Err() != nil || h.format != formats.Unfinished {
 		return
 	}
 	c.Uint64(&h.numerics)
@@ -166,8 +167,8 @@ func (s *States) load(file string) (content []byte, name string, err error) {
 	switch {
 	case c.Err() != nil:
 		return refused("its header cannot be read (%v)", c.Err())
-	case h.format != progressFormat:
-		return refused("it has format %d, this version of fedsim reads %d", h.format, progressFormat)
+	case h.format != formats.Unfinished:
+		return refused("it has format %d, this version of fedsim reads %d", h.format, formats.Unfinished)
 	case h.numerics != s.numerics:
 		return refused("%s", otherNumerics(h.numerics, s.numerics))
 	case h.scenario != s.scenario:

@@ -67,7 +67,7 @@ func syntheticRuns() []results.Run {
 		}{{"MOCHA", "mocha", 0.4, 0.125}, {"CoCoA", "cocoa", 0.38, 1.5}, {"Mb-SDCA", "mb-sdca", 0.08, 0.0625}, {"Mb-SGD", "mb-sgd", 0.05, 0.0625}} {
 			for seed := uint64(1); seed <= 3; seed++ {
 				add(results.Run{Experiment: "fig1", Method: m.name, Algorithm: m.algorithm, Seed: seed,
-					Point: []results.Setting{{Key: "network", Value: net.name}}, Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}, m.rate, 0, net.comm+m.work)
+					Point: []results.Setting{{Key: "network", Value: net.name}}, Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}}, m.rate, 0, net.comm+m.work)
 			}
 		}
 	}

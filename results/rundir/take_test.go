@@ -139,7 +139,7 @@ func TestTakeRefuses(t *testing.T) {
 	otherNumbers := func(dir string) string {
 		path := filepath.Join(dir, stageDir, progressFile)
 		line, rest, _ := bytes.Cut(filetest.Read(t, path), []byte("\n"))
-		line = bytes.Replace(line[:len(line)-crcTail], []byte(`"numerics":2`), []byte(`"numerics":9`), 1)
+		line = bytes.Replace(line[:len(line)-crcTail], []byte(`"numerics":1`), []byte(`"numerics":9`), 1)
 		filetest.Write(t, path, append(endLine(line, 0), rest...))
 		return path
 	}
@@ -159,7 +159,7 @@ func TestTakeRefuses(t *testing.T) {
 		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
 		{resumable(), remove(progressFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},
-		{otherVersion, otherNumbers, "it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has 2"},
+		{otherVersion, otherNumbers, "it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has 1"},
 		{otherData, log, `its data are "csv d.csv", and here they are`},
 	} {
 		dir := group(t, c.about, 12, 40)

@@ -338,13 +338,13 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 			return err
 		}
 	}
-	for _, name := range m.Parquet {
-		path := filepath.Join(w.stage(), name)
-		sum, err := sumOf(path)
+	for i := range m.Parquet {
+		f := &m.Parquet[i]
+		sum, err := sumOf(filepath.Join(w.stage(), f.Name))
 		if err != nil {
 			return err
 		}
-		m.Sums = append(m.Sums, hex.EncodeToString(sum))
+		f.SHA256 = hex.EncodeToString(sum)
 	}
 	return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
 }

@@ -82,7 +82,7 @@ func runScenario(t *testing.T) string {
 func ownRun() results.Run {
 	nan := math.NaN()
 	run := results.Run{
-		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done, Optimum: nan, OptimumGap: nan, WallS: nan,
+		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done, Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan,
 		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}},
 	}
 	for h := range 3 {

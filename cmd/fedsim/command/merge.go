@@ -188,13 +188,13 @@ func (m *merging) oneProgram(runs []results.Run) error {
 	for i := range runs {
 		r := &runs[i]
 		at := fmt.Sprint(r.Experiment, r.Point)
-		if r.Program == "" {
+		if r.External == nil {
 			continue
 		}
 		if of := first[at]; of == nil {
 			first[at] = r
-		} else if of.Program != r.Program {
-			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.Path(), of.ID, of.Program, r.ID, r.Program)
+		} else if of.External.Program != r.External.Program {
+			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.Path(), of.ID, of.External.Program, r.ID, r.External.Program)
 		}
 	}
 	return nil

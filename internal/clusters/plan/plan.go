@@ -6,7 +6,6 @@ package plan
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,7 +24,9 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/formats"
 	"fedsim/internal/input"
+	"fedsim/internal/quote"
 	"fedsim/results/rundir"
 )
 
@@ -35,13 +36,10 @@ const (
 	Scenario = "scenario.toml"
 )
 
-// format is the version of the layout of a plan directory.
-const format = 1
-
 // Plan is the content of plan.json. The same scenario and numeric version give the same items.
 type Plan struct {
 	Format   int      `json:"format"`
-	Version  string   `json:"fedsim"`
+	Version  string   `json:"fedsim_version"`
 	Numerics int      `json:"numerics"` // numeric version: see rundir.Numerics
 	Name     string   `json:"scenario"`
 	Scenario string   `json:"scenario_sha256"` // of the resolved scenario
@@ -87,7 +85,7 @@ func (it *Item) Subject() string {
 // Cost is an estimate of what an item takes on one core, without what it needs first: see
 // experiment.Cost.
 type Cost struct {
-	TimeS       float64 `json:"time_s"`
+	EstimateS   float64 `json:"estimate_s"`
 	MemoryBytes float64 `json:"memory_bytes"`
 }
 
@@ -102,7 +100,7 @@ func rounded(x float64) float64 {
 // TimeS returns the estimated seconds of all items on one core.
 func (p *Plan) TimeS() (sum float64) {
 	for i := range p.Items {
-		sum += p.Items[i].TimeS
+		sum += p.Items[i].EstimateS
 	}
 	return sum
 }
@@ -141,7 +139,7 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Format: format, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
+		Format: formats.Plan, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
 		Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
@@ -210,7 +208,12 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 	case err == nil && bytes.Equal(there, text):
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s: another plan is here: choose another directory with -o", file)
+		var other Plan
+		if json.Unmarshal(there, &other) != nil || other.Version == "" {
+			return fmt.Errorf("%s: is no plan of fedsim: choose another directory with -o", file)
+		}
+		return fmt.Errorf("%s: is another plan, of %s by fedsim %s: go on with it by fedsim work %s, or choose another directory with -o",
+			file, other.Name, other.Version, quote.Shell(dir))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -238,7 +241,8 @@ func Is(dir string) bool {
 }
 
 // Read reads the plan of a directory and its scenario. It refuses a plan that was changed, and one
-// of a version of fedsim with another format or numeric version than this one.
+// of a version of fedsim with another format or numeric version than this one. It ignores fields of later
+// versions.
 func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	file := filepath.Join(dir, File)
 	text, err := input.ReadOwn(file, maxPlan)
@@ -250,20 +254,16 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	}
 	const again = "plan the scenario again in another directory"
 	var p Plan
-	if json.Unmarshal(text, &p) == nil && (p.Format != format || p.Numerics != rundir.Numerics) {
-		return refuse(fmt.Sprintf("it is of fedsim %s with format %d and numeric version %d, and this is %s with %d and %d",
-			cmp.Or(p.Version, "of unknown version"), p.Format, p.Numerics, version, format, rundir.Numerics), "use that version, or "+again)
+	if err := json.Unmarshal(text, &p); err != nil {
+		return refuse("it is no plan ("+strings.TrimPrefix(err.Error(), "json: ")+")", again)
 	}
-	p = Plan{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return refuse("it is no plan of this version ("+strings.TrimPrefix(err.Error(), "json: ")+")", again)
+	if err := formats.Check(p.Format, formats.Plan, p.Version); err != nil {
+		return refuse(err.Error(), "use that fedsim, or "+again)
 	}
-	switch want, err := p.sum(); {
-	case err != nil:
-		return nil, nil, nil, err
-	case want != p.Sum:
+	if p.Numerics != rundir.Numerics {
+		return refuse(fmt.Sprintf("it is of fedsim %s with numeric version %d, and this is %s with %d", p.Version, p.Numerics, version, rundir.Numerics), "use that fedsim, or "+again)
+	}
+	if sum(bytes.Replace(text, []byte(p.Sum), nil, 1)) != p.Sum {
 		return refuse("it was changed after it was written: its checksum does not match", "restore it, or "+again)
 	}
 	path := filepath.Join(dir, Scenario)

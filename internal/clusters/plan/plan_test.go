@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -57,13 +59,30 @@ func TestPlansReadBack(t *testing.T) {
 	if second, err := os.ReadFile(filepath.Join(other, plan.File)); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("the plan that was read has other bytes (%v)", err)
 	}
+	later := bytes.Replace(first, []byte(` "items"`), []byte(` "later": 1, "items"`), 1) // of a later release
+	sum := sha256.Sum256(bytes.Replace(later, []byte(p.Sum), nil, 1))
+	later = bytes.Replace(later, []byte(p.Sum), []byte(hex.EncodeToString(sum[:])), 1)
+	if err := os.WriteFile(filepath.Join(other, plan.File), later, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if q, _, _, err := plan.Read(other, "v1"); err != nil || !reflect.DeepEqual(q.Items, p.Items) {
+		t.Errorf("a plan with a field that is not known: %v", err)
+	}
 	if q := written(t, t.TempDir(), s, "v2"); !reflect.DeepEqual(q.Items, p.Items) {
 		t.Errorf("another version with the same numeric version has other items: %v", q.Items)
 	}
 	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Items[0].ID == p.Items[0].ID {
 		t.Errorf("another scenario has the same IDs (%v)", err)
-	} else if err := q.Write(dir, s); err == nil || !strings.Contains(err.Error(), "another plan is here") {
-		t.Errorf("over another plan: %v", err)
+	} else {
+		over := func() {
+			want := filepath.Join(dir, plan.File) + ": is another plan, of quickstart by fedsim v1: go on with it by fedsim work " + dir + ", or choose another directory with -o"
+			if err := q.Write(dir, s); err == nil || err.Error() != want {
+				t.Errorf("over another plan: %v\nwant %s", err, want)
+			}
+		}
+		over()
+		q.Version = "v2" // of another release, with all items alike
+		over()
 	}
 }
 
@@ -79,10 +98,10 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		want    string
 	}{
 		"a run":       {plan.File, replace("seed=1", "seed=2"), "v1", "checksum does not match"},
-		"a field":     {plan.File, replace("\"items\"", "\"sets\""), "v1", "no plan of this version"},
-		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "no plan of this version"},
-		"version":     {plan.File, replace("\"numerics\": 2", "\"numerics\": 9"), "v2", "it is of fedsim v1 with format 1 and numeric version 9, and this is v2 with 1 and 2: use that version, or plan"},
-		"format":      {plan.File, replace("\"format\": 1", "\"format\": 2"), "v2", "it is of fedsim v1 with format 2 and numeric version 2, and this is v2 with 1 and 2"},
+		"a field":     {plan.File, replace("\"items\"", "\"sets\""), "v1", "checksum does not match"},
+		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "it is no plan"},
+		"version":     {plan.File, replace("\"numerics\": 1", "\"numerics\": 9"), "v2", "it is of fedsim v1 with numeric version 9, and this is v2 with 1: use that fedsim, or plan"},
+		"format":      {plan.File, replace("\"format\": 1", "\"format\": 2"), "v2", "format = 2: must be 1, the one that this version of fedsim reads: fedsim v1 wrote it: use that fedsim, or plan"},
 		"scenario":    {plan.Scenario, replace("rounds", "#rounds"), "v1", "scenario.toml was changed"},
 		"no scenario": {plan.Scenario, nil, "v1", "no such file"},
 	} {

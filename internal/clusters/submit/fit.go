@@ -33,12 +33,12 @@ func (j *Job) Fit(p *plan.Plan, s *work.State, tasks int) (seconds float64) {
 			continue
 		}
 		bytes = max(bytes, it.MemoryBytes)
-		if seconds += it.TimeS; it.IsNeed() {
-			needs += it.TimeS
+		if seconds += it.EstimateS; it.IsNeed() {
+			needs += it.EstimateS
 			continue
 		}
 		groups++
-		longest = max(longest, it.TimeS)
+		longest = max(longest, it.EstimateS)
 	}
 	if tasks == 0 {
 		tasks = int(min(math.Ceil(seconds/taskTime.Seconds()), mostTasks))

@@ -18,9 +18,9 @@ func example(times ...float64) (*plan.Plan, *work.State) {
 		p.Items = append(p.Items, plan.Item{ID: id, Kind: kind, Cost: c})
 		s.Items = append(s.Items, work.Item{ID: id, Condition: work.Waiting})
 	}
-	add("need", experiment.KindOptimum, plan.Cost{TimeS: 60, MemoryBytes: 1 << 30})
+	add("need", experiment.KindOptimum, plan.Cost{EstimateS: 60, MemoryBytes: 1 << 30})
 	for i, x := range times {
-		add(fmt.Sprintf("group %d", i), experiment.KindRuns, plan.Cost{TimeS: x, MemoryBytes: float64(i) * (100 << 20)})
+		add(fmt.Sprintf("group %d", i), experiment.KindRuns, plan.Cost{EstimateS: x, MemoryBytes: float64(i) * (100 << 20)})
 	}
 	return p, s
 }

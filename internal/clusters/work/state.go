@@ -33,7 +33,7 @@ type Item struct {
 	PID      int      `json:"pid"`
 	Worker   string   `json:"worker"`
 	Progress float64  `json:"progress"`  // the share that is done, 0 to 1
-	TookS    float64  `json:"time_s"`    // seconds of work so far
+	TookS    float64  `json:"took_s"`    // seconds of work so far
 	AgeS     float64  `json:"age_s"`     // seconds since the last sign of life
 	WaitsFor []string `json:"waits_for"` // IDs of needed items that are not done
 	Reason   string   `json:"reason"`    // why it failed
@@ -189,8 +189,8 @@ func newItem(of *plan.Item) Item {
 		ID: of.ID, Kind: of.Kind, About: of.Subject(), Runs: len(of.Runs()), Condition: Waiting, WaitsFor: []string{},
 		EstimateS: unknown, Progress: unknown, TookS: unknown, AgeS: unknown,
 	}
-	if of.TimeS > 0 {
-		item.EstimateS = of.TimeS
+	if of.EstimateS > 0 {
+		item.EstimateS = of.EstimateS
 	}
 	if of.Kind == experiment.KindRuns {
 		item.Kind = groupKind

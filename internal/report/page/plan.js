@@ -24,7 +24,7 @@ function itemsOf(plan, condition, total) {
   if (items.length === 0) return null;
   const ago = condition === "running" ? "last heartbeat" : condition;
   const rows = items.map((i) => [el("code", {}, i.id), i.kind === "group" ? i.about + (i.runs > 1 ? ` and ${plural(i.runs - 1, "more run")}` : "") : `${i.kind} ${i.about}`,
-    i.host ? i.host + (i.pid ? `:${i.pid}` : "") : "", known(i.progress) ? percent(i.progress) : "", known(i.time_s) ? clock(Math.round(i.time_s)) : "",
+    i.host ? i.host + (i.pid ? `:${i.pid}` : "") : "", known(i.progress) ? percent(i.progress) : "", known(i.took_s) ? clock(Math.round(i.took_s)) : "",
     known(i.age_s) ? clock(Math.round(i.age_s)) + " ago" : "", i.waits_for.length > 0 ? i.waits_for.join(", ") : "", i.reason]);
   const rest = total > items.length ? `; the first ${items.length} are shown` : "";
   return table(["ID", "runs", "host", "progress", "time", ago, "waits for", "reason"], rows, `${capital(condition)}: ${total.toLocaleString("en")}${rest}`, "texts " + condition);

@@ -1,0 +1,28 @@
+// Package formats has the numbers of the formats of files that later versions of fedsim read.
+//
+// It must not know the files.
+package formats
+
+import "fmt"
+
+// Every format is 1 in fedsim 1.0.0. Readers find fields and columns by name: they ignore those that
+// they do not know, and what is absent is not known. So a new field or column leaves the number as it
+// is. A change that a reader must not ignore raises it, and later versions read both.
+const (
+	RunDirectory = 1 // manifest.json, and the files that it lists
+	Unfinished   = 1 // the folder .unfinished: progress.jsonl, stores of rows, state files
+	Plan         = 1 // plan.json, and its directory
+	Calibration  = 1 // calibration.json
+)
+
+// Check reports a file of another format than want, as the program of a version wrote it; empty: the
+// file does not say which. Such a file may be of a program before 1.0.0, whatever its number.
+func Check(format, want int, version string) error {
+	switch {
+	case version == "":
+		return fmt.Errorf("it does not say which fedsim wrote it, as files of fedsim 1.0.0 and later do")
+	case format != want:
+		return fmt.Errorf("format = %d: must be %d, the one that this version of fedsim reads: fedsim %s wrote it", format, want, version)
+	}
+	return nil
+}
