@@ -458,7 +458,7 @@ func (s *server) greet() {
 	w, settings := &s.response, &s.directory.Run.Settings
 	w.begin(s.session.Now())
 	w.integer("v", Version)
-	w.text("fedsim", s.options.Version)
+	w.text("fedsim_version", s.options.Version)
 	w.integer("clients", int64(s.clients))
 	w.list("features", len(Features), func(i int) { w.b = appendText(w.b, Features[i]) })
 	w.time("detect_ns", s.session.DetectAfter())

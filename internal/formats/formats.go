@@ -15,14 +15,14 @@ const (
 	Calibration  = 1 // calibration.json
 )
 
-// Check reports a file of another format than want, as the program of a version wrote it; empty: the
-// file does not say which. Such a file may be of a program before 1.0.0, whatever its number.
-func Check(format, want int, version string) error {
+// Check reports a file of another format than want, as the program of a version wrote it; nil: the file
+// does not say which. Such a file may be of a program before 1.0.0, whatever its number.
+func Check(format, want int, version *string) error {
 	switch {
-	case version == "":
+	case version == nil:
 		return fmt.Errorf("it does not say which fedsim wrote it, as files of fedsim 1.0.0 and later do")
 	case format != want:
-		return fmt.Errorf("format = %d: must be %d, the one that this version of fedsim reads: fedsim %s wrote it", format, want, version)
+		return fmt.Errorf("format = %d: must be %d, the one that this version of fedsim reads: fedsim %s wrote it", format, want, *version)
 	}
 	return nil
 }

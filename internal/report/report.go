@@ -147,7 +147,9 @@ func newMade(m *rundir.Manifest) provenance {
 			for i := range m.Runs {
 				events += float64(m.Runs[i].Events)
 			}
-			made.EventsPerS = events / made.TookS
+			if made.TookS > 0 {
+				made.EventsPerS = events / made.TookS
+			}
 		}
 	}
 	return made

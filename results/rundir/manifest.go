@@ -272,8 +272,8 @@ func (m *Manifest) write(w io.Writer) error {
 func decodeManifest(path string, text []byte) (*Manifest, error) {
 	// The format is checked first: another one has other fields.
 	var head struct {
-		Format  int    `json:"format"`
-		Version string `json:"fedsim_version"`
+		Format  int     `json:"format"`
+		Version *string `json:"fedsim_version"`
 	}
 	if json.Unmarshal(text, &head) == nil {
 		if err := formats.Check(head.Format, formats.RunDirectory, head.Version); err != nil {

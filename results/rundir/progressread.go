@@ -183,7 +183,7 @@ func (p *progress) addHead(text []byte) error {
 		Head struct {
 			Format   int `json:"format"`
 			Manifest struct {
-				Version string `json:"fedsim_version"`
+				Version *string `json:"fedsim_version"`
 			} `json:"manifest"`
 		} `json:"head"`
 	}

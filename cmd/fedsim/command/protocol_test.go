@@ -56,5 +56,5 @@ func TestEngineTranscripts(t *testing.T) {
 
 // stable returns a response without the version of fedsim.
 func stable(response string) string {
-	return regexp.MustCompile(`"fedsim":"[^"]*"`).ReplaceAllString(response, `"fedsim":"1.0"`)
+	return regexp.MustCompile(`"fedsim_version":"[^"]*"`).ReplaceAllString(response, `"fedsim_version":"1.0"`)
 }

@@ -254,10 +254,13 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	}
 	const again = "plan the scenario again in another directory"
 	var p Plan
-	if err := json.Unmarshal(text, &p); err != nil {
+	var head struct {
+		Version *string `json:"fedsim_version"`
+	}
+	if err := errors.Join(json.Unmarshal(text, &p), json.Unmarshal(text, &head)); err != nil {
 		return refuse("it is no plan ("+strings.TrimPrefix(err.Error(), "json: ")+")", again)
 	}
-	if err := formats.Check(p.Format, formats.Plan, p.Version); err != nil {
+	if err := formats.Check(p.Format, formats.Plan, head.Version); err != nil {
 		return refuse(err.Error(), "use that fedsim, or "+again)
 	}
 	if p.Numerics != rundir.Numerics {
