@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -229,12 +230,21 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	}
 }
 
-// docs/reading.md names every column of metrics.csv, and every outcome.
+// docs/reading.md names every column of metrics.csv, every outcome, and every field of manifest.json.
 func TestReadingPageNamesTheColumns(t *testing.T) {
 	page := filetest.Read(t, "../../docs/reading.md")
 	list := names(metricsColumns)
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))
+	}
+	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, ParquetFile{}, results.ExternalModel{}, results.DataSet{}} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			itself := name == "data" || name == "external" // of a run: only in the log of progress
+			if name != "" && name != "-" && !(itself && reflect.TypeOf(of) == reflect.TypeFor[RunEntry]()) {
+				list = append(list, name)
+			}
+		}
 	}
 	for _, name := range list {
 		if !regexp.MustCompile("[ `]" + name + "[ `,]").Match(page) {
