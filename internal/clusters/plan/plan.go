@@ -6,6 +6,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -257,7 +258,7 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 	var head struct {
 		Version *string `json:"fedsim_version"`
 	}
-	if err := errors.Join(json.Unmarshal(text, &p), json.Unmarshal(text, &head)); err != nil {
+	if err := cmp.Or(json.Unmarshal(text, &p), json.Unmarshal(text, &head)); err != nil {
 		return refuse("it is no plan ("+strings.TrimPrefix(err.Error(), "json: ")+")", again)
 	}
 	if err := formats.Check(p.Format, formats.Plan, head.Version); err != nil {
