@@ -36,22 +36,23 @@ func TestStateOfOtherVersions(t *testing.T) {
 	own, later := RoundColumns, 7.0
 	defer func() { RoundColumns = own }()
 	more := slices.Insert(slices.Clone(own), 2, Column[Round]{Kind: CostColumn, Name: "later", Optional: true, Later: true, Field: func(*Round) any { return &later }})
-	for _, reader := range [][]Column[Round]{own, more} {
+	for _, versions := range [][3][]Column[Round]{{more, own, own}, {more, own, more}, {own, more, more}} { // who begins, resumes, reads
 		var b bytes.Buffer
 		var first, second RoundCoder // the second has read what the first wrote
 		rounds := []Round{{Round: 1, TimeS: 2}, {Round: 2, TimeS: 4}, {Round: 3, TimeS: 6}, {Round: 4, TimeS: 8}}
-		RoundColumns = more
+		RoundColumns = versions[0]
 		first.Code(state.Writing(&b), &rounds[0])
 		size := b.Len()
 		first.Code(state.Writing(&b), &rounds[1])
 		if size < 2*(b.Len()-size) {
 			t.Errorf("the second round has %d bytes after one of %d: the names are there again", b.Len()-size, size)
 		}
-		RoundColumns = own
+		RoundColumns = versions[1]
 		second.Code(state.Reading(bytes.NewReader(b.Bytes())), new(Round))
+		later = 7
 		second.Code(state.Writing(&b), &rounds[2])
 		second.Code(state.Writing(&b), &rounds[3])
-		RoundColumns = reader
+		RoundColumns, later = versions[2], 0
 		var back RoundCoder
 		c := state.Reading(&b)
 		for i := range rounds {
@@ -59,6 +60,9 @@ func TestStateOfOtherVersions(t *testing.T) {
 			if back.Code(c, &r); c.Err() != nil || !reflect.DeepEqual(r, rounds[i]) {
 				t.Fatalf("%+v comes back as %+v: %v", rounds[i], r, c.Err())
 			}
+		}
+		if len(versions[0]) == len(own) && later != 7 { // it is of the rounds after the resumption
+			t.Errorf("the column that was added has the value %g", later)
 		}
 	}
 }

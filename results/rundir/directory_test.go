@@ -114,6 +114,18 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Runs of one external model have it once in the manifest.
+func TestExternalModelsStandOnce(t *testing.T) {
+	runs := syntheticRuns()[:3]
+	for i, program := range []string{"a", "b", "a"} {
+		runs[i].External = &results.ExternalModel{Program: program, Shapes: []results.Shape{{Name: "w", Dims: []int64{2, 3}}}}
+	}
+	got := readDir(t, writeDir(t, runs))
+	if d := cmp.Diff(runs, got.Runs, sameBits); d != "" || len(got.Manifest.ExternalModels) != 2 {
+		t.Errorf("%d models, %s", len(got.Manifest.ExternalModels), d)
+	}
+}
+
 // TestAnyRunRoundTrips draws runs with every kind of number and text.
 func TestAnyRunRoundTrips(t *testing.T) {
 	racetest.Skip(t, "compares formats, which one goroutine writes")

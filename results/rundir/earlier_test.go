@@ -83,9 +83,10 @@ func TestColumnsOfOtherVersions(t *testing.T) {
 		"later": {true, false, true}, "earlier": {false, true, false}, "both": {true, false, false},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
+		var l laterLists
 		as := func(who int, do func()) {
 			t.Run(name, func(t *testing.T) {
-				l := laterLists{real: 7.5, whole: 3, text: "a text"}
+				l = laterLists{real: 7.5, whole: 3, text: "a text"}
 				l.set(t, later[who])
 				do()
 			})
@@ -112,6 +113,9 @@ func TestColumnsOfOtherVersions(t *testing.T) {
 		})
 		as(1, func() {
 			all(runs[:2], filepath.Join(dir, stageDir))
+			if known := l.whole != results.UnknownCount || l.text != ""; known == later[1] {
+				t.Errorf("the values of the last row are %+v", l)
+			}
 			w, err := checkpointIn(t, dir).Resume(resumable(), placesOf(runs))
 			if err != nil {
 				t.Fatal(err)
