@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"errors"
 	"fmt"
 
 	"fedsim/config"
@@ -56,11 +55,7 @@ func New(s Setup, l Listener) (*Clients, error) {
 	}
 	check := config.NewChecker()
 	s.Validate(check)
-	var problems []error
-	for _, p := range check.Problems() {
-		problems = append(problems, p)
-	}
-	if err := errors.Join(problems...); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	l.ensureDefaults()

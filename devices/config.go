@@ -146,8 +146,7 @@ func (d *Config) importPowerProfile(c *config.Checker) {
 	}
 	p, err := readPowerProfile(d.PowerProfile)
 	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
 		}
 		c.Require(false, "power_profile", d.PowerProfile, "cannot be read: "+err.Error())

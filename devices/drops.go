@@ -1,7 +1,6 @@
 package devices
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -79,13 +78,8 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 		}
 	}
 	c.OneOf("drop_phase", cfg.DropPhase, dropPhases[:]...)
-
-	var problems []error
-	for _, p := range c.Problems() {
-		problems = append(problems, p)
-	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if err := c.Err(); err != nil {
+		return nil, err
 	}
 	return d, nil
 }

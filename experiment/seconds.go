@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -91,11 +90,7 @@ func checkSeconds(experiments []scenario.Experiment) error {
 			c.Require(run.Settings.Run.Vary == results.VarySystem, "run.vary", run.Settings.Run.Vary, "must be \"system\": the bounds are about one problem")
 		}
 	}
-	var problems []error
-	for _, p := range c.Problems() {
-		problems = append(problems, p)
-	}
-	return errors.Join(problems...)
+	return c.Err()
 }
 
 // timed compares the runs of a job under its seeds with the bound.

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -86,11 +85,7 @@ func checkTheory(experiments []scenario.Experiment) error {
 			c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps, "must be positive: the bounds are about the distance from the optimum")
 		}
 	}
-	var problems []error
-	for _, p := range c.Problems() {
-		problems = append(problems, p)
-	}
-	return errors.Join(problems...)
+	return c.Err()
 }
 
 // compare compares the runs of a job under its seeds with the bound.

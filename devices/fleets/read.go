@@ -20,9 +20,8 @@ import (
 func Read(path string) (*Fleet, error) {
 	source, err := input.ReadFile(path, config.MaxSource)
 	if err != nil {
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
 		}
 		return nil, config.Errors{{Place: config.Place{File: path}, Text: err.Error()}}
 	}

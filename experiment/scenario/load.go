@@ -123,8 +123,7 @@ func isFile(name string) bool {
 // unreadable returns why a file cannot be read, with a suggestion.
 func unreadable(name string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
-		var path *fs.PathError
-		if errors.As(err, &path) {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
 		}
 		return fmt.Sprintf("cannot be read: %v", err)
