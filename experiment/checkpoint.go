@@ -116,18 +116,12 @@ func (r *runner) newStepSaver(name string, state func(*state.Coder)) (*stepSaver
 		s.whole = whole
 	}
 	for _, from := range []*checkpoint.Saver{s.whole, s.part} {
-		c, err := from.Restore()
-		if err != nil {
+		if found, err := from.Load(state); err != nil {
 			return nil, err
+		} else if found {
+			s.from = from
+			break
 		}
-		if c == nil {
-			continue
-		}
-		s.from = from
-		if state(c); c.Err() != nil {
-			return nil, from.Reject(c.Err())
-		}
-		break
 	}
 	return s, nil
 }

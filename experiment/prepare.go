@@ -182,17 +182,11 @@ func (p *preparer) split(of data.Config, prepare func(data.Config) (*data.Split,
 			sameRows(c, set)
 		}
 	}
-	c, err := saver.Restore()
-	switch {
-	case err != nil:
-		return nil, err
-	case c == nil:
-		return split, saver.Save(rows)
+	found, err := saver.Load(rows)
+	if err == nil && !found {
+		err = saver.Save(rows)
 	}
-	if rows(c); c.Err() != nil {
-		return nil, saver.Reject(c.Err())
-	}
-	return split, nil
+	return split, err
 }
 
 // sameRows encodes the digest of a set, or requires it to equal the decoded one.

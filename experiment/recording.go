@@ -102,16 +102,10 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 		}
 		rec.saver = r.saver(fmt.Sprintf("recording %+v", key))
 		rec.Computed = rec.saveDue
-		c, err := rec.saver.Restore()
-		if err != nil || c == nil {
-			return rec, err
-		}
-		if rec.State(c); c.Err() != nil {
-			return nil, rec.saver.Reject(c.Err())
-		}
+		_, err = rec.saver.Load(rec.State)
 		rec.restored = rec.Rounds()
 		rec.saved = rec.restored
-		return rec, nil
+		return rec, err
 	})
 }
 

@@ -66,12 +66,15 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 		r.given.Store(r.of, problem.Shape)
 	}
 	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), served: served}
-	c, err := r.saver.Restore()
+	found, err := r.saver.Load(func(c *state.Coder) { r.state(c, out) })
 	switch {
 	case err != nil:
 		return nil, err
-	case c != nil:
-		return out, r.restore(c, out)
+	case found && r.of.problem.WarmOmega == 0:
+		out.coupling, err = problem.Regularizer.Start(r.pool, problem.Tasks())
+		return out, err
+	case found:
+		return out, nil
 	case r.saver == nil:
 		return out, r.compute(out)
 	}
@@ -91,17 +94,6 @@ func (r *reference) save(made *prepared) error {
 		return nil
 	}
 	return r.saver.Save(func(c *state.Coder) { r.state(c, made) })
-}
-
-// restore decodes a reference into out.
-func (r *reference) restore(c *state.Coder, out *prepared) (err error) {
-	if r.state(c, out); c.Err() != nil {
-		return r.saver.Reject(c.Err())
-	}
-	if r.of.problem.WarmOmega == 0 {
-		out.coupling, err = out.problem.Regularizer.Start(r.pool, out.problem.Tasks())
-	}
-	return err
 }
 
 // errOtherRows is the reason to reject a checkpoint.

@@ -165,15 +165,13 @@ func (p *preparer) sameProgram(command mtl.Command, s *served) error {
 	if saver == nil {
 		return nil
 	}
-	c, err := saver.Restore()
+	var all string // in their order, a line each
+	code := func(c *state.Coder) { c.String(&all) }
+	found, err := saver.Load(code)
 	if err != nil {
 		return err
 	}
-	var all string // in their order, a line each
-	if c != nil {
-		if c.String(&all); c.Err() != nil {
-			return saver.Reject(c.Err())
-		}
+	if found {
 		had := strings.Split(all, "\n")
 		last := had[len(had)-1]
 		if last != s.about.Program && !p.otherProgram {
@@ -187,5 +185,5 @@ func (p *preparer) sameProgram(command mtl.Command, s *served) error {
 		all += "\n"
 	}
 	all += s.about.Program
-	return saver.Save(func(c *state.Coder) { c.String(&all) })
+	return saver.Save(code)
 }

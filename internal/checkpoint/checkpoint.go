@@ -98,5 +98,17 @@ func (s *Saver) Restore() (*state.Coder, error) {
 	return c, nil
 }
 
+// Load reads the stored state with code, if there is one. A state that code cannot read is rejected.
+func (s *Saver) Load(code func(*state.Coder)) (found bool, err error) {
+	c, err := s.Restore()
+	if c == nil || err != nil {
+		return false, err
+	}
+	if code(c); c.Err() != nil {
+		return true, s.Reject(c.Err())
+	}
+	return true, nil
+}
+
 // Reject returns the error of a stored state that cannot be resumed, and why.
 func (s *Saver) Reject(why error) error { return s.policy.Store.Reject(s.name, why) }

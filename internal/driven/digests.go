@@ -37,14 +37,8 @@ type marks struct {
 // newDigests restores the digests of an interrupted run, if there is one.
 func newDigests(saver *checkpoint.Saver) (*digests, error) {
 	d := &digests{saver: saver, now: marks{stride: 1}, sum: sha256.New()}
-	c, err := saver.Restore()
-	if c == nil || err != nil {
-		return d, err
-	}
-	if d.old.state(c); c.Err() != nil {
-		return d, saver.Reject(c.Err())
-	}
-	return d, nil
+	_, err := saver.Load(d.old.state)
+	return d, err
 }
 
 // state codes the digests.
