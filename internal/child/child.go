@@ -44,7 +44,7 @@ type Process struct {
 	cmd                   *exec.Cmd
 	maxLine               int
 	stdin, stdout, stderr *os.File
-	turn                  chan struct{} // held by the Ask that is under way, which alone reads output
+	turn                  chan struct{} // held by the AskInTurn that is under way, which alone reads output
 	output                *output       // standard output
 	line                  []byte        // of the request
 	exited                chan struct{} // the program has exited and the rest of its group is killed
@@ -140,18 +140,12 @@ func (p *Process) run(started chan<- error) {
 // PID returns the process id of the program, which is also the id of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Ask writes a request, which must have no line break, and returns the response without
-// its line break. The caller owns the response. Other callers wait. If there is no
-// response within timeout (0: no limit) or ctx ends, the program is killed. Every error
-// except that of ctx before the request is final: the program is killed, and each later
-// Ask returns the same error, which is an *[ExitError], *[TimeoutError], *[LineError],
-// *[UnaskedError] or that of ctx.
-func (p *Process) Ask(ctx context.Context, request []byte, timeout time.Duration) ([]byte, error) {
-	return p.AskInTurn(ctx, request, timeout, func() {})
-}
-
-// AskInTurn is Ask, and calls began when other callers have their responses and the request
-// is about to be written.
+// AskInTurn writes a request, which must have no line break, and returns the response without
+// its line break. The caller owns the response. Other callers wait: began is called when they
+// have their responses and the request is about to be written. If there is no response within
+// timeout (0: no limit) or ctx ends, the program is killed. Every error except that of ctx
+// before the request is final: the program is killed, and each later call returns the same
+// error, which is an *[ExitError], *[TimeoutError], *[LineError], *[UnaskedError] or that of ctx.
 func (p *Process) AskInTurn(ctx context.Context, request []byte, timeout time.Duration, began func()) ([]byte, error) {
 	if bytes.IndexByte(request, '\n') >= 0 {
 		return nil, errors.New("the request has a line break")
@@ -277,7 +271,6 @@ func (p *Process) failLocked(err error) {
 	interrupt(p.stdout)
 }
 
-// failed reports whether the process has a fault.
 func (p *Process) failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,7 +293,7 @@ func (p *Process) within(c <-chan struct{}, d time.Duration) bool {
 // program's standard input, and waits for it to exit. After the time grace it sends
 // SIGTERM to its process group, after the same time again SIGKILL. The error is an
 // *[ExitError] if the program exits with another status than 0, and a *[TimeoutError] if
-// it must be killed; nil if an Ask has failed before.
+// it must be killed; nil if an AskInTurn has failed before.
 func (p *Process) Close(grace time.Duration) error {
 	p.mu.Lock()
 	p.closing = true

@@ -195,9 +195,12 @@ func hurry(t *testing.T) {
 	t.Cleanup(func() { drain = usual })
 }
 
+// noTurn hears that the turn of a request has come.
+func noTurn() {}
+
 func ask(t *testing.T, p *Process, request string) string {
 	t.Helper()
-	response, err := p.Ask(t.Context(), []byte(request), 0)
+	response, err := p.AskInTurn(t.Context(), []byte(request), 0, noTurn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,12 +210,12 @@ func ask(t *testing.T, p *Process, request string) string {
 // failing asks, and returns an error of type E.
 func failing[E error](t *testing.T, p *Process, timeout time.Duration) E {
 	t.Helper()
-	response, err := p.Ask(t.Context(), []byte("x"), timeout)
+	response, err := p.AskInTurn(t.Context(), []byte("x"), timeout, noTurn)
 	e, ok := errors.AsType[E](err)
 	if !ok {
 		t.Fatalf("response %q, error %v", response, err)
 	}
-	if _, again := p.Ask(t.Context(), []byte("y"), 0); again != err {
+	if _, again := p.AskInTurn(t.Context(), []byte("y"), 0, noTurn); again != err {
 		t.Errorf("the next error is %v, must be %v", again, err)
 	}
 	return e
@@ -225,14 +228,14 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%d bytes for %d", len(got), len(request))
 		}
 	}
-	if _, err := p.Ask(t.Context(), []byte("a\nb"), 0); err == nil {
+	if _, err := p.AskInTurn(t.Context(), []byte("a\nb"), 0, noTurn); err == nil {
 		t.Error("a request with a line break is accepted")
 	}
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
 			request := fmt.Sprint(i)
-			response, err := p.Ask(t.Context(), []byte(request), 0)
+			response, err := p.AskInTurn(t.Context(), []byte(request), 0, noTurn)
 			if err != nil || string(response) != request {
 				t.Errorf("%s: %q, %v", request, response, err)
 			}
@@ -242,7 +245,7 @@ func TestAsk(t *testing.T) {
 	if err := p.Close(time.Minute); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.Ask(t.Context(), []byte("x"), 0); err == nil {
+	if _, err := p.AskInTurn(t.Context(), []byte("x"), 0, noTurn); err == nil {
 		t.Error("a closed process answers")
 	}
 	if err := p.Close(time.Minute); err != nil {
@@ -320,7 +323,7 @@ func TestTimeout(t *testing.T) {
 // A write that nobody reads ends with the time as well.
 func TestTimeoutOfWrite(t *testing.T) {
 	p := launch(t, "deaf")
-	_, err := p.Ask(t.Context(), make([]byte, 1<<20), 10*time.Millisecond)
+	_, err := p.AskInTurn(t.Context(), make([]byte, 1<<20), 10*time.Millisecond, noTurn)
 	if _, ok := errors.AsType[*TimeoutError](err); !ok {
 		t.Error(err)
 	}
@@ -334,10 +337,10 @@ func TestCancel(t *testing.T) {
 		until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })
 		cancel(cause)
 	}()
-	if _, err := p.Ask(ctx, []byte("x"), 0); err != cause {
+	if _, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn); err != cause {
 		t.Errorf("got %v", err)
 	}
-	if _, err := p.Ask(t.Context(), []byte("x"), 0); err != cause {
+	if _, err := p.AskInTurn(t.Context(), []byte("x"), 0, noTurn); err != cause {
 		t.Errorf("then %v", err)
 	}
 }
@@ -347,7 +350,7 @@ func TestCanceledBefore(t *testing.T) {
 	p := launch(t, "echo")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Ask(ctx, []byte("x"), 0); err != context.Canceled {
+	if _, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
 	if got := ask(t, p, "y"); got != "y" {
@@ -450,7 +453,7 @@ func TestCloseEndsRequests(t *testing.T) {
 	p := launch(t, "hang")
 	failed := make(chan error)
 	go func() {
-		_, err := p.Ask(t.Context(), []byte("x"), 0)
+		_, err := p.AskInTurn(t.Context(), []byte("x"), 0, noTurn)
 		failed <- err
 	}()
 	until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })

@@ -11,7 +11,6 @@ func setGroup(*exec.Cmd) {}
 
 func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
 
-// killGroup kills a program.
 func killGroup(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill() // it may have ended
 }

@@ -87,13 +87,10 @@ func (o *output) early() []byte {
 	return nil
 }
 
-// line reads a line.
 func (o *output) line(most int) ([]byte, error) { return pipe.ReadLine(o.lines, nil, most) }
 
-// more reports whether more than a line has been read.
 func (o *output) more() bool { return o.lines.Buffered() > 0 }
 
-// interrupt ends the reading of a file.
 func interrupt(f *os.File) {
 	if f.SetReadDeadline(time.Unix(1, 0)) != nil {
 		_ = f.Close()

@@ -41,7 +41,6 @@ func newDigests(saver *checkpoint.Saver) (*digests, error) {
 	return d, err
 }
 
-// state codes the digests.
 func (m *marks) state(c *state.Coder) {
 	c.Int(&m.lines)
 	c.Uint64(&m.last)

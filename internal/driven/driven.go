@@ -7,6 +7,7 @@
 package driven
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -77,7 +78,7 @@ var ErrFailed = errors.New("the driver has failed")
 // Serve answers the lines of a driver until the op finish, the end of the input or of
 // ctx. An error has been reported to the driver where possible; a *Error ended the run.
 func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
-	s := &server{ctx: ctx, options: o, out: to, started: o.Clock()}
+	s := &server{ctx: ctx, options: o, started: o.Clock()}
 	in := pipe.ReadLines(ctx, from, MaxLine)
 	for !s.finished {
 		x, err := in.Next(ctx)
@@ -119,7 +120,6 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
 type server struct {
 	ctx     context.Context
 	options Options
-	out     io.Writer
 	started time.Time
 
 	decoder  pipe.Decoder
@@ -141,29 +141,31 @@ type server struct {
 	failed   bool
 }
 
-// answer returns the response to a line.
 func (s *server) answer(x pipe.Line) ([]byte, *Error) {
-	failed := s.do(x)
+	if x.Err != nil {
+		const most = "the line has more than %d MiB: send fewer messages in a line"
+		failed := &Error{Code: CodeTooLong, Message: fmt.Sprintf(most, MaxLine>>20)}
+		return s.response.fail(failed), failed
+	}
+	failed := s.do(x.Text)
 	if failed != nil {
+		failed.op = s.request.op
 		return s.response.fail(failed), failed
 	}
 	return s.response.end(), nil
 }
 
 // do executes a line, and writes the response except its end.
-func (s *server) do(x pipe.Line) *Error {
-	if x.Err != nil {
-		return &Error{Code: CodeTooLong, Message: fmt.Sprintf("the line has more than %d MiB: send fewer messages in a line", MaxLine>>20)}
-	}
+func (s *server) do(line []byte) *Error {
 	r := &s.request
-	failed := r.parse(&s.decoder, x.Text)
+	failed := r.parse(&s.decoder, line)
 	if s.digests != nil && r.op != "available" {
 		compare := s.digests.add
 		if r.op == "finish" { // a driver that failed may do more next time
 			compare = s.digests.end
 		}
-		if err := compare(x.Text); err != nil && r.state != stateFailed {
-			return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+		if err := compare(line); err != nil && r.state != stateFailed {
+			return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true}
 		}
 	}
 	if failed != nil {
@@ -174,30 +176,23 @@ func (s *server) do(x pipe.Line) *Error {
 		if s.session != nil {
 			message = "must be there once"
 		}
-		return &Error{Code: CodeOrder, Field: "op", Message: message, op: r.op}
+		return &Error{Code: CodeOrder, Field: "op", Message: message}
 	}
 	if r.op == "hello" {
-		return s.hello(x.Text)
+		return s.hello(line)
 	}
-	if failed := s.perform(r); failed != nil {
-		failed.op = r.op
+	if failed := s.perform(r); failed != nil || r.op == "finish" {
 		return failed
 	}
-	if r.op == "finish" {
-		return nil
-	}
-	if err := s.digests.saveDue(); err != nil {
-		return internal(r.op, err)
-	}
-	if err := s.deviceErr(); err != nil {
-		return internal(r.op, err)
+	if err := cmp.Or(s.digests.saveDue(), s.deviceErr()); err != nil {
+		return internal(err)
 	}
 	return nil
 }
 
 // internal returns the error of results that cannot be stored.
-func internal(op string, err error) *Error {
-	return &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err, op: op}
+func internal(err error) *Error {
+	return &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
 }
 
 // perform does an op other than hello.
@@ -340,16 +335,7 @@ func (s *server) exchange(r *request) *Error {
 			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
 		}
 		all, taken, refused, err := s.session.PlayRound(r.round, r.kind, r.messages, s.notices[:0])
-		if err != nil {
-			return s.refuse(err)
-		}
-		s.notices = all
-		s.response.begin(s.session.Now())
-		s.response.refused(refused)
-		s.response.events(all)
-		s.response.integers("taken", taken)
-		s.response.text("end", "round")
-		return nil
+		return s.exchanged(refused, all, "round", taken, err)
 	}
 	// What Wait would refuse is refused before anything is sent.
 	if now := s.session.Now(); r.until < now {
@@ -363,6 +349,13 @@ func (s *server) exchange(r *request) *Error {
 		return s.refuse(err)
 	}
 	all, end, err := s.session.Wait(s.sent(refused), r.count, r.until, s.notices[:0])
+	return s.exchanged(refused, all, end.String(), nil, err)
+}
+
+// exchanged writes what came of an exchange; taken is nil where the driver takes responses itself.
+func (s *server) exchanged(
+	refused []session.Refusal, all []session.Notice, end string, taken []int64, err error,
+) *Error {
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -370,7 +363,10 @@ func (s *server) exchange(r *request) *Error {
 	s.response.begin(s.session.Now())
 	s.response.refused(refused)
 	s.response.events(all)
-	s.response.text("end", end.String())
+	if s.request.policy {
+		s.response.integers("taken", taken)
+	}
+	s.response.text("end", end)
 	return nil
 }
 
@@ -401,35 +397,36 @@ func given(ids []int64) []int64 {
 func (s *server) hello(text []byte) (failed *Error) {
 	r := &s.request
 	if !slices.Contains(r.versions, Version) {
-		return &Error{Code: CodeVersion, Field: "v", Message: fmt.Sprintf("must hold %d, the version of the protocol of fedsim %s", Version, s.options.Version), Fatal: true, op: r.op}
+		return &Error{Code: CodeVersion, Field: "v", Fatal: true, Message: fmt.Sprintf(
+			"must hold %d, the version of the protocol of fedsim %s", Version, s.options.Version)}
 	}
 	var declared []results.NamedMetric
 	for i := range r.metrics {
 		if r.metrics[i].hasValue {
-			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i), Message: "is not a field of this op", op: r.op}
+			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i), Message: "is not a field of this op"}
 		}
 		declared = append(declared, r.metrics[i].NamedMetric)
 	}
 	if err := results.CheckNamed(declared); err != nil {
-		return &Error{Code: CodeMetric, Field: "metrics", Message: err.Error(), op: r.op}
+		return &Error{Code: CodeMetric, Field: "metrics", Message: err.Error()}
 	}
 	h := Hello{Driver: r.driver, Method: r.method, Notes: r.notes}
 	if r.seen&hasSeed != 0 {
 		h.Seed = &r.seed
 	}
 	if s.directory, failed = s.options.Open(h); failed != nil {
-		failed.Fatal, failed.op = true, r.op
+		failed.Fatal = true
 		return failed
 	}
 	if err := s.start(declared); err != nil {
-		return &Error{Code: CodeScenario, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+		return &Error{Code: CodeScenario, Message: err.Error(), Fatal: true, Cause: err}
 	}
 	var err error
 	if s.digests, err = newDigests(s.directory.Options.Checkpoints.Saver(s.ctx, "lines of the driver")); err != nil {
-		return &Error{Code: CodeDirectory, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+		return &Error{Code: CodeDirectory, Message: err.Error(), Fatal: true, Cause: err}
 	}
 	if err := s.digests.add(text); err != nil {
-		return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+		return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true}
 	}
 	s.greet()
 	return nil
@@ -494,35 +491,30 @@ func (s *server) finish(r *request) *Error {
 	if r.model != "" {
 		sum, err := hex.DecodeString(r.model[:16])
 		if err != nil {
-			return internal("", err) // parse has checked it
+			return internal(err) // parse has checked it
 		}
 		s.run.ModelHash = binary.BigEndian.Uint64(sum)
 	}
 	if err := s.end(); err != nil {
-		return internal("", err)
+		return internal(err)
 	}
 	place, err := s.directory.Finish(s.rows, s.run, s.failed)
 	if err != nil {
-		return internal("", err)
+		return internal(err)
 	}
 	s.finished = true
 	w := &s.response
 	w.begin(s.session.Now())
-	if w.name("directory"); place == "" {
-		w.b = append(w.b, "null"...)
-	} else {
-		w.b = appendText(w.b, place)
-	}
+	w.textOrNull("directory", place)
 	w.text("event_hash", results.Hash(s.run.EventHash).String())
-	if w.name("model_hash"); r.model == "" {
-		w.b = append(w.b, "null"...)
-	} else {
-		w.b = appendText(w.b, results.Hash(s.run.ModelHash).String())
+	hash := ""
+	if r.model != "" {
+		hash = results.Hash(s.run.ModelHash).String()
 	}
+	w.textOrNull("model_hash", hash)
 	return nil
 }
 
-// end ends the session.
 func (s *server) end() error {
 	out := s.session.Finish()
 	s.run.EventHash, s.run.Events = out.EventHash, out.Events

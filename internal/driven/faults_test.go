@@ -13,7 +13,7 @@ import (
 // A line that is too long is answered.
 func TestLongLines(t *testing.T) {
 	s := server{}
-	if failed := s.do(pipe.Line{Err: pipe.ErrTooLong}); failed == nil || failed.Code != CodeTooLong || failed.Error() != "the line has more than 256 MiB: send fewer messages in a line" {
+	if _, failed := s.answer(pipe.Line{Err: pipe.ErrTooLong}); failed == nil || failed.Code != CodeTooLong || failed.Error() != "the line has more than 256 MiB: send fewer messages in a line" {
 		t.Error(failed)
 	}
 }

@@ -163,7 +163,6 @@ var operations = []operation{
 	{"finish", fields.Bits("state"), fields.Bits("model_sha256")},
 }
 
-// operationOf returns the operation of a name.
 func operationOf(name string) (operation, bool) {
 	i := slices.IndexFunc(operations, func(o operation) bool { return o.name == name })
 	if i < 0 {
@@ -226,7 +225,6 @@ func isSHA256(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// integers appends the positive integers of a list.
 func integers(d *pipe.Decoder, to []int64, what string) []int64 {
 	return pipe.List(d, to, "a list", func(d *pipe.Decoder, n *int64) {
 		*n = d.Integer(1, math.MaxInt64, what+", a positive integer")
@@ -261,7 +259,6 @@ var messageFields = pipe.Object[session.Message]{
 	}),
 }
 
-// readMessage reads a message of a send.
 func readMessage(d *pipe.Decoder, m *session.Message) {
 	messageFields.Read(d, m)
 	if m.Undecided = math.IsNaN(m.FLOPs); m.Undecided != math.IsNaN(m.BytesUp) {
@@ -288,7 +285,6 @@ var metricFields = pipe.Object[metric]{
 	pipe.Optional("unit", func(d *pipe.Decoder, m *metric) { m.Unit = d.Text() }),
 }
 
-// clientFields are the fields of a metric by client.
 var clientFields = pipe.Object[clientMetric]{
 	pipe.Required("split", func(d *pipe.Decoder, m *clientMetric) { m.of.Split = d.Text() }),
 	pipe.Required("name", func(d *pipe.Decoder, m *clientMetric) { m.of.Name = d.Text() }),

@@ -69,12 +69,20 @@ func (r *response) text(name, s string) {
 	r.b = appendText(r.b, s)
 }
 
+// textOrNull writes a text, null for an empty one.
+func (r *response) textOrNull(name, s string) {
+	if r.name(name); s == "" {
+		r.b = append(r.b, "null"...)
+	} else {
+		r.b = appendText(r.b, s)
+	}
+}
+
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // of what is not UTF-8 it writes U+FFFD
 	return b
 }
 
-// list writes n elements.
 func (r *response) list(name string, n int, element func(i int)) {
 	r.name(name)
 	r.b = append(r.b, '[')
@@ -96,7 +104,6 @@ func (r *response) clients(name string, all []int32) {
 	r.list(name, len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i]), 10) })
 }
 
-// batteries writes the reports of clients.
 func (r *response) batteries(all []session.BatteryReport) {
 	r.list("reported", len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i].Client), 10) })
 	r.list("battery", len(all), func(i int) { r.b = appendFloat(r.b, all[i].Battery) })
@@ -186,17 +193,11 @@ func (r *response) row(x *results.Round) {
 	r.b = append(r.b, '}')
 }
 
-// fail writes an error.
 func (r *response) fail(e *Error) []byte {
 	r.b = append(r.b[:0], `{"error":{`...)
 	r.text("code", string(e.Code))
 	r.text("message", quote.Line(e.Error()))
-	r.name("field")
-	if e.Field == "" {
-		r.b = append(r.b, "null"...)
-	} else {
-		r.b = appendText(r.b, e.Field)
-	}
+	r.textOrNull("field", e.Field)
 	r.name("fatal")
 	r.b = strconv.AppendBool(r.b, e.Fatal)
 	r.b = append(r.b, '}')

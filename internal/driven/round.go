@@ -46,15 +46,15 @@ func (s *server) closeRound(r *request) *Error {
 	}
 	if len(all) > len(s.run.Metrics) {
 		if err := s.declare(all); err != nil {
-			return internal("", err)
+			return internal(err)
 		}
 	}
 	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, r.clients)); err != nil {
-		return internal("", err)
+		return internal(err)
 	}
 	row.Client = s.session.Client
 	if err := s.rows.Round(&row); err != nil {
-		return internal("", err)
+		return internal(err)
 	}
 	row.ClientMetrics, row.Client = nil, nil
 	s.run.Rounds = append(s.run.Rounds, row)
