@@ -144,7 +144,6 @@ func (c *Clients) Cancel(t int) {
 	}
 }
 
-// enter begins a phase of a client.
 func (c *Clients) enter(t int, p phase) {
 	d := c.at(t)
 	d.phase = p

@@ -56,10 +56,8 @@ type client struct {
 	flags             flags
 }
 
-// is reports whether one of some flags is set.
 func (d *client) is(f flags) bool { return d.flags&f != 0 }
 
-// set sets or clears a flag.
 func (d *client) set(f flags, to bool) {
 	d.flags &^= f
 	if to {
@@ -75,7 +73,6 @@ func (d *client) working() bool {
 	return !d.is(paused|onHold) && d.phase >= polling && d.phase <= uplink
 }
 
-// waits reports whether a client waits for a poll in the phase.
 func (p phase) waits() bool { return p == polling || p == launching }
 
 // transfers reports whether a client moves bytes in the phase.

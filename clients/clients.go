@@ -64,7 +64,6 @@ func New(s Setup, l Listener) (*Clients, error) {
 	return c, nil
 }
 
-// assemble makes the parts of the clients.
 func (c *Clients) assemble() {
 	s := &c.setup
 	hardware, batteries := newHardware(s, c.roster)

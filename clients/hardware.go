@@ -31,7 +31,6 @@ type hubLinks struct {
 	rounds int // how often a hub asks its clients before it reports
 }
 
-// of returns the hub of a client.
 func (h *hubLinks) of(t int) int { return t / h.size }
 
 // newHardware makes processors, links and batteries.

@@ -65,7 +65,6 @@ func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine, o
 	return r
 }
 
-// written reports whether there is a journal.
 func (r *recorder) written() bool { return r.journal != nil }
 
 // note makes an entry of a client at this instant.

@@ -50,13 +50,10 @@ const WatchEvery = 1 << 10
 
 // ensureDefaults replaces functions that are nil.
 func (l *Listener) ensureDefaults() {
-	ignore := func(f *func(int)) {
+	for _, f := range [...]*func(int){&l.Responded, &l.Available, &l.Unavailable, &l.Recharged, &l.Timer} {
 		if *f == nil {
 			*f = func(int) {}
 		}
-	}
-	for _, f := range [...]*func(int){&l.Responded, &l.Available, &l.Unavailable, &l.Recharged, &l.Timer} {
-		ignore(f)
 	}
 	if l.Downloaded == nil {
 		l.Downloaded = func(int) bool { return true }

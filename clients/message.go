@@ -56,7 +56,6 @@ func (s *messageSizes) set(t int, bytes float64) {
 	s.addressed, *s.each.At(t) = true, bytes
 }
 
-// differ lets sizes differ by client.
 func (s *messageSizes) differ() {
 	same := s.same
 	s.each = roster.NewColumn(s.roster, func(int) float64 { return same })
@@ -69,7 +68,6 @@ func (s *messageSizes) prepare(t int) {
 	}
 }
 
-// of returns the size of the message to a client.
 func (s *messageSizes) of(t int) float64 {
 	if s.each == nil {
 		return s.same

@@ -50,7 +50,6 @@ func newPopulation(s *Setup) population {
 	return p
 }
 
-// at returns the state of a client.
 func (p *population) at(t int) *client { return p.each.At(t) }
 
 // Len returns how many clients there are.

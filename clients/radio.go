@@ -31,7 +31,6 @@ func newRadios(s *Setup, h *hardware) radios {
 	return r
 }
 
-// stateful reports whether radios have states.
 func (r *radios) stateful() bool { return r.active != nil }
 
 // sleep lets the radio of a client sleep at once.

@@ -108,7 +108,6 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster,
 	return b
 }
 
-// size returns the size of the battery of device t.
 func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
 
 // OnMains reports whether device t has no battery.

@@ -2,7 +2,6 @@ package devices
 
 import "fedsim/engine"
 
-// cell is the state of a battery.
 type cell struct {
 	left     float64     // J in the battery, in [0, capacity]
 	charged  float64     // J from the charger since the cell was loaded
@@ -26,7 +25,6 @@ type charge struct {
 	due  engine.Time
 }
 
-// mode has the flags of a cell.
 type mode uint8
 
 const (
@@ -43,7 +41,6 @@ func newCells(n int, chargers bool) cells {
 	return c
 }
 
-// at loads the cell of device t.
 func (c *cells) at(t int) cell {
 	m := c.modes[t]
 	x := cell{

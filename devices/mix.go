@@ -12,7 +12,6 @@ type Mix struct {
 // classes is the class of each device; nil if there is one class.
 type classes []uint8
 
-// of returns the class of device t.
 func (c classes) of(t int) int {
 	if c == nil {
 		return 0

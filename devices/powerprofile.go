@@ -69,7 +69,6 @@ func parsePowerProfile(text []byte) (PowerProfile, error) {
 	return p.profile(int64(len(text)))
 }
 
-// powerItem has the numbers of one item or array.
 type powerItem struct {
 	numbers []float64
 	at      int64
@@ -137,7 +136,6 @@ func (p *powerProfile) token(at int64, token xml.Token) error {
 	return nil
 }
 
-// start opens an element.
 func (p *powerProfile) start(at int64, token xml.StartElement) error {
 	element := token.Name.Local
 	within := strings.Join(p.open, " ")

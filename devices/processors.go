@@ -84,7 +84,6 @@ func newFleet(cfg *Config, profiles []Profile, n int, seed uint64) *Processors {
 	return f
 }
 
-// kind returns the kind of device t.
 func (f *Processors) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
 
 // speed returns the factor between the speed of device t and its profile's.

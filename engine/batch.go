@@ -55,7 +55,6 @@ func (r *sortedList) first(wanted filter) (item, bool) {
 
 func (r *sortedList) pop() { r.next = r.next[1:] }
 
-// collect adds an item to the batch.
 func (r *sortedList) collect(it item, devices int, wanted filter) {
 	if len(r.batch) == cap(r.batch) {
 		r.makeRoom(devices, wanted)

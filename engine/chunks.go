@@ -21,7 +21,6 @@ type slab [slabChunks][chunkSize]item
 // bucket is a list of chunks. All but the first are full.
 type bucket struct{ first, n uint32 }
 
-// chunk returns a chunk by number.
 func (c *chunks) chunk(number uint32) *[chunkSize]item {
 	return &c.slabs[number/slabChunks][number%slabChunks]
 }
@@ -50,7 +49,6 @@ func (c *chunks) extend(b *bucket) {
 	b.first = first
 }
 
-// grow makes a slab of free chunks.
 func (c *chunks) grow() {
 	number := uint32(len(c.next))
 	c.slabs = append(c.slabs, new(slab))

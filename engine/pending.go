@@ -45,7 +45,6 @@ func newPendingSet(devices int, lazy *roster.Roster) pendingSet {
 	return s
 }
 
-// at returns the window of a row.
 func (s *pendingSet) at(row uint64) *window {
 	if row < uint64(len(s.rows)) {
 		return &s.rows[row]

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -49,9 +50,7 @@ func Queues() []string {
 
 // newQueue returns an empty queue that may apply the filter at any time.
 func newQueue(name string, wanted filter) queue {
-	if name == "" {
-		name = DefaultQueue
-	}
+	name = cmp.Or(name, DefaultQueue)
 	for _, q := range queues {
 		if q.name == name {
 			return q.make(wanted)

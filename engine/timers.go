@@ -79,7 +79,6 @@ func (a *timers) grow(devices int) {
 	}
 }
 
-// item returns the pending timer of a device.
 func (a *timers) item(device int) item {
 	return item{at: uint64(a.at[device]), key: key(a.kind, int32(device), a.seqs[device])}
 }

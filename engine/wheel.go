@@ -149,7 +149,6 @@ func (w *wheel) firstDigit(level uint) uint {
 	panic("engine: a level of the wheel is empty")
 }
 
-// remove removes a bucket from the wheel.
 func (w *wheel) remove(level, digit uint) bucket {
 	b := w.buckets[level][digit]
 	w.buckets[level][digit] = bucket{}

@@ -57,7 +57,7 @@ func Defaults() Config {
 		WireFactor: 1, RuntimeConfig: runtimeDefaults(),
 		Radio:      RadioActive,
 		HubProfile: "ble", HubMbps: Unset, HubRTTms: Unset,
-		SharedLinks: flows.Defaults(), RushShare: 1, BytesScale: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
+		RushShare: 1, BytesScale: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
 	}
 }
 

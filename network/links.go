@@ -106,7 +106,6 @@ func newLinks(cfg *Config, profiles []Profile, seed uint64) *Links {
 	return l
 }
 
-// kind returns the kind of the link of device t.
 func (l *Links) kind(t int) *kind {
 	if l.class == nil {
 		return &l.kinds[0]

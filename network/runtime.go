@@ -64,7 +64,6 @@ type RuntimeConfig struct {
 	PollPhase   string  `toml:"poll_phase" doc:"when devices begin to poll: \"random\" (each at an instant drawn from its period) or \"fixed\" (all at time 0)"`
 }
 
-// runtimeDefaults returns the defaults of the keys.
 func runtimeDefaults() RuntimeConfig {
 	return RuntimeConfig{
 		ClientPollS: Unset, ServerPollS: Unset, LaunchPollS: Unset, LaunchS: Unset, LaunchGFLOP: Unset, ColdStartS: Unset,

@@ -19,7 +19,6 @@ type Fleet struct {
 	InTurn []uint8 `toml:"-"` // the classes that the devices take in turn; empty: by share, see order
 }
 
-// names returns the names of the classes.
 func (f *Fleet) names() []string {
 	names := make([]string, len(f.Classes))
 	for i := range f.Classes {
@@ -137,7 +136,6 @@ func (k *Class) machine() devices.Profile {
 	return c.Device()
 }
 
-// link returns the link profile of a valid class.
 func (k *Class) link() network.Profile {
 	unlessZero := func(x float64) float64 {
 		if x == 0 {

@@ -97,7 +97,6 @@ func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
 	table.Write(b, columns.Width)
 }
 
-// write writes a bar for each bin.
 func (h *Histogram) write(b *strings.Builder) {
 	const widest = 48
 	most := slices.Max(h.Shares)

@@ -21,7 +21,6 @@ type clock struct {
 // timeClock is the number of the clock that counts virtual time.
 const timeClock int32 = 0
 
-// reading returns the current reading of clock g.
 func (s *FairShare) reading(g int32) exact {
 	if g == timeClock {
 		return s.now
@@ -105,7 +104,6 @@ func (s *FairShare) place(g int32) {
 	}
 }
 
-// detach removes clock g from its siblings.
 func (s *FairShare) detach(g int32) {
 	up := s.clocks[g].parent
 	parent := &s.clocks[up]

@@ -1,9 +1,13 @@
 package flows
 
-import "fedsim/config"
+import (
+	"slices"
 
-// Config has the keys of the table [network] about shared links. Its zero value shares
-// nothing.
+	"fedsim/config"
+)
+
+// Config has the keys of the table [network] about shared links. Its zero value has the
+// defaults: nothing is shared, and transfers start at the full rate.
 type Config struct {
 	ServerDownMbps float64 `toml:"server_down_mbps" doc:"capacity of the server's access link to the devices, in 10^6 bit/s; downloads share it max-min fairly; 0: unlimited"`
 	ServerUpMbps   float64 `toml:"server_up_mbps" doc:"capacity of the server's access link from the devices, in 10^6 bit/s; uploads share it max-min fairly; 0: unlimited"`
@@ -14,10 +18,6 @@ type Config struct {
 
 	TCPSlowStart bool `toml:"tcp_slow_start" doc:"whether a transfer waits for acknowledgements while the window of a new TCP connection grows (RFC 6928, RFC 5681)"`
 }
-
-// Defaults returns the defaults: nothing is shared, and transfers start at the full
-// rate.
-func Defaults() Config { return Config{} }
 
 const (
 	maxMbps  = 1e9     // also the limit of a device's rate
@@ -58,13 +58,7 @@ func (f *Config) Trees(devices int) (down, up Tree) {
 	for t := range cellOf {
 		cellOf[t] = int32(t % f.Cells)
 	}
-	cells := func(mbps float64) []float64 {
-		capacities := make([]float64, f.Cells)
-		for c := range capacities {
-			capacities[c] = mbps
-		}
-		return capacities
-	}
+	cells := func(mbps float64) []float64 { return slices.Repeat([]float64{mbps}, f.Cells) }
 	if f.CellDownMbps > 0 {
 		down.CellMbps, down.CellOf = cells(f.CellDownMbps), cellOf
 	}

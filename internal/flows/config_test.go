@@ -16,7 +16,7 @@ func TestValidate(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{Defaults(), nil},
+		{Config{}, nil},
 		{Config{ServerDownMbps: 1e9, ServerUpMbps: 0.001, Cells: 3, CellUpMbps: 1, TCPSlowStart: true}, nil},
 		{Config{ServerDownMbps: -1}, []string{"network.server_down_mbps = -1: " + capacity}},
 		{Config{ServerUpMbps: math.NaN()}, []string{"network.server_up_mbps = NaN: " + capacity}},
@@ -38,7 +38,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestTrees(t *testing.T) {
-	none := Defaults()
+	var none Config
 	if down, up := none.Trees(3); none.SharesLinks() || !cmp.Equal(down, Tree{}) || !cmp.Equal(up, Tree{}) {
 		t.Errorf("by default %+v down and %+v up, want no limits", down, up)
 	}

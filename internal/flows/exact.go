@@ -34,7 +34,6 @@ func (x exact) plus(y float64) exact {
 	return exact{sum, lo - (sum - hi)}
 }
 
-// add returns x + y.
 func (x exact) add(y exact) exact { return x.plus(y.hi).plus(y.lo) }
 
 // minus returns x - y, rounded once.
@@ -43,13 +42,11 @@ func (x exact) minus(y exact) float64 {
 	return d.hi + d.lo
 }
 
-// product returns n x.
 func product(n int, x float64) exact {
 	hi := float64(float64(n) * x) // the conversion prevents fusing
 	return exact{hi, math.FMA(float64(n), x, -hi)}
 }
 
-// negative returns -x.
 func (x exact) negative() exact { return exact{-x.hi, -x.lo} }
 
 func (x exact) less(y exact) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }

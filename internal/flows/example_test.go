@@ -3,6 +3,7 @@ package flows_test
 import (
 	"fmt"
 
+	"fedsim/engine"
 	"fedsim/internal/flows"
 )
 
@@ -14,8 +15,7 @@ func ExampleFairShare() {
 	s.SetRate(0, 1, 10)
 	s.Begin(0, 0, 1e6, 0)
 	s.Begin(0, 1, 1e6, 500e6)
-	for s.Active() > 0 {
-		now := s.Next() // one event in the engine's queue, moved when Next changes
+	for now := s.Next(); now < engine.Never; now = s.Next() { // an event in the engine's queue, moved when Next changes
 		for device, ok := s.TakeEnded(now); ok; device, ok = s.TakeEnded(now) {
 			fmt.Printf("device %d after %v\n", device, now)
 		}

@@ -24,7 +24,6 @@ type cell struct {
 	stale bool // listed in FairShare.stale
 }
 
-// level returns the level of the cell's flows.
 func (c *cell) level(s *FairShare) float64 {
 	if c.limited {
 		return c.own

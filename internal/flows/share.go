@@ -34,7 +34,6 @@ type FairShare struct {
 	flowsDue heaps // by the clock of their class; waiting and ended flows by time
 	waiting  int32 // first of the flows whose delay is not over
 	ended    int32 // first of the flows that have ended and were not taken
-	active   int   // flows in a class, waiting or ended
 
 	cellOf  []int32
 	cells   []cell
@@ -176,7 +175,6 @@ func (s *FairShare) Begin(now engine.Time, device int, bytes float64, delay engi
 		panic(fmt.Sprintf("flows: cannot begin a flow of %g bytes for device %d after %v: bytes and delay must not be negative, and the device must have no flow", bytes, device, delay))
 	}
 	f.units = bytes * unitsPerByte
-	s.active++
 	if delay == 0 {
 		s.enter(int32(device), f.units)
 		return
@@ -204,7 +202,6 @@ func (s *FairShare) Remove(now engine.Time, device int) (bytes float64) {
 		left = s.withdraw(int32(device))
 	}
 	f.class = idle
-	s.active--
 	return (f.units - left) / unitsPerByte
 }
 
@@ -237,12 +234,8 @@ func (s *FairShare) TakeEnded(now engine.Time) (device int, ok bool) {
 	}
 	s.ended = s.flowsDue.remove(d, d)
 	s.flows[d].class = idle
-	s.active--
 	return int(d), true
 }
-
-// Active returns the number of flows neither removed nor taken.
-func (s *FairShare) Active() int { return s.active }
 
 // Rate returns the current rate of a device's flow, in 10^6 bit/s. It is 0 if the device
 // has no flow, or if the flow waits or has ended.
