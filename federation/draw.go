@@ -98,13 +98,17 @@ func (s *Selection) Lowest(k int, from []int32, key func(client int32) float64) 
 	return d.drawn
 }
 
-// before reports whether a key comes before another: the lower one, NaN first, and of equal
-// keys that of the first client.
+// compare orders keys: the lower one first, NaN before all, and of equal keys that of the first client.
+func (a keyed) compare(b keyed) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client))
+}
+
+// before reports whether a key comes before another, by compare.
 func (a keyed) before(b keyed) bool {
 	if a.key < b.key || a.key > b.key {
 		return a.key < b.key
 	}
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client)) < 0
+	return a.compare(b) < 0
 }
 
 // split orders keys such that the k lowest come first, in any order: quickselect on the
@@ -112,9 +116,7 @@ func (a keyed) before(b keyed) bool {
 func split(a []keyed, k int) {
 	for k > 0 && k < len(a) {
 		if len(a) <= 16 {
-			slices.SortFunc(a, func(x, y keyed) int {
-				return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.client, y.client))
-			})
+			slices.SortFunc(a, keyed.compare)
 			return
 		}
 		first, middle, last := a[0], a[len(a)/2], a[len(a)-1]

@@ -88,7 +88,6 @@ func (j *journal) note(k EntryKind, t int, amount float64) {
 	j.noteWhy(k, t, 0, amount)
 }
 
-// noteWhy makes an entry with a reason.
 func (j *journal) noteWhy(k EntryKind, t int, why clients.Reason, amount float64) {
 	if f := j.server; f.setup.Journal != nil {
 		now := f.clients.Now()

@@ -148,7 +148,6 @@ func (f *Config) uses(key string) bool {
 	return slices.Contains(factory.Keys, key)
 }
 
-// keepsLate reports what federation.late says.
 func (f *Config) keepsLate() bool { return f.Late == Keep }
 
 // newProtocol builds the protocol of a run.

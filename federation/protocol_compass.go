@@ -13,7 +13,6 @@ import (
 // together, and the server takes the responses of a group in one step.
 const Compass = "compass"
 
-// compassOptions are the options of Compass.
 type compassOptions struct {
 	MinSteps      int     `toml:"min_steps" doc:"Q_min: fewest mini-batches of a client"`
 	MaxSteps      int     `toml:"max_steps" doc:"Q_max: most mini-batches of a client, and those of its first response"`

@@ -14,7 +14,6 @@ const (
 	oortPaper   = "paper"
 )
 
-// oortOptions are the settings of Oort.
 type oortOptions struct {
 	Convention     string  `toml:"convention" doc:"\"authors\": the rule of the authors' code; \"paper\": Algorithm 1 of the paper"`
 	Losses         string  `toml:"losses" doc:"the statistical utility is the rows times \"rms\", the root mean square of the losses of single rows, as in the paper, or times their \"mean\", for learners that report no other"`
@@ -107,7 +106,7 @@ type oort struct {
 	preferred float64   // T in seconds
 	gains     []float64 // of each round before: the utility of its responses in time
 	asked     []int32   // in the last round
-	weights   []float64 // by client, of exploration; made for the first round
+	speed     bySpeed   // of exploration
 	keys      []keyed
 	utils     []float64 // of those in known
 	known     []int32   // available clients that have responded and are not excluded
@@ -157,13 +156,7 @@ func (o *oort) Select(s *Selection) []int32 {
 		chosen = append(chosen, o.weighted(s, exploit, o.admit(s, exploit, util), util)...)
 	}
 	if explore > 0 {
-		if o.weights == nil {
-			o.weights = make([]float64, s.Clients())
-			for t := range o.weights {
-				o.weights[t] = 1 / max(s.ExpectedResponse(int32(t)), 1).Seconds()
-			}
-		}
-		chosen = append(chosen, o.weighted(s, explore, o.fresh, func(t int32) float64 { return o.weights[t] })...)
+		chosen = append(chosen, o.weighted(s, explore, o.fresh, o.speed.weight(s))...)
 	}
 	if again > 0 {
 		chosen = append(chosen, o.weighted(s, again, o.excluded, util)...)
@@ -183,15 +176,12 @@ func (o *oort) clip(s *Selection) float64 {
 			o.keys = append(o.keys, keyed{o.statistical(s, t, &h), t})
 		}
 	}
-	return kth(o.keys, int(math.Ceil(o.Clip*float64(len(o.keys)))))
+	return kth(o.keys, int(math.Ceil(o.Clip*float64(len(o.keys))))).key
 }
 
-// kth returns the key of a rank from 1, which it limits to those that there are; 0 without
-// keys. It changes their order.
-func kth(keys []keyed, rank int) float64 { return kthOf(keys, rank).key }
-
-// kthOf is kth with the client.
-func kthOf(keys []keyed, rank int) keyed {
+// kth returns the client and the key of a rank from 1, which it limits to those that there are;
+// zeros without keys. It changes their order.
+func kth(keys []keyed, rank int) keyed {
 	if len(keys) == 0 {
 		return keyed{}
 	}
@@ -280,7 +270,7 @@ func (o *oort) admit(s *Selection, exploit int, util func(int32) float64) []int3
 	for i, t := range o.known {
 		o.keys = append(o.keys, keyed{-o.utils[i], t})
 	}
-	cut := o.Cutoff * -kth(o.keys, exploit)
+	cut := o.Cutoff * -kth(o.keys, exploit).key
 	admitted := o.known[:0]
 	for i, t := range o.known {
 		if o.utils[i] >= cut {

@@ -187,7 +187,7 @@ func (o *authorsOort) preferred() float64 {
 	for t, d := range o.duration {
 		o.keys = append(o.keys, keyed{d, int32(t)})
 	}
-	return kth(o.keys, 1+int(float64(len(o.keys))*o.share))
+	return kth(o.keys, 1+int(float64(len(o.keys))*o.share)).key
 }
 
 // divide lists the available clients that are not excluded: those with a feedback and others.
@@ -229,8 +229,8 @@ func (o *authorsOort) exploit(s *Selection, count int, preferred float64) []int3
 	for i, t := range o.known {
 		o.keys = append(o.keys, keyed{-o.scores[i], t})
 	}
-	cut := o.Cutoff * -kth(o.keys, count+1)
-	pool := kthOf(o.keys, o.pool*count+1)
+	cut := o.Cutoff * -kth(o.keys, count+1).key
+	pool := kth(o.keys, o.pool*count+1)
 	admitted := o.known[:0]
 	score := o.scores[:0]
 	for i, t := range o.known {
@@ -264,7 +264,7 @@ func (o *authorsOort) norm() (low, width, top float64) {
 		low, largest = min(low, k.key), max(largest, k.key)
 	}
 	low = float64(low * oortLow)
-	return low, max(largest-low, oortRange), kth(o.keys, 1+int(float64(len(o.keys))*o.Clip))
+	return low, max(largest-low, oortRange), kth(o.keys, 1+int(float64(len(o.keys))*o.Clip)).key
 }
 
 // explore draws so many of the clients without a feedback by their rows: of those with the

@@ -96,7 +96,7 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 	selector := selectorOf(t, factory, SelectorSetup{}, opts)
 	o := selector.(*oort)
 	for _, seconds := range trace.expected {
-		o.weights = append(o.weights, 1/seconds)
+		o.speed.weights = append(o.speed.weights, 1/seconds)
 	}
 	o.weighted = trace.weighted
 	s := seen(trace.rows, factory)

@@ -15,12 +15,14 @@ func init() {
 	})
 }
 
-func (b *bySpeed) Select(s *Selection) []int32 {
+func (b *bySpeed) Select(s *Selection) []int32 { return s.Weighted(s.Size, s.Available(), b.weight(s)) }
+
+func (b *bySpeed) weight(s *Selection) func(client int32) float64 {
 	if b.weights == nil {
 		b.weights = make([]float64, s.Clients())
 		for t := range b.weights {
 			b.weights[t] = 1 / max(s.ExpectedResponse(int32(t)), 1).Seconds()
 		}
 	}
-	return s.Weighted(s.Size, s.Available(), func(t int32) float64 { return b.weights[t] })
+	return func(t int32) float64 { return b.weights[t] }
 }

@@ -112,7 +112,7 @@ func (t *tifl) profile(s *Selection) {
 	s.server.setup.Pool.For(n, func(i, _ int) {
 		keys[i] = keyed{s.ExpectedResponse(int32(i)).Seconds(), int32(i)}
 	})
-	slices.SortFunc(keys, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client)) })
+	slices.SortFunc(keys, keyed.compare)
 	t.tiers = make([]uint8, n)
 	from := 0
 	for tier := range t.Tiers {
@@ -179,21 +179,17 @@ func (t *tifl) hasCredits(tier int) bool { return t.Credits == 0 || t.credits[ti
 // all such have probability 0 they are equally probable; if there are none, all tiers with
 // available clients are.
 func (t *tifl) drawTier(u float64) int {
-	for _, weight := range [...]func(tier int) float64{
-		func(tier int) float64 {
-			if !t.hasCredits(tier) {
+	for attempt := range 3 {
+		weight := func(tier int) float64 {
+			switch {
+			case attempt < 2 && !t.hasCredits(tier):
 				return 0
+			case attempt == 0:
+				return t.now[tier]
+			default:
+				return 1
 			}
-			return t.now[tier]
-		},
-		func(tier int) float64 {
-			if !t.hasCredits(tier) {
-				return 0
-			}
-			return 1
-		},
-		func(int) float64 { return 1 },
-	} {
+		}
 		sum := 0.0
 		for tier, n := range t.counts {
 			if n > 0 {

@@ -139,24 +139,23 @@ func (s *Selection) ExpectedResponse(client int32) engine.Time {
 // History returns the record of a client's earlier rounds. The factory must
 // declare History.
 func (s *Selection) History(client int32) History {
-	if !s.declared.History {
-		s.undeclared("History", "History")
-	}
+	s.require(s.declared.History, "History", "History")
 	return s.server.reports.of(int(client))
 }
 
-// undeclared ends the run of a selector that calls what its factory does not declare.
-func (s *Selection) undeclared(call, field string) {
-	panic(fmt.Sprintf("federation: selector %s calls Selection.%s and does not declare %s in its factory", s.declared.Name, call, field))
+// require ends the run of a selector that calls what its factory does not declare.
+func (s *Selection) require(declared bool, call, field string) {
+	if !declared {
+		panic(fmt.Sprintf("federation: selector %s calls Selection.%s and does not declare %s in its factory",
+			s.declared.Name, call, field))
+	}
 }
 
 // Losses returns the mean loss of the present global model over the training rows of
 // each of the clients, in their order. It takes no virtual time. The factory must
 // declare Losses. The slice is valid until the next call.
 func (s *Selection) Losses(clients []int32) []float64 {
-	if !s.declared.Losses {
-		s.undeclared("Losses", "Losses")
-	}
+	s.require(s.declared.Losses, "Losses", "Losses")
 	s.server.losses.Losses(clients, s.fresh(len(clients)))
 	return s.losses
 }
@@ -165,9 +164,7 @@ func (s *Selection) Losses(clients []int32) []float64 {
 // without replacement; all rows of a client that has fewer. The factory must declare
 // SampledLosses.
 func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
-	if !s.declared.SampledLosses {
-		s.undeclared("SampledLosses", "SampledLosses")
-	}
+	s.require(s.declared.SampledLosses, "SampledLosses", "SampledLosses")
 	s.server.losses.SampledLosses(clients, rows, s.drawn, s.fresh(len(clients)))
 	return s.losses
 }
@@ -193,9 +190,7 @@ func (e Estimate) Length() engine.Time { return e.Down.Add(e.Compute).Add(e.Up) 
 // the selector chooses before that. The factory must declare Estimates. The slice is valid
 // until the next call.
 func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
-	if !s.declared.Estimates {
-		s.undeclared("Estimates", "Estimates")
-	}
+	s.require(s.declared.Estimates, "Estimates", "Estimates")
 	s.estimates = s.estimates[:0]
 	for _, t := range clients {
 		down, up := s.server.work.Bytes(int(t))
@@ -211,9 +206,7 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 // Intensity returns the carbon intensity of the grid of a client now, in g CO2e per kWh. The
 // factory must declare Grid.
 func (s *Selection) Intensity(client int32) float64 {
-	if !s.declared.Grid {
-		s.undeclared("Intensity", "Grid")
-	}
+	s.require(s.declared.Grid, "Intensity", "Grid")
 	return s.server.setup.Grid.At(int(client), s.Now())
 }
 
@@ -221,9 +214,7 @@ func (s *Selection) Intensity(client int32) float64 {
 // it when the round opened. It is NaN for a client without a battery, and for one that is not
 // available. The factory must declare Batteries.
 func (s *Selection) Battery(client int32) float64 {
-	if !s.declared.Batteries {
-		s.undeclared("Battery", "Batteries")
-	}
+	s.require(s.declared.Batteries, "Battery", "Batteries")
 	return s.battery[client]
 }
 
@@ -231,9 +222,7 @@ func (s *Selection) Battery(client int32) float64 {
 // client without a battery is; one that is not available is not. The factory must declare
 // Batteries.
 func (s *Selection) Charging(client int32) bool {
-	if !s.declared.Batteries {
-		s.undeclared("Charging", "Batteries")
-	}
+	s.require(s.declared.Batteries, "Charging", "Batteries")
 	return s.charging[client]
 }
 

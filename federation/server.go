@@ -131,7 +131,6 @@ func (f *Server) newPolicies() (err error) {
 	return nil
 }
 
-// clientsSetup returns the setup of the clients.
 func (f *Server) clientsSetup() clients.Setup {
 	s := &f.setup
 	c := clients.Setup{

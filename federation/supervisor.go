@@ -145,7 +145,6 @@ func (v *supervisor) whyNoneAvailable() string {
 	return "every device's battery is empty and none is ever charged"
 }
 
-// numberAvailable returns how many clients are available.
 func (v *supervisor) numberAvailable() int {
 	return v.server.setup.Clients - v.server.clients.Unavailable()
 }

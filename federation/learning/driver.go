@@ -57,7 +57,6 @@ func (f *Federation) solveTogether(listed []int32) {
 	}
 }
 
-// request returns the request for the local work of device t.
 func (f *Federation) request(t, worker int) algorithms.Request {
 	steps := algorithms.NoLimit
 	if budget, limited := f.server.Budget(t); limited {

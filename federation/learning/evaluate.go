@@ -50,7 +50,6 @@ func (e *evaluation) model() *data.Matrix {
 	return m.Evaluated()
 }
 
-// modelHash returns the hash of the present model.
 func (e *evaluation) modelHash() uint64 {
 	if !e.f.evaluates() {
 		return e.hash

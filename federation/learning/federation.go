@@ -43,7 +43,6 @@ type methodMessage struct {
 	bytes float64 // of the message of the method
 }
 
-// workCount counts local work.
 type workCount struct {
 	steps  int64
 	capped []bool // by device, whether its work ended at the method's limit; nil for a method without one
@@ -121,7 +120,6 @@ func (f *Federation) methodErr() error {
 	return fmt.Errorf("%s failed in round %d: %w", f.methodName(), f.server.Rounds(), f.failure)
 }
 
-// methodName names the method in errors.
 func (f *Federation) methodName() string { return f.method.About.Name }
 
 // learns reports whether the method learns; in timing mode it only takes the time.
@@ -129,9 +127,6 @@ func (f *Federation) learns() bool { return f.method.About.Evaluated != algorith
 
 // Stateful reports whether checkpoints of the method can be saved.
 func (f *Federation) Stateful() bool { return f.method.Stateful != nil }
-
-// Own reports whether the method evaluates its own model and declares metrics.
-func (f *Federation) Own() bool { return f.method.About.Own }
 
 // evaluates reports whether the run evaluates the model of the method.
 func (f *Federation) evaluates() bool { return f.method.About.Evaluated == algorithms.ByRun }
@@ -206,7 +201,6 @@ func (f *Federation) playRound(began engine.Time) (thetas []float64) {
 	return thetas
 }
 
-// begin opens a round of the method.
 func (f *Federation) begin() {
 	var err error
 	f.open.sent, err = f.method.Begin()
@@ -215,7 +209,6 @@ func (f *Federation) begin() {
 	f.clients.SetBytesDown(f.open.bytes)
 }
 
-// openRound opens the round of those asked.
 func (f *Federation) openRound(asked []int32, began engine.Time) {
 	if f.method.About.Messages.Differ {
 		for _, t := range asked {

@@ -9,19 +9,15 @@ import (
 
 // Losses evaluates the present global model on the training rows of clients, or replays it.
 func (f driver) Losses(clients []int32, into []float64) {
-	f.recorder.Answer(func() { f.losses(clients, into) }, func(c *state.Coder) { c.Float64s(into) })
-}
-
-// losses evaluates the present global model on the training rows of each of the clients.
-func (f *Federation) losses(clients []int32, into []float64) {
-	if len(clients) == 0 {
-		return
-	}
-	if f.method.About.Losses == algorithms.Yes {
-		f.fail(f.method.Batched.Losses(clients, into))
-		return
-	}
-	f.onRows(clients, func(i, t int, weights []float64) { into[i] = f.setup.Problem.LocalLoss(t, weights) })
+	f.recorder.Answer(func() {
+		switch {
+		case len(clients) == 0:
+		case f.method.About.Losses == algorithms.Yes:
+			f.fail(f.method.Batched.Losses(clients, into))
+		default:
+			f.onRows(clients, func(i, t int, weights []float64) { into[i] = f.setup.Problem.LocalLoss(t, weights) })
+		}
+	}, func(c *state.Coder) { c.Float64s(into) })
 }
 
 // RowLosses is Losses with the root mean squares of the losses of rows.

@@ -65,7 +65,6 @@ func (e *evaluation) evaluateNamed(r *results.Round, own *algorithms.Evaluation)
 	return e.setClients(r, clientMetrics(own.Clients))
 }
 
-// named returns metrics that a method declares.
 func named(metrics []algorithms.NamedMetric) []results.NamedMetric {
 	declared := make([]results.NamedMetric, len(metrics))
 	for i, m := range metrics {
@@ -74,7 +73,6 @@ func named(metrics []algorithms.NamedMetric) []results.NamedMetric {
 	return declared
 }
 
-// metric returns the metric of a target.
 func (e *evaluation) metric(t results.Target) results.Metric {
 	m, _ := (&results.Run{Metrics: e.named}).Metric(t.Metric)
 	return m
@@ -103,7 +101,6 @@ func CheckProgram(declared []algorithms.NamedMetric) error {
 	return results.CheckNamed(metrics)
 }
 
-// setNamed adds named values to a round.
 func setNamed(r *results.Round, declared []results.NamedMetric, values []algorithms.NamedValue) error {
 	stored := make([]results.NamedValue, len(values))
 	for i := range values {
@@ -112,7 +109,6 @@ func setNamed(r *results.Round, declared []results.NamedMetric, values []algorit
 	return r.SetNamed(declared, stored)
 }
 
-// clientMetrics returns values by client that a method reports.
 func clientMetrics(reported []algorithms.ClientMetric) []results.ClientMetric {
 	values := make([]results.ClientMetric, len(reported))
 	for i, m := range reported {

@@ -122,7 +122,6 @@ func (s *Setup) valuesOf(fits *mtl.Fits, name string) []float64 {
 	}
 }
 
-// setClients adds values by client to a round.
 func (e *evaluation) setClients(r *results.Round, values []results.ClientMetric) error {
 	r.Client = e.client
 	return r.SetClients(e.named, e.f.setup.Rows, values)

@@ -158,7 +158,6 @@ func (c *course) round(last bool) (over bool, err error) {
 	return stops(&r), nil
 }
 
-// end completes the outcome.
 func (c *course) end() (*Outcome, error) {
 	out, e := c.out, &c.evaluation
 	c.clients.CutSpans()

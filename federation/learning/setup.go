@@ -60,7 +60,6 @@ func (p *Schedule) suboptimality(primal float64) float64 {
 	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
 }
 
-// newMethod starts the method under a coupling.
 func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
 	cohort, _ := s.Config.Sizes(s.Clients)
 	return s.Factory.Start(algorithms.Setup{

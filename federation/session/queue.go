@@ -51,7 +51,6 @@ const (
 	over                   // the message has ended otherwise
 )
 
-// ended reports whether the message has ended.
 func (m *pending) ended() bool { return m.state >= responded }
 
 func newQueue(devices int) queue {
@@ -76,7 +75,6 @@ func (q *queue) bytesDown(t int) float64 {
 // withID returns the message with an id that is known.
 func (q *queue) withID(id int64) *pending { return &q.messages[q.ids[id]] }
 
-// place returns the place of a message.
 func (q *queue) place(id int64) (int32, error) {
 	place, known := q.ids[id]
 	if !known {
@@ -126,7 +124,6 @@ func (q *queue) withdraw(place int32) {
 	q.remove(place)
 }
 
-// remove forgets a message.
 func (q *queue) remove(place int32) {
 	delete(q.ids, q.messages[place].ID)
 	q.free = append(q.free, place)

@@ -292,7 +292,6 @@ func (s *Session) between(pass func()) {
 	}
 }
 
-// checkRound refuses a round that is not open.
 func (s *Session) checkRound(round int) error {
 	if s.server.Stalled() != "" {
 		return s.aborted()

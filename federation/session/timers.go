@@ -23,7 +23,6 @@ func (h *timers) first() engine.Time {
 	return h.queue.messages[h.heap[0]].due
 }
 
-// set sets the timer of a message.
 func (h *timers) set(place int32, at engine.Time) {
 	h.stop(place)
 	m := &h.queue.messages[place]

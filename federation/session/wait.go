@@ -148,7 +148,6 @@ func (s *Session) checkUntil(until engine.Time) error {
 	return nil
 }
 
-// notices returns the notices of a call.
 func (s *Session) notices(end WaitEnd) ([]Notice, WaitEnd, error) {
 	out := s.call.out
 	s.call.out = nil
