@@ -53,7 +53,6 @@ func Check(ctx context.Context, experiments []scenario.Experiment) (notes []stri
 	return notes, err
 }
 
-// check is a call of Check.
 type check struct {
 	grouping
 	devices int // looked at so far

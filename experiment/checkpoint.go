@@ -223,12 +223,9 @@ func (x *Trial) state(c *state.Coder) {
 
 // Names returns the IDs of the runs of experiments by their places, without tuned options.
 func Names(experiments []scenario.Experiment) (names []string) {
-	for i := range experiments {
-		for k := range experiments[i].Jobs {
-			j := &experiments[i].Jobs[k]
-			for _, seed := range j.Seeds {
-				names = append(names, fmt.Sprintf("%s/seed=%d", j.Key(), seed))
-			}
+	for j := range scenario.Jobs(experiments) {
+		for _, seed := range j.Seeds {
+			names = append(names, fmt.Sprintf("%s/seed=%d", j.Key(), seed))
 		}
 	}
 	return names
@@ -239,15 +236,13 @@ func Names(experiments []scenario.Experiment) (names []string) {
 func Places(experiments []scenario.Experiment) func(id string) (place int, ok bool) {
 	var seeds []map[string]int // places by seed, for each job
 	n := 0
-	for _, e := range experiments {
-		for _, j := range e.Jobs {
-			of := make(map[string]int, len(j.Seeds))
-			for _, seed := range j.Seeds {
-				of[strconv.FormatUint(seed, 10)] = n
-				n++
-			}
-			seeds = append(seeds, of)
+	for j := range scenario.Jobs(experiments) {
+		of := make(map[string]int, len(j.Seeds))
+		for _, seed := range j.Seeds {
+			of[strconv.FormatUint(seed, 10)] = n
+			n++
 		}
+		seeds = append(seeds, of)
 	}
 	jobOf := scenario.JobOf(experiments)
 	return func(id string) (int, bool) {

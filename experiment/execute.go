@@ -234,7 +234,7 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 		Clients: of.clients, Rows: of.rows, Lazy: s.Federation.Lazy(), Seed: run.System,
 		Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
 	}
-	sets, err := p.tracesOf(&s.Traces)
+	sets, err := p.traces.get(fmt.Sprintf("%q %s", s.Traces.Files, s.Traces.Format), s.Traces.Load)
 	if err != nil {
 		return system, err
 	}
@@ -246,7 +246,7 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 		recorded = s.Traces.LazySource
 	}
 	follow(&system, recorded(sets, run.System, of.clients))
-	return system, model(&system, s)
+	return system, cmp.Or(modelDevices(&system, &s.Devices), modelLinks(&system, &s.Network))
 }
 
 // resultOf returns what results say of a run before it starts.
@@ -299,7 +299,6 @@ func Driven(ctx context.Context, run *scenario.RunSpec) (*session.Setup, results
 	}, about, nil
 }
 
-// follow sets the traces of a run.
 func follow(s *clients.System, recorded *traces.Combined) {
 	have := recorded.Kinds()
 	s.TraceSpan = recorded.Span()

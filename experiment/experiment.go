@@ -86,10 +86,8 @@ type Progress struct {
 // Total returns the number of runs of experiments, without candidates that lose.
 func Total(experiments []scenario.Experiment) int {
 	n := 0
-	for _, e := range experiments {
-		for _, j := range e.Jobs {
-			n += len(j.Seeds)
-		}
+	for j := range scenario.Jobs(experiments) {
+		n += len(j.Seeds)
 	}
 	return n
 }

@@ -291,13 +291,11 @@ func placesOf(experiments []scenario.Experiment, kind string, of []string) func(
 		}
 	}
 	index := 0
-	for _, e := range experiments {
-		for i := range e.Jobs {
-			if keys[e.Jobs[i].Key()] {
-				places[index] = true
-			}
-			index += len(e.Jobs[i].Seeds)
+	for j := range scenario.Jobs(experiments) {
+		if keys[j.Key()] {
+			places[index] = true
 		}
+		index += len(j.Seeds)
 	}
 	return func(place int) bool { return places[place] }
 }

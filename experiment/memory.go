@@ -14,11 +14,9 @@ import (
 // are generated, and the state of the method.
 func LeastMemory(experiments []scenario.Experiment) float64 {
 	most := 0.0
-	for i := range experiments {
-		for j := range experiments[i].Jobs {
-			for k := range experiments[i].Jobs[j].Candidates {
-				most = max(most, leastMemory(&experiments[i].Jobs[j].Candidates[k]))
-			}
+	for j := range scenario.Jobs(experiments) {
+		for k := range j.Candidates {
+			most = max(most, leastMemory(&j.Candidates[k]))
 		}
 	}
 	return most

@@ -8,20 +8,11 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/experiment/scenario"
 	"fedsim/network"
 )
 
-// model sets the models of devices and links of a run, combined with its traces. Speeds
-// multiply. A device is available if both model and traces have it available. A link model
-// receives the rate of the traces. Charging has one source only.
-func model(s *clients.System, settings *scenario.Settings) error {
-	if err := modelDevices(s, &settings.Devices); err != nil {
-		return err
-	}
-	return modelLinks(s, &settings.Network)
-}
-
+// modelDevices sets the model of devices of a run, combined with its traces. Speeds multiply. A
+// device is available if both model and traces have it available. Charging has one source only.
 func modelDevices(s *clients.System, c *devices.Config) error {
 	if c.Model == "" {
 		return nil
@@ -52,6 +43,7 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 	return nil
 }
 
+// modelLinks sets the model of links of a run, which receives the rates of its traces.
 func modelLinks(s *clients.System, c *network.Config) error {
 	if c.Model == "" {
 		return nil

@@ -84,11 +84,6 @@ func aboutData(set *data.Set) *results.DataSet {
 	return d
 }
 
-// tracesOf reads the traces of a run.
-func (p *preparer) tracesOf(c *traces.Config) ([]*traces.Set, error) {
-	return p.traces.get(fmt.Sprintf("%q %s", c.Files, c.Format), c.Load)
-}
-
 // gridOf reads the grids of a run; nil: nobody counts grams.
 func (p *preparer) gridOf(c *carbon.Config) (*carbon.Grid, error) {
 	if !c.On() {
@@ -108,7 +103,6 @@ type sizesKey struct {
 	lazy bool
 }
 
-// keyOf returns the key of the problem of a run.
 func keyOf(s *scenario.Settings) problemKey {
 	return problemKey{s.Data, s.Problem, s.Run.Outer}
 }

@@ -51,7 +51,7 @@ func TestProtocolOptions(t *testing.T) {
 			got, want := j.Candidates[0].Settings.Federation.ProtocolOptions, c.want
 			if j.Candidates[0].Method != "mocha" {
 				want = nil
-				if j.Candidates[0].Protocol == "patience" {
+				if j.Candidates[0].Settings.Federation.Protocol == "patience" {
 					want = &patienceOptions{3}
 				}
 			}

@@ -18,11 +18,9 @@ import (
 // InSeconds reports whether the experiments are about methods whose theorems bound seconds: the
 // devices of all of them send a gradient.
 func InSeconds(experiments []scenario.Experiment) bool {
-	for _, e := range experiments {
-		for _, j := range e.Jobs {
-			if _, ok := algorithms.GradientMethodOf(j.Candidates[0].Options); !ok {
-				return false
-			}
+	for j := range scenario.Jobs(experiments) {
+		if _, ok := algorithms.GradientMethodOf(j.Candidates[0].Options); !ok {
+			return false
 		}
 	}
 	return true
@@ -76,19 +74,21 @@ func Seconds(ctx context.Context, experiments []scenario.Experiment, target floa
 // checkSeconds reports settings that the bounds do not cover.
 func checkSeconds(experiments []scenario.Experiment) error {
 	c := config.NewChecker()
-	for _, e := range experiments {
-		for i := range e.Jobs {
-			run := &e.Jobs[i].Candidates[0]
-			key := "methods." + run.Method + ".options."
-			m, _ := algorithms.GradientMethodOf(run.Options)
-			f := &run.Settings.Federation
-			c.Require(m.Measures, key+"measure", m.Measures, "must be true: the bounds are about the gradient")
-			c.Require(m.Constant, key+"step", m.Step, "must be that of every step: without a schedule, warm-up rounds and clipping")
-			c.Require(f.Protocol == federation.Asynchronous, "federation.protocol", f.Protocol, "must be \"asynchronous\": the bounds are about servers without rounds")
-			c.Require(f.Clients == 0 && f.Fraction == 1, "federation.clients_per_round", f.Clients, "must be 0, with federation.fraction = 1: in the bounds all devices work all the time")
-			c.Require(!f.Relative(), "federation.cost", f.Cost, "must be \"physical\": the bounds are in seconds")
-			c.Require(run.Settings.Run.Vary == results.VarySystem, "run.vary", run.Settings.Run.Vary, "must be \"system\": the bounds are about one problem")
-		}
+	for j := range scenario.Jobs(experiments) {
+		run := &j.Candidates[0]
+		key := "methods." + run.Method + ".options."
+		m, _ := algorithms.GradientMethodOf(run.Options)
+		f := &run.Settings.Federation
+		c.Require(m.Measures, key+"measure", m.Measures, "must be true: the bounds are about the gradient")
+		c.Require(m.Constant, key+"step", m.Step,
+			"must be that of every step: without a schedule, warm-up rounds and clipping")
+		c.Require(f.Protocol == federation.Asynchronous, "federation.protocol", f.Protocol,
+			"must be \"asynchronous\": the bounds are about servers without rounds")
+		c.Require(f.Clients == 0 && f.Fraction == 1, "federation.clients_per_round", f.Clients,
+			"must be 0, with federation.fraction = 1: in the bounds all devices work all the time")
+		c.Require(!f.Relative(), "federation.cost", f.Cost, "must be \"physical\": the bounds are in seconds")
+		c.Require(run.Settings.Run.Vary == results.VarySystem, "run.vary", run.Settings.Run.Vary,
+			"must be \"system\": the bounds are about one problem")
 	}
 	return c.Err()
 }

@@ -74,16 +74,18 @@ func compareJobs[C any](ctx context.Context, experiments []scenario.Experiment, 
 // checkTheory reports settings that the theorems do not cover.
 func checkTheory(experiments []scenario.Experiment) error {
 	c := config.NewChecker()
-	for _, e := range experiments {
-		for _, j := range e.Jobs {
-			s := &j.Candidates[0].Settings
-			c.Require(!isExternal(&j.Candidates[0]), "methods."+j.Candidates[0].Method+".algorithm", external.Name, "must be another: the bounds are about methods with dual variables")
-			c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
-			c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
-			c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)
-			c.Require(s.Run.Vary == results.VarySystem, "run.vary", s.Run.Vary, "must be \"system\": the bounds are about one problem")
-			c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps, "must be positive: the bounds are about the distance from the optimum")
-		}
+	for j := range scenario.Jobs(experiments) {
+		run := &j.Candidates[0]
+		s := &run.Settings
+		c.Require(!isExternal(run), "methods."+run.Method+".algorithm", external.Name,
+			"must be another: the bounds are about methods with dual variables")
+		c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
+		c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
+		c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)
+		c.Require(s.Run.Vary == results.VarySystem, "run.vary", s.Run.Vary,
+			"must be \"system\": the bounds are about one problem")
+		c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps,
+			"must be positive: the bounds are about the distance from the optimum")
 	}
 	return c.Err()
 }

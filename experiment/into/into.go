@@ -252,10 +252,16 @@ func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 	}, nil
 }
 
-// complete sets the clock.
+// complete sets the clock, and the functions that are nil.
 func (o *Options) complete() {
 	if o.Compute.Clock == nil {
 		o.Compute.Clock = time.Now
+	}
+	if o.Permit == nil {
+		o.Permit = func(*scenario.Scenario) error { return nil }
+	}
+	if o.Begins == nil {
+		o.Begins = func() {}
 	}
 }
 

@@ -24,10 +24,8 @@ var (
 // refuses.
 func Create(s *scenario.Scenario, o Options) (*Directory, error) {
 	o.complete()
-	if o.Permit != nil {
-		if err := o.Permit(s); err != nil {
-			return nil, err
-		}
+	if err := o.Permit(s); err != nil {
+		return nil, err
 	}
 	about, err := About(s, o)
 	if err != nil {
@@ -60,7 +58,7 @@ func Resume(s *scenario.Scenario, o Options) (*Directory, error) {
 	case errors.Is(err, rundir.ErrForeign):
 		d, err := Create(s, o)
 		if err == nil {
-			o.begins()
+			o.Begins()
 		}
 		return d, err
 	default:
@@ -83,10 +81,8 @@ func (o *Options) resume(left *rundir.Checkpoint, s *scenario.Scenario) (d *Dire
 	if o.Driver == nil && left.Driver != nil {
 		return nil, fmt.Errorf("--resume %s: %w: start %s again and let it start fedsim engine with --resume %[1]s", o.Dir, ErrDriven, left.Driver.Name)
 	}
-	if o.Permit != nil {
-		if err := o.Permit(s); err != nil {
-			return nil, err
-		}
+	if err := o.Permit(s); err != nil {
+		return nil, err
 	}
 	about, err := About(s, *o)
 	if err != nil {
@@ -94,19 +90,13 @@ func (o *Options) resume(left *rundir.Checkpoint, s *scenario.Scenario) (d *Dire
 	}
 	about.Command, about.Started = left.Command, left.Started
 	if left.Empty() {
-		o.begins()
+		o.Begins()
 	}
 	w, err := left.Resume(about, experiment.Places(s.Experiments))
 	if err != nil {
 		return nil, err
 	}
 	return &Directory{Scenario: s, Writer: w, options: *o}, nil
-}
-
-func (o *Options) begins() {
-	if o.Begins != nil {
-		o.Begins()
-	}
 }
 
 // requireSame returns an error unless the scenario is that of the run directory.

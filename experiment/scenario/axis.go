@@ -13,9 +13,8 @@ import (
 // Axis is one dimension of an experiment's grid: a swept key, or a named axis
 // of the scenario.
 type Axis struct {
-	Name   string // the dotted key, or the name of the axis
-	Labels []string
-	Keys   []string // those of a sample, whose labels are numbers: runs also have the value of each
+	Name string   // the dotted key, or the name of the axis
+	Keys []string // those of a sample, whose labels are numbers: runs also have the value of each
 }
 
 // axis is an axis with the assignments of its points.
@@ -104,7 +103,6 @@ func (a *axis) find(label string) int {
 	return slices.IndexFunc(a.points, func(p point) bool { return p.label == label })
 }
 
-// labels returns the labels of the points in order.
 func (a *axis) labels() []string {
 	labels := make([]string, len(a.points))
 	for i, p := range a.points {
@@ -113,7 +111,6 @@ func (a *axis) labels() []string {
 	return labels
 }
 
-// sets reports whether any point sets the key.
 func (a *axis) sets(key config.Path) bool {
 	return slices.ContainsFunc(a.points, func(p point) bool { return index(p.set, key) >= 0 })
 }

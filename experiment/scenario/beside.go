@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -32,30 +33,33 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 		}
 	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "client_file"),
 		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "file", at[len(at)-1] == "graph_file":
-		path, ok := node.Value().(string)
-		if !ok || path == "" || filepath.IsAbs(path) {
-			return
-		}
-		beside := filepath.Join(filepath.Dir(file), path)
-		if _, err := os.Stat(beside); err == nil {
-			node.SetText(beside)
+		if path, info := beside(node, file); info != nil {
+			node.SetText(path)
 		}
 	}
+}
+
+// beside returns the path of what a relative path names beside the scenario; info is nil if there is
+// nothing.
+func beside(node *config.Node, file string) (path string, info fs.FileInfo) {
+	path, ok := node.Value().(string)
+	if !ok || path == "" || filepath.IsAbs(path) {
+		return "", nil
+	}
+	path = filepath.Join(filepath.Dir(file), path)
+	info, _ = os.Stat(path) // the file may be elsewhere
+	return path, info
 }
 
 // besideFile replaces a part of a command by its path, if it names a file beside the
 // scenario. A program keeps a folder in its path, without which it is searched in PATH.
 func besideFile(node *config.Node, file string, program bool) {
-	path, ok := node.Value().(string)
-	if !ok || path == "" || filepath.IsAbs(path) {
+	path, info := beside(node, file)
+	if info == nil || !info.Mode().IsRegular() {
 		return
 	}
-	beside := filepath.Join(filepath.Dir(file), path)
-	if info, err := os.Stat(beside); err != nil || !info.Mode().IsRegular() {
-		return
+	if program && filepath.Base(path) == path {
+		path = "." + string(filepath.Separator) + path
 	}
-	if program && filepath.Base(beside) == beside {
-		beside = "." + string(filepath.Separator) + beside
-	}
-	node.SetText(beside)
+	node.SetText(path)
 }

@@ -193,7 +193,6 @@ type figurePlace struct {
 	node *config.Node
 }
 
-// figurePlaces returns the tables of the figures of an experiment.
 func figurePlaces(table experimentTable) (list []figurePlace) {
 	if table.Figure != nil {
 		list = append(list, figurePlace{"experiment.figure", table.Figure})

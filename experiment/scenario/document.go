@@ -17,7 +17,6 @@ type document struct {
 	Table      []*config.Node    `toml:"table" doc:"tables of prediction errors by cross-validation, made beside the runs of the experiments"`
 }
 
-// experimentTable is one [[experiment]].
 type experimentTable struct {
 	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, -, _ and .; required"`
 	Description string                  `toml:"description" doc:"one sentence about the experiment"`
@@ -33,13 +32,11 @@ type experimentTable struct {
 	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
 }
 
-// axisTable is one [[experiment.axis]].
 type axisTable struct {
 	Name   string       `toml:"name" doc:"name of the axis: letters, digits, - and _; required"`
 	Points []pointTable `toml:"points" doc:"the points of the axis, in the order of figures"`
 }
 
-// pointTable is one point of an axis.
 type pointTable struct {
 	Label string       `toml:"label" doc:"name of the point; required"`
 	Set   *config.Node `toml:"set" doc:"settings at this point; keys are dotted keys in quotes, or nested tables"`
@@ -53,7 +50,6 @@ type Tuning struct {
 	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 
-// defaultTuning returns the defaults of [experiment.tuning].
 func defaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3), Seeds: 1} }
 
 // Validate reports all problems of the table.

@@ -140,7 +140,6 @@ var drivenFactory = algorithms.Factory{
 	Options: func() algorithms.Options { return &noOptions{} },
 }
 
-// lookup returns the factory of an algorithm of a scenario.
 func lookup(algorithm string) (algorithms.Factory, bool) {
 	if algorithm == Driven {
 		return drivenFactory, true
@@ -148,7 +147,6 @@ func lookup(algorithm string) (algorithms.Factory, bool) {
 	return algorithms.Lookup(algorithm)
 }
 
-// noOptions are the options of a driven method.
 type noOptions struct{}
 
 // Validate does nothing: there are no options.

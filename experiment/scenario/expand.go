@@ -22,11 +22,11 @@ const maxRuns = 10_000
 // already part of each.
 func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
-		Name: p.name, Description: p.description, Methods: p.methods,
+		Name: p.name, Description: p.description,
 		Tuning: p.tuning, Ranks: p.ranks, Figures: p.figures,
 	}
 	for i := range p.axes {
-		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels(), Keys: p.axes[i].sample.keys()})
+		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Keys: p.axes[i].sample.keys()})
 	}
 	var problems config.Errors
 	if !p.bounded() {
@@ -38,12 +38,7 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 	combinations(p.axes, func(at []results.Setting, set []config.Assignment) {
 		tree := tree.Clone()
 		assign(tree, set, &problems)
-		settings, wrong := decodeSettings(tree)
-		if len(wrong) == 0 {
-			wrong = settings.validate(tree)
-			p.overrideByFleet(&settings, &wrong)
-			p.checkStatistics(&settings, &wrong)
-		}
+		settings, wrong := p.decode(tree)
 		if problems.Merge(wrong); len(wrong) > 0 {
 			return
 		}
@@ -65,11 +60,20 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 		case len(problems) > 0:
 		case f.Kind == results.Distribution && !p.declares && !e.measures(f.Y):
 			problems.Add(p.at, fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics", p.name, f.File, f.Y))
-		case f.Y == "theta" && !e.measured():
+		case f.Y == "theta" && !slices.ContainsFunc(e.Jobs, measuresTheta):
 			problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
 		}
 	}
 	return e, problems
+}
+
+func (p *design) decode(tree *config.Node) (settings Settings, wrong config.Errors) {
+	if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
+		wrong = settings.validate(tree)
+		p.overrideByFleet(&settings, &wrong)
+		p.checkStatistics(&settings, &wrong)
+	}
+	return settings, wrong
 }
 
 // gridCell is a point of an experiment's grid with its settings and their tree. They are
@@ -131,17 +135,8 @@ func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Er
 		want, j.Candidates[0].Method, p.name)})
 }
 
-// measured reports whether any run measures theta.
-func (e *Experiment) measured() bool {
-	for i := range e.Jobs {
-		if e.Jobs[i].Candidates[0].Settings.Run.ThetaEvery > 0 {
-			return true
-		}
-	}
-	return false
-}
+func measuresTheta(j Job) bool { return j.Candidates[0].Settings.Run.ThetaEvery > 0 }
 
-// measures reports whether a run measures a metric by client.
 func (e *Experiment) measures(metric string) bool {
 	split, name, _ := strings.Cut(metric, "_")
 	return (split == "train" || split == "test") && slices.ContainsFunc(e.Jobs, func(j Job) bool {
@@ -158,11 +153,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		tree = tree.Clone()
 		assign(tree, own, &problems)
 		var wrong config.Errors
-		if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
-			wrong = settings.validate(tree)
-			p.overrideByFleet(&settings, &wrong)
-			p.checkStatistics(&settings, &wrong)
-		}
+		settings, wrong = p.decode(tree)
 		if problems.Merge(wrong); len(problems) > 0 {
 			return RunSpec{Settings: settings}, problems
 		}
@@ -201,7 +192,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 	return RunSpec{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
-		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
+		Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
 }
 
@@ -273,7 +264,6 @@ func (p *design) overrideByFleet(s *Settings, problems *config.Errors) {
 	}
 }
 
-// assign sets the assignments in a tree.
 func assign(tree *config.Node, assignments []config.Assignment, problems *config.Errors) {
 	for _, a := range assignments {
 		if err := tree.Set(a.Path, a.Value); err != nil {

@@ -41,19 +41,17 @@ func (s *Scenario) noteIdle(root *config.Node) {
 func (s *Scenario) noteDeprecated() {
 	standard, defaults := defaultSettings(), map[string]algorithms.Options{}
 	var notes []string
-	for _, e := range s.Experiments {
-		for _, j := range e.Jobs {
-			run := &j.Candidates[0]
-			notes = append(notes, config.Deprecated(&run.Settings, &standard)...)
-			if _, known := defaults[run.Algorithm]; !known {
-				if f, ok := lookup(run.Algorithm); ok {
-					defaults[run.Algorithm] = f.Options()
-				}
+	for j := range Jobs(s.Experiments) {
+		run := &j.Candidates[0]
+		notes = append(notes, config.Deprecated(&run.Settings, &standard)...)
+		if _, known := defaults[run.Algorithm]; !known {
+			if f, ok := lookup(run.Algorithm); ok {
+				defaults[run.Algorithm] = f.Options()
 			}
-			if d := defaults[run.Algorithm]; d != nil {
-				for _, note := range config.Deprecated(run.Options, d) {
-					notes = append(notes, "methods."+config.Path{run.Method}.String()+".options."+note)
-				}
+		}
+		if d := defaults[run.Algorithm]; d != nil {
+			for _, note := range config.Deprecated(run.Options, d) {
+				notes = append(notes, "methods."+config.Path{run.Method}.String()+".options."+note)
 			}
 		}
 	}
@@ -63,7 +61,10 @@ func (s *Scenario) noteDeprecated() {
 
 // any reports whether a setting is on in any run.
 func (s *Scenario) any(on func(*Settings) bool) bool {
-	return slices.ContainsFunc(s.Experiments, func(e Experiment) bool {
-		return slices.ContainsFunc(e.Jobs, func(j Job) bool { return on(&j.Candidates[0].Settings) })
-	})
+	for j := range Jobs(s.Experiments) {
+		if on(&j.Candidates[0].Settings) {
+			return true
+		}
+	}
+	return false
 }

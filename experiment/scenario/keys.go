@@ -88,7 +88,6 @@ func (p *tableDesign) keys(add func(prefix string, fields []config.Field)) {
 	add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of data sets", Choices: labels}})
 }
 
-// labeledMethod is a method's label with its algorithm.
 type labeledMethod struct{ label, algorithm string }
 
 // methodsOf returns the methods of a scenario, or one for every algorithm.

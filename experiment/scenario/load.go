@@ -49,10 +49,8 @@ func (s *Scenario) Targets() results.Targets {
 		return s.Settings.Run.Targets
 	}
 	var targets results.Targets
-	for i := range s.Experiments {
-		for j := range s.Experiments[i].Jobs {
-			targets = targets.With(s.Experiments[i].Jobs[j].Candidates[0].Settings.Run.Targets)
-		}
+	for j := range Jobs(s.Experiments) {
+		targets = targets.With(j.Candidates[0].Settings.Run.Targets)
 	}
 	return targets
 }

@@ -53,7 +53,6 @@ func (m *Method) HintTOML(n *config.Node, key, name string) string {
 	return "options." + near
 }
 
-// methodSet is the assignments of settings of one method.
 type methodSet []config.Assignment
 
 // TypeTOML returns the type.
@@ -157,7 +156,6 @@ func (m *Method) describe() (d algorithms.Description) {
 	return d
 }
 
-// options returns the decoded options.
 func (m *Method) options() algorithms.Options { return m.Options.(algorithms.Options) }
 
 // checkProtocol reports an unknown protocol of the method. Each run checks its settings

@@ -131,7 +131,5 @@ func (s *Scenario) names(kind *pluginKind, model string) bool {
 		name, _ := kind.chosen(s)
 		return name == model
 	}
-	return names(&s.Settings) || slices.ContainsFunc(s.Experiments, func(e Experiment) bool {
-		return slices.ContainsFunc(e.Jobs, func(j Job) bool { return names(&j.Candidates[0].Settings) })
-	})
+	return names(&s.Settings) || s.any(names)
 }

@@ -52,7 +52,6 @@ func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignmen
 	return wholes(inner)
 }
 
-// apply applies one override to the document.
 func (o *overrides) apply(root *config.Node, a config.Assignment, problems *config.Errors) {
 	at := a.Value.Place
 	table, path := root, a.Path

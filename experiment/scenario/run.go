@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"fedsim/algorithms"
@@ -14,8 +15,7 @@ import (
 type Experiment struct {
 	Name        string
 	Description string
-	Axes        []Axis   // in the order of the scenario: named axes, the sample, then swept keys
-	Methods     []string // labels in the order of the figures
+	Axes        []Axis // in the order of the scenario: named axes, the sample, then swept keys
 	Tuning      Tuning
 	Ranks       bool             // whether its methods are ranked
 	Figures     []results.Figure // empty: those of plots.Defaults
@@ -36,6 +36,19 @@ type Job struct {
 	make func(tuned []results.Setting) (RunSpec, error)
 }
 
+// Jobs returns the jobs of experiments, in their order.
+func Jobs(experiments []Experiment) iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		for i := range experiments {
+			for k := range experiments[i].Jobs {
+				if !yield(&experiments[i].Jobs[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // RunSpec is a run to execute: a method at a point of an experiment under a seed.
 type RunSpec struct {
 	ID         string // unique in the scenario: experiment/method/key=value/.../seed=n
@@ -44,7 +57,6 @@ type RunSpec struct {
 	Label      string // the method's name in figures
 	Algorithm  string
 	Options    algorithms.Options // the method's own, decoded and valid
-	Protocol   string             // also in Settings.Federation.Protocol
 	Point      []results.Setting  // where on the experiment's axes
 	Tuned      []results.Setting  // where on the tuning grid; empty when the method is not tuned
 	Seed       uint64             // of the repetition

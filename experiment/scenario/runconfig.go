@@ -103,7 +103,6 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 		"must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is not \"linear\": without a reference optimum there is no sub-optimality to stop at")
 }
 
-// mostModel is the most bytes of a stored model.
 const mostModel = 1e9
 
 // ModelFits reports whether the model of some tasks with some values each may be stored.

@@ -28,7 +28,6 @@ const (
 	logScale    = "log"
 )
 
-// sampleTable is [experiment.sample].
 type sampleTable struct {
 	Method string       `toml:"method" doc:"latin-hypercube (each range has size parts of equal length on its scale, and each part holds the value of one point; McKay, Beckman and Conover 1979) or random (independent values)"`
 	Size   int          `toml:"size" doc:"number of points, which all differ, from 1 to 10,000; required"`
@@ -37,7 +36,6 @@ type sampleTable struct {
 	Ranges *config.Node `toml:"ranges" doc:"by settings key, a range such as { min = 1e-4, max = 1.0, scale = \"log\" }, or a list of values with equal probabilities. scale is \"linear\" (default) or \"log\". Keys of type integer, and any key with whole = true, take whole numbers"`
 }
 
-// defaultSample returns the defaults of [experiment.sample].
 func defaultSample() sampleTable { return sampleTable{Method: latinHypercube, Seed: 1} }
 
 // Validate reports all problems of the table, except for its ranges.
@@ -120,7 +118,9 @@ func (s *sample) readRanges(fields []config.Field, problems *config.Errors) {
 			last := len(a.Path) - 1
 			switch {
 			case a.Value.IsList():
-				of(a.Path).list = sweptNode(a, problems)
+				if e := of(a.Path); sweptValues(a, problems) != nil {
+					e.list = a.Value
+				}
 			case last > 0 && slices.Contains([]string{"min", "max", "scale", "whole"}, a.Path[last]):
 				e := of(a.Path[:last])
 				e.parts = append(e.parts, config.Assignment{Path: a.Path[last:], Value: a.Value})
@@ -141,14 +141,6 @@ func (s *sample) readRanges(fields []config.Field, problems *config.Errors) {
 			}
 		}
 	}
-}
-
-// sweptNode returns the list of a key if it is one of different values, else nil.
-func sweptNode(a config.Assignment, problems *config.Errors) *config.Node {
-	if sweptValues(a, problems) == nil {
-		return nil
-	}
-	return a.Value
 }
 
 // newRange reads the range of a key from its parts.
@@ -233,7 +225,6 @@ func (a *axis) drop(key config.Path, at config.Place, problems *config.Errors) *
 	return drawn
 }
 
-// sampledBy returns the sampled keys of some kind.
 func sampledBy(axes []axis, kind func(config.Assignment) bool) (keys []config.Path) {
 	for i := range axes {
 		if s := axes[i].sample; s != nil {

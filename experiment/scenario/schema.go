@@ -129,7 +129,6 @@ func (k *pluginKind) complete(table schema) {
 	table["allOf"] = rules
 }
 
-// experiment completes the schema of an [[experiment]].
 func experiment(table schema) {
 	keys := table["properties"].(schema)
 	named(table)
@@ -148,7 +147,6 @@ func experiment(table schema) {
 	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
 }
 
-// sampleSchema is the schema of [experiment.sample].
 func sampleSchema() schema {
 	standard := defaultSample()
 	sample := object(config.Fields(&standard))
@@ -157,7 +155,6 @@ func sampleSchema() schema {
 	return sample
 }
 
-// figureSchema is the schema of a figure.
 func figureSchema() schema {
 	standard := results.DefaultFigure()
 	figure := object(config.Fields(&standard))
@@ -195,7 +192,6 @@ func tuneSchema() schema {
 	return schema{"type": "object", "properties": dotted, "patternProperties": schema{`^options\.`: listOf(schema{})}, "additionalProperties": false}
 }
 
-// tableSchema is the schema of a [[table]].
 func tableSchema() schema {
 	table := object(config.Fields(&tableTable{Config: crossval.Defaults()}))
 	named(table, "set")

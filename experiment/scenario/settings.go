@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -224,10 +225,5 @@ func (s *Settings) checkExternal(c *config.Checker) {
 
 // labels returns the labels of the methods in alphabetical order.
 func (s *Settings) labels() []string {
-	labels := make([]string, 0, len(s.Methods))
-	for label := range s.Methods {
-		labels = append(labels, label)
-	}
-	slices.Sort(labels)
-	return labels
+	return slices.Sorted(maps.Keys(s.Methods))
 }

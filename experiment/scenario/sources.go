@@ -11,21 +11,18 @@ import (
 // sets in place of missing files.
 func (s *Scenario) DataSources(missing bool) []string {
 	var all []string
-	for _, e := range s.Experiments {
-		for _, j := range e.Jobs {
-			of := j.Candidates[0].Settings.Data
-			if _, inPlaceOf := of.OrFallback(); missing && inPlaceOf == "" {
-				continue
-			}
-			if text := sourceOf(of); !slices.Contains(all, text) {
-				all = append(all, text)
-			}
+	for j := range Jobs(s.Experiments) {
+		of := j.Candidates[0].Settings.Data
+		if _, inPlaceOf := of.OrFallback(); missing && inPlaceOf == "" {
+			continue
+		}
+		if text := sourceOf(of); !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
 	return all
 }
 
-// sourceOf describes the source of data.
 func sourceOf(c data.Config) string {
 	if made, inPlaceOf := c.OrFallback(); inPlaceOf != "" {
 		return sourceOf(made) + ", " + inPlaceOf

@@ -19,7 +19,6 @@ const (
 // starterWidth is the most columns of a line of text.
 const starterWidth = 96
 
-// starterIntroduction opens a starter.
 const starterIntroduction = `A scenario of fedsim. "fedsim run" runs it, "fedsim scenarios validate" checks it.
 Every key is here with its meaning and its default. Remove the # before a key to
 change it.`
@@ -33,7 +32,6 @@ var chosen = map[string]struct{ value, reason string }{
 	"run.rounds":         {"200", ""},
 }
 
-// chosenMethods are the methods of a starter, with the options it sets.
 var chosenMethods = []struct {
 	algorithm string
 	options   map[string]string

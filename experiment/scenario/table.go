@@ -10,14 +10,12 @@ import (
 	"fedsim/internal/crossval"
 )
 
-// tableTable is one [[table]].
 type tableTable struct {
 	Name string `toml:"name" doc:"name of the table and of its files: letters, digits, -, _ and .; required"`
 	crossval.Config
 	Set []setTable `toml:"set" doc:"the data sets, one column each; at least one"`
 }
 
-// setTable is one [[table.set]].
 type setTable struct {
 	Label    string               `toml:"label" doc:"name of the data set; required"`
 	Data     *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is searched as data.path is"`

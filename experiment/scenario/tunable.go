@@ -26,7 +26,6 @@ type Tunable struct {
 	labels []string // of the grid's values
 }
 
-// settingFields are the fields of the settings.
 var settingFields = sync.OnceValue(func() []config.Field { return config.Fields(new(Settings)) })
 
 // tunable describes the options of a grid.
@@ -138,10 +137,8 @@ func (j *Job) Key() string { return j.key }
 // run. The index counts the jobs of all experiments.
 func JobOf(experiments []Experiment) func(id string) (place int, ok bool) {
 	places := map[string]int{}
-	for i := range experiments {
-		for k := range experiments[i].Jobs {
-			places[experiments[i].Jobs[k].key] = len(places)
-		}
+	for j := range Jobs(experiments) {
+		places[j.key] = len(places)
 	}
 	return func(id string) (int, bool) {
 		for cut := strings.LastIndexByte(id, '/'); cut >= 0; cut = strings.LastIndexByte(id, '/') {

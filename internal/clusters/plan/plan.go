@@ -160,11 +160,10 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 
 // requireMethods refuses runs that another program drives: that program starts them.
 func requireMethods(s *scenario.Scenario) error {
-	for _, e := range s.Experiments {
-		for _, j := range e.Jobs {
-			if j.Candidates[0].Algorithm == scenario.Driven {
-				return config.Problem{Key: "methods." + j.Candidates[0].Method + ".algorithm", Value: scenario.Driven, Want: "must be a method of fedsim: a program that drives a run starts it itself, so it cannot be planned"}
-			}
+	for j := range scenario.Jobs(s.Experiments) {
+		if run := &j.Candidates[0]; run.Algorithm == scenario.Driven {
+			return config.Problem{Key: "methods." + run.Method + ".algorithm", Value: scenario.Driven, Want: "must be a method of " +
+				"fedsim: a program that drives a run starts it itself, so it cannot be planned"}
 		}
 	}
 	return nil
@@ -176,7 +175,6 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// sum returns the checksum of a plan.
 func (p Plan) sum() (string, error) {
 	p.Sum = ""
 	text, err := p.text()

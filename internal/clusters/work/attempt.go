@@ -23,7 +23,6 @@ import (
 // errTaken is the reason, beside an interruption, to stop an item under way.
 var errTaken = errors.New("another worker has claimed it")
 
-// attempt is the work of this worker on an item.
 type attempt struct {
 	*worker
 	*plan.Item

@@ -47,7 +47,6 @@ func (i *Item) Title() string {
 	return i.About
 }
 
-// groupKind is the Kind of groups of runs.
 const groupKind = "group"
 
 // Counts are numbers of groups or prerequisites by condition.
@@ -60,7 +59,6 @@ type Counts struct {
 	Failed  int `json:"failed"`
 }
 
-// add counts an item in a condition.
 func (c *Counts) add(condition Condition) {
 	c.Total++
 	*map[Condition]*int{Done: &c.Done, Running: &c.Running, Waiting: &c.Waiting, Stopped: &c.Stopped, Failed: &c.Failed}[condition]++
