@@ -77,7 +77,7 @@ const listingFlag = "-gcflags=fedsim/...=-S"
 // level of it that has such instructions, and returns them without those that the
 // source asks for with math.FMA.
 func fusedInstructions(t *testing.T, top, arch string) []fused {
-	build := exec.Command("go", "build", listingFlag, "./...")
+	build := exec.Command("go", "build", "-trimpath=false", listingFlag, "./...")
 	build.Dir = top
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "GOAMD64=v3", "CGO_ENABLED=0")
 	listing, err := build.CombinedOutput()

@@ -95,11 +95,11 @@ func namedFor(program, name string, sets []string) []string {
 // recorded returns the settings that make a scenario record all that it can.
 func recorded(name string) []string {
 	switch name {
-	case "table1", "table4-skew": // they have no runs
+	case "table1", "table4-skew", "at-scale": // they have no runs, or those of a lazy population
 		return nil
-	case "at-scale", "million-events": // in timing mode
+	case "million-events": // in timing mode
 		return []string{"run.devices=true"}
-	case "asynchrony", "fedbuff", "ringmaster": // theta is defined for rounds
+	case "asynchrony", "fedbuff", "leaderboard-small", "ringmaster": // theta is defined for rounds
 		return []string{"run.model=true", "run.devices=true"}
 	default:
 		return []string{"run.model=true", "run.devices=true", "run.theta_every=2"}
