@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/internal/filetest"
+	"fedsim/internal/racetest"
 	"fedsim/results"
 )
 
@@ -78,6 +79,7 @@ func (l *laterLists) set(t *testing.T, later bool) {
 // Every file has its columns by name: versions with more columns and with fewer read it, and resume a run
 // of each other.
 func TestColumnsOfOtherVersions(t *testing.T) {
+	racetest.Skip(t, "has columns with one value for all rows, which parallel writers of row groups read")
 	runs := syntheticRuns()[:4]
 	for name, later := range map[string][3]bool{ // who begins, who ends, and who reads the directory
 		"later": {true, false, true}, "earlier": {false, true, false}, "both": {true, false, false},
