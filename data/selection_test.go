@@ -79,6 +79,9 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		if late.Train.Resident() || late.Train.Clients[0].X.Bytes() > 0 || late.Digest() != got.Digest() || late.Train.Features != got.Train.Features {
 			t.Errorf("case %d: rows that are prepared later are others", c)
 		}
+		if err := late.Learnable(cfg); err != nil {
+			t.Errorf("case %d: rows that are prepared later: %v", c, err)
+		}
 		bytes := 0
 		for _, part := range got.Parts() {
 			for k := range part.Clients {

@@ -73,11 +73,20 @@ func (s *Split) Learnable(cfg Config) error {
 func (s *Set) zero() bool {
 	space := make([]float64, s.Features)
 	for t := range s.Clients {
-		x := &s.Clients[t].X
-		for i := range x.Rows {
-			if x.SquaredNorm(i, space) > 0 {
-				return false
-			}
+		if !s.zeroClient(t, space) {
+			return false
+		}
+	}
+	return true
+}
+
+// zeroClient is zero of the rows of a client.
+func (s *Set) zeroClient(t int, space []float64) bool {
+	task := s.Open(t)
+	defer task.Close()
+	for i := range task.X.Rows {
+		if task.X.SquaredNorm(i, space) > 0 {
+			return false
 		}
 	}
 	return true
