@@ -263,7 +263,7 @@ func (f *failing) Write(p []byte) (int, error) {
 
 // Rows that are generated again for a file take the memory of one client, not of all.
 func TestWriteCSVClosesClients(t *testing.T) {
-	racetest.Skip(t, "the race detector drops free memory at random")
+	racetest.Skip(t, "it counts memory in a sync.Pool, which the detector empties at random")
 	cfg := Defaults()
 	cfg.Resident = false
 	set, made := prepared(t, cfg).Train, 0

@@ -31,7 +31,7 @@ func imageFolder(t *testing.T, train, test int) string {
 // Rows that are read, divided among clients, split and prepared have the bits of rows that each of these
 // steps copies, and are allocated once, beside the bytes of the file.
 func TestRowsAreCopiedOnce(t *testing.T) {
-	racetest.Skip(t, "measures memory; shorter tests read in parallel")
+	racetest.Skip(t, "measures memory of one goroutine")
 	const rows = 3000
 	path := imageFolder(t, rows-500, 500)
 	for c, change := range []func(*Config){

@@ -177,7 +177,7 @@ func (r *runner) restore(j *job) (err error) {
 	return err
 }
 
-// save saves what the tuning of a job has made.
+// save saves the trials of a job, and the ended runs of the trial under way.
 func (j *job) save() error {
 	err := j.saved.end()
 	if len(j.ended) > 0 {

@@ -48,7 +48,7 @@ func limitsOf(t *testing.T, rounds string, o Options) (ends, limits map[string][
 // depend on how many it made. A method that minimizes something else has none. A
 // restored reference has the same.
 func TestLimitsAreTheErrorsOfManyRounds(t *testing.T) {
-	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
+	racetest.Skip(t, "compares many small runs; TestRecordedRunsEqualComputedOnes makes runs in parallel")
 	few, limits := limitsOf(t, "1", Options{})
 	many, same := limitsOf(t, "400", Options{})
 	differ := false

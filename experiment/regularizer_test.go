@@ -12,7 +12,7 @@ import (
 // to the certified optimum, with outer iterations the objective goes down, and
 // regularizers that learn nothing keep their coupling.
 func TestEveryRegularizerEndToEnd(t *testing.T) {
-	racetest.Skip(t, "compares many small runs; other tests run as much in parallel")
+	racetest.Skip(t, "compares many small runs; TestRecordedRunsEqualComputedOnes makes runs in parallel")
 	for name, set := range map[string][]string{
 		"independent":   {"problem.regularizer=independent"},
 		"mean":          {"problem.regularizer=mean", "problem.clusters=0,1,2,0,1"},

@@ -121,7 +121,7 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 	})
 }
 
-// describe returns what a model says about itself.
+// describe returns the fingerprint of a model and its shapes.
 func describe(m *external.Model) *results.ExternalModel {
 	about := &results.ExternalModel{Program: m.Fingerprint()}
 	for _, s := range m.Shapes() {

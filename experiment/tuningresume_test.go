@@ -99,9 +99,8 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 	return seen, Run(ctx, e, o)
 }
 
-// A tuning that is interrupted after any of its runs does only what is left when it is resumed, and ends with the
-// results of an uninterrupted one. No checkpoint of a
-// run is due.
+// A tuning is interrupted after each of its runs in turn. Resumed, it makes only the runs that are left, and
+// ends with the results of an uninterrupted one. Runs save no checkpoints meanwhile.
 func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	e := parse(t, resumable)
 	want := map[string]results.Run{}
@@ -150,7 +149,7 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 					switch how {
 					case "interrupted in the next run":
 						stop = next
-					case "killed": // what is stored when the next run begins
+					case "killed": // the store is that of the moment when the next run begins
 						lost = workers - 1
 						stop = func(ended int, p Progress) bool {
 							now := next(ended, p)

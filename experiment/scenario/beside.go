@@ -39,8 +39,8 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 	}
 }
 
-// beside returns the path of what a relative path names beside the scenario; info is nil if there is
-// nothing.
+// beside returns the path of the file that a node names relative to the folder of the scenario; info is
+// nil if there is no such file.
 func beside(node *config.Node, file string) (path string, info fs.FileInfo) {
 	path, ok := node.Value().(string)
 	if !ok || path == "" || filepath.IsAbs(path) {

@@ -6,8 +6,8 @@ package formats
 import "fmt"
 
 // Every format is 1 in fedsim 1.0.0. Readers find fields and columns by name: they ignore those that
-// they do not know, and what is absent is not known. So a new field or column leaves the number as it
-// is. A change that a reader must not ignore raises it, and later versions read both.
+// they do not know, and values that are absent are unknown. So a new field or column does not change
+// the number. A change that a reader must not ignore raises it, and later versions read both.
 const (
 	RunDirectory = 1 // manifest.json, and the files that it lists
 	Unfinished   = 1 // the folder .unfinished: progress.jsonl, stores of rows, state files

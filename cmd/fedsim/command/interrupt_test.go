@@ -72,17 +72,16 @@ func interruptItself() {
 	time.Sleep(time.Minute)
 }
 
-// needInterrupts skips a test where SIGINT is ignored, as in what a shell runs in the background:
-// programs that it starts ignore the second one.
-func needInterrupts(t *testing.T) {
-	t.Helper()
-	if signal.Ignored(os.Interrupt) {
-		t.Skip("SIGINT is ignored here, as in the background of a shell")
-	}
+// takeInterrupts catches SIGINT during a test, so that programs which it starts do not ignore it:
+// commands that a shell runs in the background ignore SIGINT, and hand that down.
+func takeInterrupts(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 func TestSecondInterruptKills(t *testing.T) {
-	needInterrupts(t)
+	takeInterrupts(t)
 	cmd := exec.Command("interrupt-itself")
 	out, err := cmd.Output()
 	if string(out) != "first: context canceled\n" {
@@ -102,7 +101,7 @@ func TestSecondInterruptKills(t *testing.T) {
 
 // The first signal names the learner that a run waits for, at once. The second ends fedsim.
 func TestFirstSignalNamesALearnerThatHangs(t *testing.T) {
-	needInterrupts(t)
+	takeInterrupts(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh")

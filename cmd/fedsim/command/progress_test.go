@@ -20,7 +20,7 @@ type fakeClock struct{ at time.Time }
 
 func (c *fakeClock) now() time.Time { return c.at }
 
-// progressOf returns a display with its clock and what it shows.
+// progressOf returns a display, its clock and its output.
 func progressOf(kind string) (*progress, *fakeClock, *bytes.Buffer) {
 	clock, out := &fakeClock{at: time.Unix(1e9, 0)}, &bytes.Buffer{}
 	return newProgress(out, kind, clock.now), clock, out

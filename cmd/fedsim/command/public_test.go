@@ -72,7 +72,7 @@ func TestPublicPackages(t *testing.T) {
 	}
 }
 
-// A program in a module of its own, beside a checkout, finds the library by the commands of
+// A program in another module, beside a checkout, finds the library by the commands of
 // docs/plugins.md. "make check" compiles the same program in the module of the examples.
 func TestOwnModule(t *testing.T) {
 	t.Parallel()

@@ -211,7 +211,7 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 		if json.Unmarshal(there, &other) != nil || other.Version == "" {
 			return fmt.Errorf("%s: is no plan of fedsim: choose another directory with -o", file)
 		}
-		return fmt.Errorf("%s: is another plan, of %s by fedsim %s: go on with it by fedsim work %s, or choose another directory with -o",
+		return fmt.Errorf("%s: is another plan, of %s by fedsim %s: continue it with fedsim work %s, or choose another directory with -o",
 			file, other.Name, other.Version, quote.Shell(dir))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err

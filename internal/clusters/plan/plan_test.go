@@ -75,7 +75,7 @@ func TestPlansReadBack(t *testing.T) {
 		t.Errorf("another scenario has the same IDs (%v)", err)
 	} else {
 		over := func() {
-			want := filepath.Join(dir, plan.File) + ": is another plan, of quickstart by fedsim v1: go on with it by fedsim work " + dir + ", or choose another directory with -o"
+			want := filepath.Join(dir, plan.File) + ": is another plan, of quickstart by fedsim v1: continue it with fedsim work " + dir + ", or choose another directory with -o"
 			if err := q.Write(dir, s); err == nil || err.Error() != want {
 				t.Errorf("over another plan: %v\nwant %s", err, want)
 			}
