@@ -78,7 +78,7 @@ func (l *laterLists) set(t *testing.T, later bool) {
 // Every file has its columns by name: versions with more columns and with fewer read it, and resume a run
 // of each other.
 func TestColumnsOfOtherVersions(t *testing.T) {
-	racetest.Skip(t, "its added columns have one value for all rows, which the writers of files share; TestRowsByDeviceReadBack writes them in parallel")
+	racetest.Skip(t, "its added columns have one value for all rows, which the writers of files share; TestRowsOutliveAFailedFinish writes them in parallel")
 	runs := syntheticRuns()[:4]
 	for name, later := range map[string][3]bool{ // who begins, who ends, and who reads the directory
 		"later": {true, false, true}, "earlier": {false, true, false}, "both": {true, false, false},
