@@ -65,3 +65,36 @@ func TestStrides(t *testing.T) {
 		}
 	}
 }
+
+// Walks that prefetch have the bits of a dot product, at every row, for each kind of matrix.
+func TestWalksHaveTheBitsOfDot(t *testing.T) {
+	const rows = 23
+	draws := rng.New(4, rng.Synthetic, 0, 0)
+	for _, cols := range []int{1, 9, 40, 700, 3000} {
+		dense, single := NewMatrix(rows, cols), NewSingle(rows, cols)
+		sparse := Matrix{Rows: rows, Cols: cols, Starts: []int{0}}
+		u, listed := make([]float64, dense.Stride)[:cols], make([]int32, rows)
+		for j := range u {
+			u[j] = draws.Normal()
+		}
+		for i := range rows {
+			listed[i] = int32(draws.IntN(rows))
+			for j := range cols {
+				x := draws.Normal()
+				dense.Row(i)[j], single.row32(i)[j] = x, float32(x)
+				sparse.Indices, sparse.Nonzeros = append(sparse.Indices, int32(j)), append(sparse.Nonzeros, x)
+			}
+			sparse.Starts = append(sparse.Starts, len(sparse.Nonzeros))
+		}
+		for kind, m := range []*Matrix{&dense, &single, &sparse} {
+			for i := range rows {
+				if got, want := m.DotInOrder(i, u), m.Dot(i, u); got != want {
+					t.Errorf("kind %d, row %d of %d columns in order: %v, want %v", kind, i, cols, got, want)
+				}
+				if got, want := m.DotOf(listed, i, u), m.Dot(int(listed[i]), u); got != want {
+					t.Errorf("kind %d, listed row %d of %d columns: %v, want %v", kind, i, cols, got, want)
+				}
+			}
+		}
+	}
+}

@@ -57,6 +57,9 @@ func TestSparseRowsLikeDense(t *testing.T) {
 			cfg := Defaults()
 			cfg.Loss, cfg.Lambda = test.loss, 0.05
 			problems := [2]*Problem{mustProblem(t, cfg, dense), mustProblem(t, cfg, sparse)}
+			for _, p := range problems {
+				p.exceedsCache = true
+			}
 			var numbers [2][]float64
 			for k, p := range problems {
 				add := func(x ...float64) { numbers[k] = append(numbers[k], x...) }
