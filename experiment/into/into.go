@@ -152,11 +152,30 @@ func Ranks(s *scenario.Scenario, runs []results.Run) (all []*Ranking) {
 	for _, e := range s.Experiments {
 		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
 		if e.Ranks && len(own) > 0 {
-			of := &e.Jobs[0].Candidates[0].Settings
-			all = append(all, ranking.New(own, of.Run.Targets, of.Data.TestFraction))
+			all = append(all, ranking.New(own, e.Jobs[0].Candidates[0].Settings.Run.Targets, overlapIn(&e)))
 		}
 	}
 	return all
+}
+
+// overlapIn returns the overlap of the runs of an experiment whose seeds split given rows: t/((1-t)(1-v)) for shares t
+// of test rows and v of validation rows in the others, on which winners train with experiment.tuning.refit.
+func overlapIn(e *scenario.Experiment) ranking.Overlap {
+	return func(r *results.Run) float64 {
+		at := slices.IndexFunc(e.Jobs, func(j scenario.Job) bool {
+			return j.Candidates[0].Label == r.Method && slices.Equal(j.Candidates[0].Point, r.Point)
+		})
+		s := &e.Jobs[at].Candidates[0].Settings
+		given, _ := s.Data.OrFallback()
+		if s.Run.Vary == results.VarySystem || s.Run.Vary == results.VaryAll && given.Generates() {
+			return 0
+		}
+		training := 1 - s.Data.TestFraction
+		if !e.Tuning.Refit {
+			training *= 1 - s.Data.Validation
+		}
+		return s.Data.TestFraction / training
+	}
 }
 
 // Complete ranks methods, draws the figures and completes the directory. Its State is complete, or incomplete

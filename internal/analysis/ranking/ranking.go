@@ -24,9 +24,12 @@ type Table struct {
 	measures   []Measure
 	blocks     []Block
 
-	data    string // "; data: " and its description; empty: not known
-	overlap float64
+	data string // "; data: " and its description; empty: not known
 }
+
+// Overlap returns the test rows of a run for each of its training rows, if its repetitions are splits of the
+// same rows; 0: they are independent.
+type Overlap func(*results.Run) float64
 
 // Measure is what rows are ranked by: a cost to a target, or an error at the end. Less is better.
 type Measure struct {
@@ -43,6 +46,8 @@ type Measure struct {
 type Block struct {
 	Point []results.Setting
 	Rows  []Row
+
+	overlap float64 // the largest of its runs
 }
 
 // Row is a method at a point.
@@ -60,21 +65,18 @@ type Cell struct {
 	Low, High        int              // the rank is certainly in this range
 }
 
-// New ranks the runs of an experiment. testShare is the share of rows that splits hold out; 0: seeds do
-// not divide the same rows again.
-func New(runs []results.Run, targets results.Targets, testShare float64) *Table {
+// New ranks the runs of an experiment.
+func New(runs []results.Run, targets results.Targets, overlap Overlap) *Table {
 	e := results.Summarize(runs, nil).Experiments[0]
 	t := &Table{Experiment: e.Experiment, Vary: e.Vary, Seeds: e.Seeds, measures: measuresOf(runs, targets)}
 	if runs[0].Data != nil {
 		t.data = "; data: " + runs[0].Data.Name
 	}
-	if e.Vary != results.VarySystem {
-		t.overlap = testShare / (1 - testShare)
-	}
 	for i, rows := range e.Grouped(runs) {
 		block := Block{Point: e.Blocks[i].Point}
 		for k := range rows {
 			block.Rows = append(block.Rows, Row{Label: e.Blocks[i].Rows[k].Text()})
+			block.overlap = max(block.overlap, overlap(&rows[k][0]))
 		}
 		for m := range t.measures {
 			t.rank(&block, rows, &t.measures[m])
@@ -169,7 +171,7 @@ func (t *Table) rank(block *Block, runs [][]results.Run, m *Measure) {
 			best = i
 		}
 	}
-	for _, p := range t.certain(rows) {
+	for _, p := range certain(rows, block.overlap) {
 		cells[p.less].High--
 		cells[p.more].Low++
 	}
@@ -192,13 +194,13 @@ type pair struct {
 // certain returns the pairs of rows whose order is certain. Holm, A Simple Sequentially Rejective
 // Multiple Test Procedure, Scandinavian Journal of Statistics 6 (1979), corrects for their number, so that
 // all rank ranges hold at once (Mogstad, Romano, Shaikh, Wilhelm, Review of Economic Studies 91, 2024).
-func (t *Table) certain(rows [][]sample) []pair {
+func certain(rows [][]sample, overlap float64) []pair {
 	var pairs []pair
 	for i := range rows {
 		for k := range i {
 			p := pair{less: k, more: i}
 			var mean float64
-			if mean, p.p = t.test(rows[k], rows[i]); mean < 0 {
+			if mean, p.p = test(rows[k], rows[i], overlap); mean < 0 {
 				p.less, p.more = i, k
 			}
 			pairs = append(pairs, p)
@@ -217,7 +219,7 @@ func (t *Table) certain(rows [][]sample) []pair {
 // can be said. Splits of the same rows share training rows: their variance is corrected as by Nadeau and
 // Bengio, Inference for the Generalization Error, Machine Learning 52 (2003). It is at least that of
 // costs which are known up to their steps.
-func (t *Table) test(a, b []sample) (mean, p float64) {
+func test(a, b []sample, overlap float64) (mean, p float64) {
 	d, steps := differences(a, b, true)
 	if d == nil {
 		d, steps = differences(b, a, true)
@@ -231,7 +233,7 @@ func (t *Table) test(a, b []sample) (mean, p float64) {
 	}
 	n := float64(e.N)
 	variance := max(float64(e.SD*e.SD), steps/(12*n))
-	se := math.Sqrt(variance * (1/n + t.overlap))
+	se := math.Sqrt(variance * (1/n + overlap))
 	if se == 0 {
 		if e.Mean == 0 {
 			return 0, 1

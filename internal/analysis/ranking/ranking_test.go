@@ -12,8 +12,8 @@ import (
 )
 
 // run returns a run with the given test errors after 10 s each, from round 0 on.
-func run(method string, seed uint64, vary results.Vary, errors ...float64) results.Run {
-	r := results.Run{Experiment: "e", Method: method, Seed: seed, Vary: vary}
+func run(method string, seed uint64, errors ...float64) results.Run {
+	r := results.Run{Experiment: "e", Method: method, Seed: seed}
 	for i, e := range errors {
 		x := results.NewRound()
 		x.Round, x.TimeS, x.TestError = i, 10*float64(i), e
@@ -26,12 +26,23 @@ func run(method string, seed uint64, vary results.Vary, errors ...float64) resul
 }
 
 // ends returns runs of a method whose last errors are the given ones.
-func ends(method string, vary results.Vary, errors ...float64) (runs []results.Run) {
+func ends(method string, errors ...float64) (runs []results.Run) {
 	for i, e := range errors {
-		runs = append(runs, run(method, uint64(i+1), vary, 1, e))
+		runs = append(runs, run(method, uint64(i+1), 1, e))
 	}
 	return runs
 }
+
+// methods returns runs of methods a, b and so on with the given last errors.
+func methods(all ...[]float64) (runs []results.Run) {
+	for i, e := range all {
+		runs = append(runs, ends(string(rune('a'+i)), e...)...)
+	}
+	return runs
+}
+
+// independent is the overlap of repetitions that share no rows.
+func independent(*results.Run) float64 { return 0 }
 
 // ranks returns the ranks of a measure, by row.
 func ranks(t *testing.T, table *Table, measure string) (all []string) {
@@ -57,20 +68,73 @@ func wantRanks(t *testing.T, table *Table, measure, want string) {
 // and p = 0.011. Splits that hold out a quarter of the rows have t = 2/sqrt(1/5 + 1/3) = 2.74 and p = 0.052. In a block
 // of four methods Holm's first step needs p <= 0.05/6.
 func TestRanksAreCertain(t *testing.T) {
-	methods := func(vary results.Vary, all ...[]float64) (runs []results.Run) {
-		for i, e := range all {
-			runs = append(runs, ends(string(rune('a'+i)), vary, e...)...)
-		}
-		return runs
-	}
+	quarter := func(*results.Run) float64 { return 1. / 3 }
 	base, more := []float64{.1, .2, .3, .4, .5}, []float64{.12, .21, .33, .41, .53}
-	wantRanks(t, New(methods(results.VarySystem, base, more), nil, 0.25), "test_error", "1 2")
-	wantRanks(t, New(methods(results.VarySplit, base, more), nil, 0.25), "test_error", "1-2 1-2")
-	wantRanks(t, New(methods(results.VarySplit, base, more), nil, 0), "test_error", "1 2")
-	wantRanks(t, New(methods(results.VarySystem, base, more, base, more), nil, 0), "test_error", "1-4 1-4 1-4 1-4")
+	wantRanks(t, New(methods(base, more), nil, independent), "test_error", "1 2")
+	wantRanks(t, New(methods(base, more), nil, quarter), "test_error", "1-2 1-2")
+	wantRanks(t, New(methods(base, more, base, more), nil, independent), "test_error", "1-4 1-4 1-4 1-4")
 	// Differences that are the same in every seed are certain, and so is that nothing differs.
 	far := []float64{.6, .7, .8, .9, 1}
-	wantRanks(t, New(methods(results.VarySplit, far, base, base), nil, 0.25), "test_error", "3 1-2 1-2")
+	wantRanks(t, New(methods(far, base, base), nil, quarter), "test_error", "3 1-2 1-2")
+}
+
+// Differences .02, .01, .03, .01, .05 have t = 3.207, so that p is .0327: for four degrees of freedom it is
+// 1 - sin u (1 + cos^2 u / 2) with u = atan(t/2). The pairs with a third row are certain. So Holm's last step needs
+// p <= .05, and Bonferroni's correction .05/3.
+func TestHolmStepsDown(t *testing.T) {
+	base, far := []float64{.1, .2, .3, .4, .5}, []float64{.7, .8, .9, 1, 1.1}
+	p := func(last float64) float64 {
+		_, p := test(samples(base), samples([]float64{.12, .21, .33, .41, last}), 0)
+		return p
+	}
+	if got := p(.55); math.Abs(got-.0327) > 1e-4 {
+		t.Fatalf("p is %g", got)
+	}
+	wantRanks(t, New(methods(base, []float64{.12, .21, .33, .41, .55}, far), nil, independent), "test_error", "1 2 3")
+	if got := p(.58); got < .05 {
+		t.Fatalf("p is %g", got)
+	}
+	wantRanks(t, New(methods(base, []float64{.12, .21, .33, .41, .58}, far), nil, independent), "test_error", "1-2 1-2 3")
+}
+
+// samples returns values under the seeds 1, 2 and so on.
+func samples(values []float64) (all []sample) {
+	for i, v := range values {
+		all = append(all, sample{seed: uint64(i + 1), value: v, bound: math.NaN()})
+	}
+	return all
+}
+
+// A row with runs that did not reach the target may be behind, and is never certainly ahead: its costs are
+// bounds from below. A cost is known up to its step, whose variance is step^2/12: steps of .1 in five seeds
+// have a standard error of sqrt(.01/12/5) = .0129, and a difference of .035 has t = 2.71 and p = .0535.
+func TestBoundsAndSteps(t *testing.T) {
+	a, b := samples([]float64{1, 1, 1, 1, 1}), samples([]float64{3, 3, 3, 3, 3})
+	for i := range b {
+		a[i].step, b[i].step = .1, 0
+	}
+	if mean, p := test(a, b, 0); mean != 2 || p > 1e-6 {
+		t.Errorf("known costs: mean %g, p %g", mean, p)
+	}
+	low := samples([]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()})
+	for i := range low {
+		low[i].bound = 1
+	}
+	if mean, p := test(b, low, 0); mean != -2 || p != 1 {
+		t.Errorf("a bound below a known cost: mean %g, p %g, want 1", mean, p)
+	}
+	if mean, p := test(low, b, 0); p != 1 {
+		t.Errorf("a known cost above a bound: mean %g, p %g, want 1", mean, p)
+	}
+	if mean, p := test(a, low, 0); mean != 0 || p != 1 {
+		t.Errorf("a bound equal to a known cost: mean %g, p %g, want 1", mean, p)
+	}
+	for i := range b {
+		b[i].value = 1.035
+	}
+	if _, p := test(a, b, 0); math.Abs(p-.0535) > 5e-4 {
+		t.Errorf("within a step: p %g", p)
+	}
 }
 
 // A run that does not reach a target counts with its cost at the end, as a bound from below: it can be certain that
@@ -84,12 +148,12 @@ func TestTargetsThatAreNotReached(t *testing.T) {
 			slow = late
 		}
 		for i, errors := range [][]float64{quick, slow, late, brief} {
-			runs = append(runs, run(string(rune('a'+i)), seed, results.VarySystem, errors...))
+			runs = append(runs, run(string(rune('a'+i)), seed, errors...))
 		}
 	}
 	runs[0].Data = &results.DataSet{Name: "generated in place of x.zip"}
 	target := results.Target{Metric: "test_error", Value: 0.1}
-	table := New(runs, results.Targets{target}, 0)
+	table := New(runs, results.Targets{target}, independent)
 	// d ends after 10 s, before a has reached the target: nothing is known of the two.
 	for _, measure := range []string{"time_s_to_test_error_0.1", "energy_j_to_test_error_0.1", "bytes_to_test_error_0.1"} {
 		wantRanks(t, table, measure, "1-2 2-4 2-4 1-4")
@@ -116,10 +180,10 @@ func TestStepsOfEvaluations(t *testing.T) {
 					}
 				}
 				errors[length] = .05
-				runs = append(runs, run(string(rune('a'+i)), seed, results.VarySystem, errors...))
+				runs = append(runs, run(string(rune('a'+i)), seed, errors...))
 			}
 		}
-		wantRanks(t, New(runs, results.Targets{{Metric: "test_error", Value: 0.1}}, 0), "time_s_to_test_error_0.1", want)
+		wantRanks(t, New(runs, results.Targets{{Metric: "test_error", Value: 0.1}}, independent), "time_s_to_test_error_0.1", want)
 	}
 }
 
@@ -134,9 +198,9 @@ func TestLevelHolds(t *testing.T) {
 			for range 5 {
 				errors = append(errors, 0.5+0.01*stream.NormFloat64())
 			}
-			runs = append(runs, ends(string(rune('a'+i)), results.VarySystem, errors...)...)
+			runs = append(runs, ends(string(rune('a'+i)), errors...)...)
 		}
-		if strings.Join(ranks(t, New(runs, nil, 0), "test_error"), " ") != "1-6 1-6 1-6 1-6 1-6 1-6" {
+		if strings.Join(ranks(t, New(runs, nil, independent), "test_error"), " ") != "1-6 1-6 1-6 1-6 1-6 1-6" {
 			wrong++
 		}
 	}
@@ -148,9 +212,9 @@ func TestLevelHolds(t *testing.T) {
 
 // The csv has a row for each method and measure, with paired differences to the lowest.
 func TestCSV(t *testing.T) {
-	runs := append(ends("a", results.VarySystem, .125, .375), ends("b", results.VarySystem, .25, .75)...)
+	runs := append(ends("a", .125, .375), ends("b", .25, .75)...)
 	var b bytes.Buffer
-	if err := New(runs, nil, 0).WriteCSV(&b); err != nil {
+	if err := New(runs, nil, independent).WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

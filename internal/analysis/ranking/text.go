@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,7 @@ func (t *Table) note() string {
 	if t.some(func(c *Cell) bool { return c.Known > 0 && c.Known < c.Seeds }) {
 		note += fmt.Sprintf("; 1 of %d: runs that reached the target, without a mean", t.Seeds)
 	}
-	if t.overlap > 0 {
+	if slices.ContainsFunc(t.blocks, func(b Block) bool { return b.overlap > 0 }) {
 		note += "; splits of the same rows are not independent: tests take the variance of Nadeau and Bengio"
 	}
 	return note
