@@ -92,7 +92,7 @@ func TestOverlapByJob(t *testing.T) {
 		}
 	}
 	refit := `tuning = { refit = true, target = { validation_error = 0.5 } }
-tune = { fedavg = { step = [0.1, 0.2] } }` + "\n"
+tune = { fedavg = { "options.step" = [0.1, 0.2] } }` + "\n"
 	for text, want := range map[string]float64{"": .25 / .525, refit: 1. / 3} {
 		if got := overlapIn(of(text, "data.validation_fraction=0.3"))(&results.Run{Method: "fedavg"}); math.Abs(got-want) > 1e-15 {
 			t.Errorf("%q: %g, want %g", text, got, want)
