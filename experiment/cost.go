@@ -51,6 +51,7 @@ const (
 	figureTime  = 0.2    // of a figure in both formats
 	lineTime    = 6e-3   // of a line of a figure
 	pointTime   = 2e-6   // of an evaluation in a figure
+	roundsGuess = 1000   // rounds of a run without a limit of them, in a figure
 	thetaPasses = 15     // passes of a device whose work ends at an accuracy
 
 	processBytes = 40 << 20 // of a process without runs
@@ -94,7 +95,7 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 	devices := sized.clients * max(1, s.Data.ClientsPerTask)
 	_, asked := s.Federation.Sizes(devices)
 	q.tasks, q.values, q.devices = float64(sized.clients), float64(shape.Values()), float64(devices)
-	q.rounds = float64(s.Run.Outer) * float64(s.Run.Rounds)
+	q.rounds = float64(s.Run.MostRounds())
 	if s.Run.StopAt.IsSet() {
 		q.rounds *= stopShare
 	}
@@ -102,6 +103,9 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 		length := s.Federation.DeadlineS // a round takes about as long
 		if length == 0 && learns {
 			length = computeSeconds(run, &about.Work, sized.rows)
+		}
+		if length == 0 && s.Run.Rounds == 0 {
+			length = 1
 		}
 		if length > 0 {
 			q.rounds = math.Min(q.rounds, math.Ceil(s.Run.MaxTimeS/length))

@@ -58,8 +58,12 @@ func FigureSeconds(experiments []scenario.Experiment) (seconds float64) {
 		for k := range e.Jobs {
 			run := &e.Jobs[k].Candidates[0].Settings.Run
 			n := float64(len(e.Jobs[k].Seeds))
+			rounds := run.MostRounds()
+			if run.Rounds == 0 {
+				rounds = roundsGuess
+			}
 			lines++
-			evaluated += float64(n*float64(run.Outer)*float64(run.Rounds)) / float64(max(1, run.EvalEvery))
+			evaluated += float64(n*float64(rounds)) / float64(max(1, run.EvalEvery))
 		}
 		seconds += float64(figures * (figureTime + float64(lines*lineTime) + float64(evaluated*pointTime)))
 	}

@@ -25,7 +25,7 @@ import (
 func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
-		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
+		Outer: s.Outer, Rounds: s.MostRounds() / s.Outer, EvalEvery: s.EvalEvery,
 		MaxTime: s.MaxTimeS, MaxCO2: s.MaxCO2G, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
@@ -133,9 +133,14 @@ func (x *execution) begin() (*learning.Federation, error) {
 
 // play makes the rounds of a run, with their record and progress.
 func (x *execution) play(f *learning.Federation) (*learning.Outcome, error) {
-	done, all := 0.0, float64(x.setup.Schedule.Outer*x.setup.Schedule.Rounds)
+	limits := &x.run.Settings.Run
+	done, all := 0.0, float64(limits.MostRounds())
 	out, err := f.Run(x.ctx, func(round results.Round) {
-		step := float64(round.Round)/all - done
+		share := float64(round.Round) / all
+		if limits.MaxTimeS > 0 {
+			share = min(max(share, round.TimeS/limits.MaxTimeS), 1)
+		}
+		step := share - done
 		done += step
 		if x.rec != nil {
 			x.rec.round(round)

@@ -377,6 +377,13 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 	if r := e("run.max_time_s=" + fmt.Sprint(whole.Rounds[7].TimeS)); len(r.Rounds) != 8 {
 		t.Errorf("max_time_s = %g: %d rounds, want 7", whole.Rounds[7].TimeS, len(r.Rounds)-1)
 	}
+	// Without a limit of rounds, the time alone ends a run: beyond the rounds that are the default, too.
+	end := whole.Rounds[len(whole.Rounds)-1]
+	most := 4 * end.TimeS
+	r := e("run.rounds=0", fmt.Sprint("run.max_time_s=", most)).Rounds
+	if n := len(r); n <= 101 || r[n-1].TimeS < most || r[n-2].TimeS >= most || r[end.Round].Primal != end.Primal {
+		t.Errorf("rounds = 0: %d rounds, %g s of %g", n-1, r[n-1].TimeS, most)
+	}
 	if r := e("run.eval_every=4"); len(r.Rounds) != 31 || !math.IsNaN(r.Rounds[3].Primal) || r.Rounds[4].Primal != whole.Rounds[4].Primal {
 		t.Errorf("eval_every = 4: %+v", r.Rounds[:5])
 	}

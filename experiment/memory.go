@@ -73,7 +73,7 @@ func footprintOf(s *scenario.Settings, about *algorithms.Description, shape mtl.
 	}
 	_, asked := s.Federation.Sizes(clients)
 	never := 1.0
-	for range s.Run.Outer * s.Run.Rounds {
+	for range s.Run.MostRounds() {
 		if never *= 1 - float64(asked)/float64(clients); never < 1e-6 {
 			break
 		}

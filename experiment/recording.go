@@ -61,7 +61,7 @@ func (r *runner) recordable(run *scenario.RunSpec, clients int) bool {
 	protocol := run.Settings.Federation.Traits()
 	takesAll := protocol.WaitsForAll && !protocol.LimitsWork || protocol.DrawnSteps != nil && nothingFails(&run.Settings)
 	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
-		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && clients*s.Rounds <= r.mostRecorded
+		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && s.Rounds > 0 && clients*s.Rounds <= r.mostRecorded
 }
 
 // nothingFails reports whether every device is available at all times, and every attempt succeeds in its round.

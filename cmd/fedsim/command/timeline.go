@@ -69,7 +69,7 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenario.Scenario) (*watch
 		id: plainID(run), path: f.trace, relative: run.Settings.Federation.Relative(),
 		selection: timeline.Selection{Devices: f.devices, First: 1, Last: traceRounds},
 	}
-	rounds := run.Settings.Run.Outer * run.Settings.Run.Rounds
+	rounds := run.Settings.Run.MostRounds()
 	if run.Algorithm == scenario.Driven { // the driver ends the run
 		rounds = math.MaxInt
 	}
