@@ -164,3 +164,34 @@ func TestMIFARemembersGradients(t *testing.T) {
 		nearVector(t, fmt.Sprintf("w after round %d", h), a.Model().W.Row(0), want, 1e-14)
 	}
 }
+
+// The server's step of FedVARP scales both parts: the mean of the differences from the last changes, and the mean of these.
+func TestFedVARPServerStep(t *testing.T) {
+	a, p := startAbsent(t, "fedvarp", 0.1, func(o Options) { o.(*fedVARPOptions).ServerStep = 0.5 })
+	f := a.(*fedVARP)
+	var last [4][2]float64
+	want := []float64{0, 0}
+	for h := range 3 {
+		var step [2]float64
+		for _, y := range last {
+			for j := range step {
+				step[j] += y[j] / 4
+			}
+		}
+		a.Begin()
+		asked := p.Clients() >> h // 4, 2, 1
+		for k := range asked {
+			a.Solve(request(k, h, NoLimit, 0))
+			for j, d := range f.pending(k) {
+				step[j] += (d - last[k][j]) / float64(asked)
+				last[k][j] = d
+			}
+			a.Commit(k, 1)
+		}
+		a.End()
+		for j := range want {
+			want[j] += 0.5 * step[j]
+		}
+		nearVector(t, fmt.Sprintf("w after round %d", h), a.Model().W.Row(0), want, 1e-14)
+	}
+}

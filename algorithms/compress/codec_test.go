@@ -504,3 +504,33 @@ func TestWorkOfCodecs(t *testing.T) {
 		t.Errorf("%d codecs, counted 8", n)
 	}
 }
+
+// A norm that is sent in 4 bytes is rounded up: a norm below |v_i| would make r larger than s, and the mean of the
+// decoded values smaller than v_i.
+func TestNormsAreRoundedUp(t *testing.T) {
+	for _, x := range []float64{1 + 1e-9, -1 - 1e-9, 3.3, 1e-30, 16777217} {
+		c := Defaults()
+		c.Up, c.Levels = QSGD, 1
+		codec := New(&c, QSGD, 4, false)
+		v := []float64{x}
+		for round := 0; v[0] == x || v[0] == 0; round++ {
+			v[0] = x
+			if codec.Code(v, stream(round)); round > 10 {
+				t.Fatalf("%g is %g in each round", x, v[0])
+			}
+		}
+		if up := math.Copysign(upTo32(math.Abs(x)), x); v[0] != up || math.Abs(v[0]) < math.Abs(x) {
+			t.Errorf("%.12g is decoded as %.12g, want %.12g", x, v[0], up)
+		}
+	}
+}
+
+// The sign of 0 is plus, and so is that of -0.
+func TestSignOfZero(t *testing.T) {
+	c := Defaults()
+	v := []float64{0, math.Copysign(0, -1), -4, 4}
+	New(&c, Sign, 8, false).Code(v, stream(0))
+	if !slices.Equal(v, []float64{2, 2, -2, 2}) {
+		t.Errorf("decoded as %v", v)
+	}
+}

@@ -17,3 +17,20 @@ func TestGeneratedGridNeedsNoFile(t *testing.T) {
 		t.Errorf("device 3 has %g g/kWh at midnight, want %g", g.At(3, 0), want)
 	}
 }
+
+// Devices are in the places in turn, and each draws from the grid of its own place.
+func TestDevicesHaveTheirPlaces(t *testing.T) {
+	c := Config{Grid: []string{Generated}, Places: []string{"generated-1200", "generated-240", "generated-1200"}}
+	g, err := c.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMeter(g, 7)
+	for device, mean := range []float64{1200, 240, 1200, 1200, 240, 1200, 1200} {
+		want := mean * (1 + 0.3*math.Cos(2*math.Pi*(0.5-19)/24))
+		m.Draw(device, 0, 0, joulesPerKWh)
+		if drawn := m.Take(0); math.Abs(drawn[DeviceWait]-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
+			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, drawn[DeviceWait], g.At(device, 0), want)
+		}
+	}
+}

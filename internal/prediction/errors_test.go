@@ -165,3 +165,18 @@ func TestRepeatsByChance(t *testing.T) {
 		t.Errorf("sets without rounds %v", sets)
 	}
 }
+
+// Transfers have both directions: 1 s down and 3 s up are predicted as 1 and 6 s. Staleness is predicted minus
+// measured, where both are known.
+func TestTransfersAndStaleness(t *testing.T) {
+	run := func(uplink float64, staleness ...float64) *Played {
+		p := &Played{}
+		for _, s := range staleness {
+			p.Attempts = append(p.Attempts, Attempt{Seen: 5, Downlink: 1, Uplink: uplink, Staleness: s})
+		}
+		return p
+	}
+	e := Compare(run(3, 1, 2, math.NaN()), run(6, 4, 3, 1))
+	near(t, "transfer", e.Transfer.Mean, .75)
+	near(t, "staleness", e.Staleness, 2)
+}
