@@ -42,7 +42,7 @@ type recordingKey struct {
 func recordingKeyOf(run *scenario.RunSpec) recordingKey {
 	key := recordingKey{problem: keyOf(&run.Settings), algorithm: run.Algorithm, options: fmt.Sprintf("%+v", run.Options), seed: run.System}
 	if f := &run.Settings.Federation; f.Traits().DrawnSteps != nil {
-		key.limits = fmt.Sprintf("%s %g %g", f.Protocol, f.StepsLow, f.StepsHigh)
+		key.limits = fmt.Sprintf("%s %g %g %+v", f.Protocol, f.StepsLow, f.StepsHigh, f.ProtocolOptions)
 	}
 	return key
 }
@@ -51,7 +51,7 @@ func recordingKeyOf(run *scenario.RunSpec) recordingKey {
 const mostRecorded = 4_000_000
 
 // recordable reports whether the computation of a run is independent of time and worth
-// recording. All devices take part in every round, every round is evaluated, the coupling
+// recording. All devices take part in every round, every round is evaluated on all clients, the coupling
 // is fixed, theta is not measured, which needs the state within a round, and no metrics by
 // client, which may exceed the memory. Compressed messages differ from device to device, and
 // partial work is drawn by the federation.
@@ -60,8 +60,10 @@ func (r *runner) recordable(run *scenario.RunSpec, clients int) bool {
 	_, asked := run.Settings.Federation.Sizes(clients)
 	protocol := run.Settings.Federation.Traits()
 	takesAll := protocol.WaitsForAll && !protocol.LimitsWork || protocol.DrawnSteps != nil && nothingFails(&run.Settings)
-	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
-		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && s.Rounds > 0 && clients*s.Rounds <= r.mostRecorded
+	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() &&
+		run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
+		s.Outer == 1 && s.EvalEvery == 1 && s.EvalClients == 0 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 &&
+		s.Rounds > 0 && clients*s.Rounds <= r.mostRecorded
 }
 
 // nothingFails reports whether every device is available at all times, and every attempt succeeds in its round.

@@ -1,12 +1,17 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/racetest"
 	"fedsim/internal/recordtest"
 	"fedsim/results"
@@ -107,9 +112,10 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 		"dropped partial work": "[federation]\npartial_share = 0.6\npartial = \"drop\"",
 		"compression":          "[compression]\nup = \"top-k\"\nshare = 0.5",
 		"privacy":              "[privacy]\nmechanism = \"central\"",
+		"sampled evaluation":   "eval_clients = 3",
 		"schedules":            "",
 	} {
-		scenario := "[problem]\noptimum_sweeps = 0\n[run]\nrounds = 5\n[data.synthetic]\nclients = 5\nfeatures = 6\n" + tables + "\n"
+		scenario := "[problem]\noptimum_sweeps = 0\n[data.synthetic]\nclients = 5\nfeatures = 6\n[run]\nrounds = 5\n" + tables + "\n"
 		for _, method := range []string{"fedavg", "fedprox", "fedadam", "ditto", "apfl", "per-fedavg", "fednova", "scaffold", "feddyn", "fedau", "mifa", "fedvarp", "gossip", "fedbuff"} {
 			if method == "fednova" && name == "privacy" || method == "gossip" && name == "compression" {
 				break // not able, as those that follow
@@ -205,5 +211,52 @@ func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
 		if n != 4 {
 			t.Errorf("%v serves %d runs, want 4", key, n)
 		}
+	}
+}
+
+// decided says for each setting why runs that share rounds may differ in it, or why they do not. A field of time
+// changes when responses arrive, but under a recordable protocol the server takes them all.
+var decided = map[string]string{
+	"Data": "key", "Problem": "key", "Methods": "key: algorithm and options",
+	"Privacy": "refused", "Compression": "refused",
+	"Devices": "time", "Network": "time", "Fleet": "time", "Faults": "time", "Traces": "time", "Energy": "time",
+
+	"Federation.Protocol": "key: of the limits of work", "Federation.ProtocolOptions": "key: of the limits of work", "Federation.StepsLow": "key", "Federation.StepsHigh": "key",
+	"Federation.Clients": "refused: the number asked", "Federation.Fraction": "refused: the number asked", "Federation.Over": "refused: the number asked",
+	"Federation.Selection": "all are asked", "Federation.SelectionOptions": "all are asked", "Federation.Candidates": "all are asked",
+	"Federation.PartialShare": "refused", "Federation.Partial": "of PartialShare", "Federation.Cost": "time", "Federation.Population": "all are asked",
+	"Federation.DeadlineS": "refused: its protocol", "Federation.Quantile": "refused: its protocol", "Federation.Window": "refused: its protocol",
+	"Federation.Fit": "refused: its protocol", "Federation.Margin": "refused: its protocol",
+	"Federation.Late": "nobody is late", "Federation.LateWeights": "nobody is late", "Federation.LateBeta": "nobody is late",
+	"Federation.Retries": "refused: its protocol", "Federation.MinReports": "all respond", "Federation.MinAvailable": "time",
+	"Federation.NonFinite": "ends a run, and changes no round before", "Federation.DetectS": "time", "Federation.Overhead": "time", "Federation.ServerGFLOPS": "time",
+
+	"Run.Mode": "another runner", "Run.Rounds": "each run has its own length", "Run.Outer": "refused", "Run.EvalEvery": "refused", "Run.EvalClients": "refused",
+	"Run.ClientMetrics": "refused", "Run.ClientsEvery": "of ClientMetrics", "Run.ThetaEvery": "refused", "Run.Devices": "time", "Run.Model": "told",
+	"Run.StopAt": "each run has its own length", "Run.MaxTimeS": "each run has its own length", "Run.MaxCO2G": "each run has its own length",
+	"Run.ReportLast": "told", "Run.Seeds": "key", "Run.Vary": "key: the seed, and that of the data", "Run.Targets": "told",
+}
+
+// A new setting is decided here: a setting that changes the mathematics and is neither in recordingKey nor refused by
+// recordable would let a run share the rounds of another.
+func TestEverySettingIsDecided(t *testing.T) {
+	rest := maps.Clone(decided)
+	var check func(path string, of reflect.Type)
+	check = func(path string, of reflect.Type) {
+		for i := range of.NumField() {
+			name := strings.TrimPrefix(path+"."+of.Field(i).Name, ".")
+			switch _, ok := decided[name]; {
+			case ok:
+				delete(rest, name)
+			case of.Field(i).Anonymous || name == "Federation" || name == "Run":
+				check(cmp.Or(map[bool]string{true: path}[of.Field(i).Anonymous], name), of.Field(i).Type)
+			case of.Field(i).Tag.Get("toml") != "" && of.Field(i).Tag.Get("toml") != "-":
+				t.Errorf("%s: may runs that share rounds differ in it? Decide in recordingKeyOf or recordable, and say so in this list", name)
+			}
+		}
+	}
+	check("", reflect.TypeFor[scenario.Settings]())
+	for name := range rest {
+		t.Errorf("%s is no setting: remove it from the list", name)
 	}
 }
