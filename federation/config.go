@@ -194,7 +194,11 @@ func (f *Config) ValidateUse(c *config.Checker, inForce []string) {
 				used = used || slices.Contains(inForce, name)
 			}
 		}
-		c.Require(!set || used, key, value, fmt.Sprintf("must be left out: only protocols %s have a use for it", strings.Join(protocols, ", ")))
+		users := "protocols " + strings.Join(protocols, ", ") + " have"
+		if len(protocols) == 1 {
+			users = "protocol " + protocols[0] + " has"
+		}
+		c.Require(!set || used, key, value, "must be left out: only "+users+" a use for it")
 	}
 	use("deadline_quantile", f.Quantile, f.Quantile != 0)
 	use("selection", f.Selection, f.Selection != Defaults().Selection)

@@ -73,7 +73,7 @@ var DeviceColumns = []Column[DeviceRow]{
 	{Kind: StateColumn, Name: "response_s", Unit: "s", Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
 	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the seven durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
 	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing", Field: func(r *DeviceRow) any { return &r.ComputeS }},
-	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic, launches and cold starts (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
+	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic, launches and cold starts, with its share of the jitter (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
 	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up", Field: func(r *DeviceRow) any { return &r.UplinkS }},
 	{Kind: CostColumn, Name: "poll_s", Unit: "s", Doc: "waiting within an attempt: the server's message for the device's poll, or its launch (network.client_poll_s, network.launch_poll_s)", Field: func(r *DeviceRow) any { return &r.PollS }},
 	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again", Field: func(r *DeviceRow) any { return &r.WaitS }},

@@ -204,10 +204,28 @@ func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
 		*t = newTargets(lists)
 		return problems
 	}
+	if slices.ContainsFunc(n.Items(), (*config.Node).IsTable) {
+		var problems config.Errors
+		problems.AddProblem(n.Place, config.Problem{Key: key, Want: "is a list with tables: must be one table with a list for each metric" + rewritten(n.Items())})
+		return problems
+	}
 	var values []float64
 	problems := config.Decode(n, key, &values)
 	*t = ToSuboptimalities(values...)
 	return problems
+}
+
+// rewritten suggests the table of targets that were given one by one; empty if they are none.
+func rewritten(items []*config.Node) string {
+	var targets Targets
+	for _, n := range items {
+		var t Target
+		if len(t.DecodeTOML(n, "")) > 0 || !t.IsSet() {
+			return ""
+		}
+		targets = append(targets, t)
+	}
+	return ": write " + config.Literal(newTargets(targets.lists()).lists())
 }
 
 // TypeTOML describes the TOML type of targets.

@@ -65,14 +65,16 @@ func TestTargetsInEveryForm(t *testing.T) {
 
 func TestTargetsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`targets = "x"`:                                  `run.targets = "x": must be a list of floats`,
-		`targets = { test_error = 0.1 }`:                 `run.targets.test_error = 0.1: must be a list of floats`,
-		`targets = { test_eror = [0.1] }`:                `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy (did you mean "test_error"?)`,
-		`targets = { test_error = [0.1, 0.1] }`:          `run.targets.test_error = 0.1: must be there once`,
-		`targets = [0.1, -1]`:                            `run.targets = -1: must be positive`,
-		`stop_at = { test_error = 0.1, train_error = 1}`: `run.stop_at: must hold one metric, as in { test_error = 0.07 }`,
-		`stop_at = {}`:                                   `run.stop_at: must hold one metric`,
-		`stop_at = "x"`:                                  `run.stop_at = "x": must be a number`,
+		`targets = "x"`: `run.targets = "x": must be a list of floats`,
+		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: is a list with tables: must be one table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
+		`targets = [{ test_error = [0.1] }]`:                           "run.targets: is a list with tables: must be one table with a list for each metric",
+		`targets = { test_error = 0.1 }`:                               `run.targets.test_error = 0.1: must be a list of floats`,
+		`targets = { test_eror = [0.1] }`:                              `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy (did you mean "test_error"?)`,
+		`targets = { test_error = [0.1, 0.1] }`:                        `run.targets.test_error = 0.1: must be there once`,
+		`targets = [0.1, -1]`:                                          `run.targets = -1: must be positive`,
+		`stop_at = { test_error = 0.1, train_error = 1}`:               `run.stop_at: must hold one metric, as in { test_error = 0.07 }`,
+		`stop_at = {}`:  `run.stop_at: must hold one metric`,
+		`stop_at = "x"`: `run.stop_at = "x": must be a number`,
 	} {
 		root, err := config.Parse("x.toml", []byte(text))
 		if err != nil {
