@@ -80,7 +80,7 @@ func init() {
 		},
 		Describe: func(o Options, shape mtl.Shape) Description {
 			d := o.(*AsyncMOCHAOptions).describe(shape)
-			d.Asynchronous = Yes
+			d.Asynchronous, d.Protocol = Yes, asynchronous
 			d.Work.StepFLOPs += float64(conjugateFLOPs * float64(shape.Outputs))
 			d.Work.Extra, d.Work.AuthorUnits = 1, 0
 			return d

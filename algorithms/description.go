@@ -36,17 +36,23 @@ type Description struct {
 	Obsolete func() []int32
 
 	Asynchronous Ability // the method works without rounds, too
-	Weights      Ability // Commit takes weights that are not 1
-	State        Ability // the method is Stateful: it can be checkpointed
-	Losses       Ability // a Batched reports losses; those of a model of the problem, the run evaluates
-	Batched      bool    // one call does the work of several clients
-	Inspected    bool    // the method shows the tentative updates of clients
-	Theta        bool    // Update.Theta is known
-	Compared     bool    // Deviations may compare updates
+	// Protocol is the round protocol that the method is made for, which it gets in a scenario that names
+	// none; empty: those with rounds.
+	Protocol  string
+	Weights   Ability // Commit takes weights that are not 1
+	State     Ability // the method is Stateful: it can be checkpointed
+	Losses    Ability // a Batched reports losses; those of a model of the problem, the run evaluates
+	Batched   bool    // one call does the work of several clients
+	Inspected bool    // the method shows the tentative updates of clients
+	Theta     bool    // Update.Theta is known
+	Compared  bool    // Deviations may compare updates
 	// Means is true when devices make local steps, and models are averaged as they are: then values
 	// without a gradient (mtl.Sizes.Buffers) have a meaning.
 	Means bool
 }
+
+// asynchronous is the protocol without rounds.
+const asynchronous = "asynchronous"
 
 // Ability is whether a method can do something. The zero value is No.
 type Ability int8

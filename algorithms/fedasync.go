@@ -75,7 +75,7 @@ func init() {
 			return &fedAsyncOptions{LocalSGDOptions: defaultLocalSGD(), Alpha: 0.6, Staleness: polynomial, A: 0.5}
 		},
 		Describe: func(Options, mtl.Shape) Description {
-			return Description{Model: Versions, Asynchronous: Yes, Messages: Messages{Coded: true}}
+			return Description{Model: Versions, Asynchronous: Yes, Protocol: asynchronous, Messages: Messages{Coded: true}}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)

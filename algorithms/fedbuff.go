@@ -50,7 +50,7 @@ func init() {
 			return &FedBuffOptions{AverageOptions: defaultAverage(byRows), Buffer: 10, ServerStep: 1}
 		},
 		Describe: func(Options, mtl.Shape) Description {
-			return Description{Model: Versions, Asynchronous: Yes, Messages: Messages{Coded: true}}
+			return Description{Model: Versions, Asynchronous: Yes, Protocol: asynchronous, Messages: Messages{Coded: true}}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)

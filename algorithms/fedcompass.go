@@ -48,9 +48,13 @@ func init() {
 			o.Epochs = 0
 			return o
 		},
-		Describe: func(Options, mtl.Shape) Description {
+		Describe: func(o Options, _ mtl.Shape) Description {
+			protocol := "compass"
+			if o.(*FedCompassOptions).Epochs > 0 { // which the protocol would assign
+				protocol = asynchronous
+			}
 			// A change stays until the next step.
-			return Description{Model: Versions, Asynchronous: Yes, Gathers: true, Messages: Messages{Coded: true}, Work: Workload{Kept: 1}}
+			return Description{Model: Versions, Asynchronous: Yes, Protocol: protocol, Gathers: true, Messages: Messages{Coded: true}, Work: Workload{Kept: 1}}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, n := *o.(*FedCompassOptions), s.Problem.Clients()

@@ -46,7 +46,7 @@ func (o *gradientOptions) weighted(weights string) AverageOptions {
 
 // sendsGradients describes a method of one model whose devices send a gradient.
 func sendsGradients(o Options, _ mtl.Shape) Description {
-	d := Description{Model: Versions, Asynchronous: Yes, Messages: Messages{Coded: true}}
+	d := Description{Model: Versions, Asynchronous: Yes, Protocol: asynchronous, Messages: Messages{Coded: true}}
 	if o.(interface{ gradient() *gradientOptions }).gradient().Measure {
 		for _, name := range []string{GradientNorm, GradientNoise, GradientBias} {
 			d.Metrics = append(d.Metrics, NamedMetric{Name: name, Better: "lower"})

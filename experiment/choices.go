@@ -6,6 +6,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -37,6 +38,10 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 		if x.scale != 1 {
 			add("scaled times", "each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
+	}
+	own := run.Settings.Federation
+	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous && !run.Settings.Federation.Traits().Continuous {
+		list = append(list, results.Warning{About: "protocol", Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
 	}
 	if earlier := p.served.earlier; len(earlier) > 0 {
 		add("other program", "it was resumed with %q, and begun with %q", p.served.about.Program, strings.Join(earlier, ", "))

@@ -46,7 +46,7 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\" or \"first\" (at the first responses of an over-selected cohort). Under \"asynchronous\" the server takes each response on arrival, and a round in the results has as many responses as clients_per_round; so has one of \"compass\", which groups responses (docs/methods.md). Or a protocol of your own (docs/plugins.md)"`
+	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\" or \"first\" (at the first responses of an over-selected cohort). Under \"asynchronous\" the server takes each response on arrival, and a round in the results has as many responses as clients_per_round; so has one of \"compass\", which groups responses (docs/methods.md). Or a protocol of your own (docs/plugins.md). Empty: each method has the one that it is made for, \"wait-for-all\" unless fedsim algorithms says another"`
 	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\". Protocol \"first\": maximum length of a round, 0: no limit. A run fails at its start if no response can be that fast: download, the least work and upload of the fastest device"`
 	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of the response times of the last rounds, without clients that fail; if a late response is the quantile, the cycle grows by half. 0: the cycle is always deadline_s"`
 	Window       int     `toml:"deadline_window" doc:"number of rounds that deadline_quantile covers"`
@@ -95,7 +95,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Protocol: WaitForAll, Population: Eager, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
+		Population: Eager, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
 		Window: 5, Fit: true, Selection: "uniform", Over: 1, NonFinite: StopRun, Late: Drop, LateWeights: LateEqual, LateBeta: 0.35, Partial: Keep, DetectS: 60,
 	}
 }
@@ -121,11 +121,11 @@ func (f *Config) clients(devices int) int {
 
 // Validate reports everything wrong with the table.
 func (f *Config) Validate(c *config.Checker) {
-	c.OneOf("protocol", f.Protocol, ProtocolNames()...)
+	c.OneOfOrEmpty("protocol", f.Protocol, ProtocolNames()...)
 	c.OneOf("population", f.Population, Eager, Lazy)
 	c.OneOf("cost", f.Cost, Physical, Relative, Authors)
 	c.Require(f.DeadlineS >= 0 && f.DeadlineS <= 1e9, "deadline_s", f.DeadlineS, "must be in [0, 1e9] seconds")
-	if factory, _ := LookupProtocol(f.Protocol); factory.Validate != nil {
+	if factory, _ := LookupProtocol(f.InForce()); factory.Validate != nil {
 		factory.Validate(f, c)
 	}
 	c.Require(f.Margin >= 0 && f.Margin <= 10, "margin", f.Margin, "must be in [0, 10]")

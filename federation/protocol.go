@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -133,9 +134,12 @@ func LookupProtocol(name string) (ProtocolFactory, bool) { return protocols.Look
 // ProtocolNames returns the names of the registered protocols in alphabetical order.
 func ProtocolNames() []string { return protocols.Names() }
 
+// InForce returns the protocol, WaitForAll where none is named.
+func (f *Config) InForce() string { return cmp.Or(f.Protocol, WaitForAll) }
+
 // Traits returns the traits of the protocol in force; none if it is not registered.
 func (f *Config) Traits() Traits {
-	factory, ok := LookupProtocol(f.Protocol)
+	factory, ok := LookupProtocol(f.InForce())
 	if !ok {
 		return Traits{}
 	}
@@ -144,7 +148,7 @@ func (f *Config) Traits() Traits {
 
 // uses reports whether a key has a use under the protocol in force.
 func (f *Config) uses(key string) bool {
-	factory, _ := LookupProtocol(f.Protocol)
+	factory, _ := LookupProtocol(f.InForce())
 	return slices.Contains(factory.Keys, key)
 }
 
@@ -152,7 +156,7 @@ func (f *Config) keepsLate() bool { return f.Late == Keep }
 
 // newProtocol builds the protocol of a run.
 func (f *Config) newProtocol() (Protocol, error) {
-	factory, ok := LookupProtocol(f.Protocol)
+	factory, ok := LookupProtocol(f.InForce())
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not registered", f.Protocol)
 	}

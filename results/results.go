@@ -44,6 +44,7 @@ type Run struct {
 	Real      bool           `json:"real_targets,omitempty"` // the data have real targets: errors are root mean square errors
 	Data      *DataSet       `json:"data,omitempty"`         // nil: nothing is known that the scenario does not say
 	External  *ExternalModel `json:"external,omitempty"`     // nil: the model is fedsim's own
+	Protocol  string         `json:"protocol,omitempty"`     // of its rounds (federation.protocol); empty: not known
 	Relative  bool           `json:"relative,omitempty"`     // TimeS counts relative units (federation.cost), not seconds
 	Objective string         `json:"objective,omitempty"`    // names the P that the method minimizes, or OwnObjective; empty: not known
 	Status    Status         `json:"status"`

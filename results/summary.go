@@ -51,13 +51,14 @@ type Row struct {
 	Cells    []Cell        `json:"targets"`  // one for each target
 	Warnings []string      `json:"warnings"` // WarningsOf the runs
 
-	Sampled []Setting `json:"-"` // the values of ExperimentSummary.Sampled
-	Limit   string    `json:"-"` // Run.Limit
-	Own     bool      `json:"-"` // the method does not minimize P (OwnObjective)
-	Updates int64     `json:"-"` // the number of updates that the server used, over all seeds
-	Known   int       `json:"-"` // Run.Known, the most of its seeds
-	Capped  int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
-	Best    bool      `json:"-"` // the test error is the lowest of the block, and not all are equal
+	Sampled  []Setting `json:"-"` // the values of ExperimentSummary.Sampled
+	Limit    string    `json:"-"` // Run.Limit
+	Own      bool      `json:"-"` // the method does not minimize P (OwnObjective)
+	Updates  int64     `json:"-"` // the number of updates that the server used, over all seeds
+	Protocol string    `json:"-"` // Run.Protocol
+	Known    int       `json:"-"` // Run.Known, the most of its seeds
+	Capped   int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
+	Best     bool      `json:"-"` // the test error is the lowest of the block, and not all are equal
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
@@ -243,7 +244,7 @@ func SettingsText(settings []Setting) string {
 }
 
 func newRow(label string, seeds []Run, targets Targets) Row {
-	row := Row{Label: label, Own: seeds[0].Objective == OwnObjective, Algorithm: seeds[0].Algorithm, Seeds: len(seeds), Warnings: WarningsOf(seeds)}
+	row := Row{Label: label, Own: seeds[0].Objective == OwnObjective, Protocol: seeds[0].Protocol, Algorithm: seeds[0].Algorithm, Seeds: len(seeds), Warnings: WarningsOf(seeds)}
 	n := float64(len(seeds))
 	for i := range seeds {
 		last, ok := seeds[i].Last()

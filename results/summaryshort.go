@@ -154,9 +154,7 @@ func (e *ExperimentSummary) shortNotes() []string {
 	if text := e.unreached(); text != "" {
 		notes = append(notes, text)
 	}
-	if text := e.objectives(); text != "" {
-		notes = append(notes, text)
-	}
+	notes = append(notes, e.shared()...)
 	stalled, interrupted := 0, 0
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {

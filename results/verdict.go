@@ -105,10 +105,45 @@ func (e *ExperimentSummary) Notes() []string {
 	if slices.ContainsFunc(model, func(c endColumn) bool { return c.head == headP }) {
 		notes = append(notes, headP+": the objective P, loss of the training rows and regularizer; lower is better")
 	}
-	if text := e.objectives(); text != "" {
-		notes = append(notes, text)
+	return append(notes, e.shared()...)
+}
+
+// shared are the notes of Notes and of the short summary.
+func (e *ExperimentSummary) shared() (notes []string) {
+	for _, text := range []string{e.objectives(), e.protocols()} {
+		if text != "" {
+			notes = append(notes, text)
+		}
 	}
 	return notes
+}
+
+// protocols says which methods have which round protocol; empty if all have the same, or have several.
+func (e *ExperimentSummary) protocols() string {
+	var names []string
+	of, methods := map[string]string{}, map[string][]string{}
+	for i := range e.Blocks {
+		for k := range e.Blocks[i].Rows {
+			r := &e.Blocks[i].Rows[k]
+			had, seen := of[r.Label]
+			if e.RowKey != "method" || r.Protocol == "" || seen && had != r.Protocol {
+				return ""
+			}
+			if of[r.Label] = r.Protocol; !seen {
+				methods[r.Protocol] = append(methods[r.Protocol], r.Label)
+			}
+			if !slices.Contains(names, r.Protocol) {
+				names = append(names, r.Protocol)
+			}
+		}
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s (%s)", name, strings.Join(methods[name], ", "))
+	}
+	return "protocols: " + strings.Join(names, ", ")
 }
 
 // headP is the head of the column of P.

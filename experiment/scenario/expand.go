@@ -170,17 +170,20 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		settings.Methods[label] = method
 	}
 	check := config.NewChecker()
-	if method.Protocol != "" {
+	if protocol := method.protocol(&settings.Federation); protocol != settings.Federation.Protocol {
 		tree = tree.Clone()
 		own := tree.Child("methods").Child(label).Child("protocol")
+		if own == nil {
+			own = config.NewScalar(protocol, tree.Child("methods").Child(label).Key)
+		}
 		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
-		problems.Merge(settings.resolveProtocol(method.Protocol, tree))
+		problems.Merge(settings.resolveProtocol(protocol, tree))
 		settings.Federation.Validate(check.In("federation"))
 	}
 	if len(options) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
-	settings.validateMethod(check, &method)
+	settings.validateMethod(check, label, &method)
 	if p.tuning.Refit {
 		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation,
 			"must be positive with experiment.tuning.refit: there are no rows to train on beside")
@@ -197,7 +200,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 }
 
 // validateMethod reports settings that do not fit a method.
-func (s *Settings) validateMethod(check *config.Checker, method *Method) {
+func (s *Settings) validateMethod(check *config.Checker, label string, method *Method) {
 	if method.Algorithm != Driven { // a driver need not wait for all
 		s.Federation.ValidateFaults(check, &s.Faults, &s.Network)
 	}
@@ -205,7 +208,7 @@ func (s *Settings) validateMethod(check *config.Checker, method *Method) {
 		return
 	}
 	about, hubSize, learns := method.describe(), s.Network.HubSize, s.Run.Mode == Learning
-	learning.ValidateMethod(check.In("federation"), &s.Federation, &about)
+	learning.ValidateMethod(check.In("federation"), &s.Federation, &about, "methods."+config.Path{label}.String()+".protocol")
 	if method.Algorithm == Driven {
 		s.checkDriven(check)
 	} else {

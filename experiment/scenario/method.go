@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 type Method struct {
 	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; default: the label"`
 	Label     string `toml:"label" doc:"name shown in figures; default: the table's label"`
-	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation]"`
+	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation], or without one that for which the method is made"`
 	// Set are the settings of the method's runs; see methodSet.
 	Set methodSet `toml:"set,omitempty" doc:"settings of this method's runs, over those of the file, of the experiment and of its axes, such as { \"problem.regularizer\" = \"independent\" }; keys are dotted keys in quotes, or nested tables"`
 	// Options is a pointer to the options struct of the algorithm.
@@ -154,6 +155,12 @@ func (m *Method) describe() (d algorithms.Description) {
 		d = factory.Describe(m.options(), mtl.Shape{})
 	}
 	return d
+}
+
+// protocol returns the round protocol of the method: its own, that of [federation], or that for which the
+// method is made.
+func (m *Method) protocol(f *federation.Config) string {
+	return cmp.Or(m.Protocol, f.Protocol, m.describe().Protocol, federation.WaitForAll)
 }
 
 func (m *Method) options() algorithms.Options { return m.Options.(algorithms.Options) }

@@ -44,7 +44,7 @@ func kindsOfModels() []pluginKind {
 			chosen: func(s *Settings) (string, *any) { return s.Federation.Selection, &s.Federation.SelectionOptions },
 		}, federation.LookupSelector, func(f federation.SelectorFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
 		having(pluginKind{table: "federation", key: "protocol", options: "protocol_options", what: "protocol", names: federation.ProtocolNames(),
-			chosen: func(s *Settings) (string, *any) { return s.Federation.Protocol, &s.Federation.ProtocolOptions },
+			chosen: func(s *Settings) (string, *any) { return s.Federation.InForce(), &s.Federation.ProtocolOptions },
 		}, federation.LookupProtocol, func(f federation.ProtocolFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
 	}
 }

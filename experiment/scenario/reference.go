@@ -68,13 +68,13 @@ func methodFields() []config.Field {
 		case "algorithm":
 			fields[i].Choices = append([]string{""}, algorithms.Names()...)
 		case "protocol":
-			fields[i].Choices = append([]string{""}, protocols()...)
+			fields[i].Choices = protocols()
 		}
 	}
 	return fields
 }
 
-// protocols returns the names of the round protocols.
+// protocols returns the names of the round protocols, and that of none.
 func protocols() []string {
 	c, standard := config.NewChecker(), federation.Defaults()
 	standard.Validate(c)

@@ -117,7 +117,9 @@ func (k *pluginKind) complete(table schema) {
 	keys := table["properties"].(schema)
 	described(keys, k.options, schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
-	rules = append(rules, schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}})
+	if k.key != "protocol" { // which a method may have by itself
+		rules = append(rules, schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}})
+	}
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
 		options["description"] = m.summary

@@ -157,14 +157,11 @@ func (s *Settings) checkPersonal(c *config.Checker, method string) {
 func (s *Settings) protocols() []string {
 	var all []string
 	for _, label := range s.labels() {
-		if own := s.Methods[label].Protocol; own != "" {
-			all = append(all, own)
-		} else {
-			all = append(all, s.Federation.Protocol)
-		}
+		m := s.Methods[label]
+		all = append(all, m.protocol(&s.Federation))
 	}
 	if len(all) == 0 {
-		all = []string{s.Federation.Protocol}
+		all = []string{s.Federation.InForce()}
 	}
 	return all
 }

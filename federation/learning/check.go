@@ -16,7 +16,7 @@ import (
 func (f *Federation) check(c *config.Checker, asked int) {
 	about, s := &f.method.About, &f.setup
 	needs, name, cfg, traits := &about.Needs, about.Name, &s.Config, s.Config.Traits()
-	ValidateMethod(c.In("federation"), cfg, about)
+	ValidateMethod(c.In("federation"), cfg, about, "")
 	ValidateCompression(c, cfg, s.Compression, s.Privacy, s.Network.HubSize, f.learns(), about)
 	c.Require(!needs.AllClients || asked == s.Clients, "federation.clients_per_round", asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
@@ -74,8 +74,8 @@ func (f *Federation) checkProblem(c *config.Checker) {
 }
 
 // ValidateMethod reports what in the table [federation] a method cannot live with. What depends on
-// the data as well, [New] reports.
-func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.Description) {
+// the data as well, [New] reports. own is the key of the method's own protocol; empty: there is none.
+func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.Description, own string) {
 	needs, traits := &method.Needs, f.Traits()
 	others := fmt.Sprintf("or %q", federation.Charged) // that limit work
 	if method.Asynchronous != algorithms.No {
@@ -86,7 +86,7 @@ func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.
 	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", federation.Deadline, others, method.Name))
 	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol, fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps", method.Name))
-	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, inRounds(method.Name, own))
 	c.Require(!needs.Continuous || traits.Continuous, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q, or %s have options.stop = false: a round has one message to a client", federation.Asynchronous, method.Name))
 	c.Require(f.Cost != federation.Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
@@ -95,6 +95,21 @@ func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", federation.Physical, federation.Relative, f.Protocol))
 	f.ValidatePartial(c)
 	validateEpochs(c, f, method)
+}
+
+// inRounds says what a method that works in rounds needs in place of a protocol without.
+func inRounds(name, own string) string {
+	text := fmt.Sprintf("must be another: %s works in rounds", name)
+	if own == "" {
+		return text
+	}
+	var others []string
+	for _, other := range algorithms.Names() {
+		if f, _ := algorithms.Lookup(other); f.Describe(f.Options(), mtl.Shape{}).Asynchronous == algorithms.Yes {
+			others = append(others, other)
+		}
+	}
+	return fmt.Sprintf("%s; leave it out, and methods without rounds (%s) have their own, or set %s = %q", text, strings.Join(others, ", "), own, federation.WaitForAll)
 }
 
 // ValidateProblem reports the loss and the model that a method with the given options cannot

@@ -157,6 +157,7 @@ func describeAbilities(d algorithms.Description) string {
 		{d.MinimizesP, "minimizes P"},
 		{d.HubRounds > 0, "rounds of hubs"},
 		{d.Asynchronous != algorithms.No, "with or without rounds"},
+		{d.Protocol != "", "made for protocol " + d.Protocol},
 		{d.Weights == algorithms.Yes, "weighted updates"},
 		{d.Needs.AllClients, "needs every client"},
 		{d.Needs.Dual, "needs a loss with a conjugate"},
