@@ -5,9 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/mtl"
 )
 
 // patienceOptions are the options of a protocol that the tests register.
@@ -28,6 +30,14 @@ func init() {
 			panic("tests do not run it")
 		},
 	})
+	f, _ := algorithms.Lookup("mb-sgd")
+	describe := f.Describe
+	f.Name, f.Describe = "patient", func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+		d := describe(o, shape)
+		d.Protocol = "patience"
+		return d
+	}
+	algorithms.Register(f)
 }
 
 // The options of a protocol belong to the methods that use it.
@@ -39,6 +49,7 @@ func TestProtocolOptions(t *testing.T) {
 	}{
 		{own, &patienceOptions{3}},
 		{own + "[federation]\nprotocol_options.rounds = 5\n", &patienceOptions{5}},
+		{"[methods.mocha]\nalgorithm = \"patient\"\n[methods.mb-sgd]\n[federation]\nprotocol_options.rounds = 4\n", &patienceOptions{4}},
 		{"[methods.mocha]\n[federation]\nprotocol = \"patience\"\nprotocol_options.rounds = 6\n", &patienceOptions{6}},
 		{"[methods.mocha]\nprotocol = \"charged\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"patience\"\n", nil},
 	} {

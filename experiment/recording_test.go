@@ -124,7 +124,7 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 			if method == "gossip" {
 				weights = ""
 			}
-			scenario += fmt.Sprintf("[methods.%s]\n[methods.%s.options]\nepochs = 4\nschedule = \"inverse-sqrt\"\nschedule_rounds = 1\n%s\n", method, method, weights)
+			scenario += fmt.Sprintf("[methods.%s]\nprotocol = \"wait-for-all\"\n[methods.%s.options]\nepochs = 4\nschedule = \"inverse-sqrt\"\nschedule_rounds = 1\n%s\n", method, method, weights)
 		}
 		want, got := collect(t, scenario, 1, 0), collect(t, scenario, 2, mostRecorded)
 		for i := range want {

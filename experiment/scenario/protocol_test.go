@@ -7,27 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"fedsim/algorithms"
-	"fedsim/mtl"
 )
-
-// ownProtocol registers a method like another that is made for a protocol.
-func ownProtocol(name, like, protocol string) {
-	f, _ := algorithms.Lookup(like)
-	describe := f.Describe
-	f.Name, f.Describe = name, func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
-		d := describe(o, shape)
-		d.Protocol = protocol
-		return d
-	}
-	algorithms.Register(f)
-}
-
-func init() {
-	ownProtocol("test-made-for-first", "fedavg", "first")
-	ownProtocol("test-made-for-none", "fedavg", "unheard-of")
-}
 
 // protocolsOf returns the protocol of each method of a scenario at its last point.
 func protocolsOf(t *testing.T, source string, overrides ...string) map[string]string {
@@ -79,7 +59,6 @@ func TestProtocolsOfMethods(t *testing.T) {
 		{two + "protocol = \"first\"\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 9\n", map[string]string{"fedavg": "deadline", "fedbuff": "first"}},
 		{two + "set = { \"federation.protocol\" = \"first\" }\n", map[string]string{"fedavg": "wait-for-all", "fedbuff": "first"}},
 		{two + "[sweep]\n\"federation.protocol\" = [\"wait-for-all\", \"first\"]\n", map[string]string{"fedavg": "first", "fedbuff": "first"}},
-		{"[methods.test-made-for-first]\n[methods.fedavg]\n", map[string]string{"test-made-for-first": "first", "fedavg": "wait-for-all"}},
 	} {
 		if got := protocolsOf(t, c.source); !maps.Equal(got, c.want) {
 			t.Errorf("%s\n(-want +got):\n%s", c.source, cmp.Diff(c.want, got))
@@ -108,7 +87,6 @@ func TestProtocolErrors(t *testing.T) {
 			`leave it out, and methods without rounds (` + without + `) have their own, or set methods.avg.protocol = "wait-for-all"`,
 		"[methods.fedbuff]\n[federation]\nselection = \"oort\"\n":           `x.toml:3:13: federation.selection = "oort": must be "uniform" or a selection by rejection under protocol "asynchronous", which has no rounds to choose for`,
 		"[methods.fedavg]\n[federation]\nprotocol_options.max_steps = 30\n": `x.toml:3:1: federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
-		"[methods.test-made-for-none]\n":                                    `x.toml:1:1: federation.protocol = "unheard-of": must be one of asynchronous, charged, compass, deadline, first, wait-for-all`,
 	} {
 		if _, err := Parse("x.toml", []byte(source), nil); err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", source, err, want)
