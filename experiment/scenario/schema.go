@@ -117,7 +117,7 @@ func (k *pluginKind) complete(table schema) {
 	keys := table["properties"].(schema)
 	described(keys, k.options, schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
-	if k.key != "protocol" { // which a method may have by itself
+	if k.key != "protocol" {           // which a method may have by itself
 		rules = append(rules, schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}})
 	}
 	for _, m := range k.models {
