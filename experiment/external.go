@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fedsim/algorithms"
+	"fedsim/data"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/external"
 )
@@ -23,7 +24,7 @@ func (r *runner) external(run *scenario.RunSpec, p *prepared, name string, o *ex
 		}
 		return now.Close()
 	}
-	about := external.RunInfo{ID: run.ID, Seed: run.System}
+	about := external.RunInfo{ID: run.ID, Seed: run.System, Real: run.Settings.Data.Target == data.TargetReal}
 	if p.digest != nil {
 		about.Data = p.digest()
 	}

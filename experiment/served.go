@@ -71,7 +71,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	if cfg.Model != mtl.ModelExternal {
 		return served{}, split, nil
 	}
-	o := p.programOptions(cfg)
+	o := p.programOptions(cfg, &of.data)
 	if o.Processes == 0 {
 		o.Processes = p.pool.Size()
 	}
@@ -89,8 +89,8 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 }
 
 // programOptions returns the options of the program of a problem.
-func (p *preparer) programOptions(cfg *mtl.Config) external.ModelOptions {
-	return external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory}
+func (p *preparer) programOptions(cfg *mtl.Config, of *data.Config) external.ModelOptions {
+	return external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory, Real: of.Target == data.TargetReal}
 }
 
 // timed returns the sizes of the data of a run without learning, and those of its external model, whose
@@ -105,7 +105,7 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 		if s.Data.Source == data.SourceExternal {
 			told = nil
 		}
-		m, err := p.learners.StartTimed(p.programOptions(&s.Problem), told)
+		m, err := p.learners.StartTimed(p.programOptions(&s.Problem, &s.Data), told)
 		if err != nil {
 			return nil, err
 		}

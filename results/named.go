@@ -137,7 +137,7 @@ func CheckNamed(declared []NamedMetric) error {
 			return fmt.Errorf("metric %q: its name must be 1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter", m.Name)
 		case len(m.Unit) > 16 || strings.ContainsFunc(m.Unit, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }):
 			return fmt.Errorf("metric %q: unit = %q: must be at most 16 bytes of text", name, m.Unit)
-		case reserved && (m.Split == "" || m.Name != "error"), !reserved && isColumn(name):
+		case reserved && (m.Split == "" || m.Name != "error"), IsAccuracy(name) && m.Split == "", !reserved && isColumn(name):
 			return fmt.Errorf("metric %q: must have another name: results have a column of that name", name)
 		case reserved && m.Better == "higher" && !known.Higher:
 			return fmt.Errorf("metric %q: better = %q: must be \"lower\"", name, m.Better)
@@ -150,11 +150,29 @@ func CheckNamed(declared []NamedMetric) error {
 	return nil
 }
 
-// isColumn reports whether figures or reports have a column of that name, other than an
+// CheckOwn reports a metric of a program with the name of a metric that fedsim computes: of privacy, or
+// of a statistic over clients.
+func CheckOwn(declared []NamedMetric) error {
+	for i := range declared {
+		name := declared[i].FullName()
+		of, s := cutStatistic(name)
+		_, column := MetricNamed(of)
+		_, _, _, client := ClientMetricNamed(of)
+		switch {
+		case name == Epsilon, name == LostRounds:
+			return fmt.Errorf("metric %q: must have another name: it is that of a metric of runs with privacy", name)
+		case s != nil && (column || client || isNamed(declared, of)):
+			return fmt.Errorf("metric %q: must have another name: it is that of a statistic over clients, of %q", name, of)
+		}
+	}
+	return nil
+}
+
+// isColumn reports whether tables, figures or reports have a column of that name, other than an
 // accuracy that runs may declare.
 func isColumn(name string) bool {
-	return slices.Contains(XNames, name) || slices.Contains(YNames, name) && !IsAccuracy(name) ||
-		slices.Contains([]string{"device", "cause", "idle", "excess_s"}, name) || strings.HasPrefix(name, "path_")
+	return slices.ContainsFunc(RoundColumns, func(c Column[Round]) bool { return c.Name == name }) || slices.Contains(YNames, name) && !IsAccuracy(name) ||
+		slices.Contains([]string{"run", "experiment", "method", "algorithm", "seed", "device", "cause", "idle", "excess_s"}, name) || strings.HasPrefix(name, "path_")
 }
 
 func isMetricName(name string) bool {

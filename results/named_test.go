@@ -108,6 +108,26 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, name := range []string{"outer", "dual", "test_accuracy", "method", "late", "co2_g", "theta"} {
+		if err := CheckNamed([]NamedMetric{{Name: name}}); err == nil || !strings.Contains(err.Error(), "must have another name: results have a column of that name") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range statistics {
+		for _, of := range []string{"error", "accuracy", "loss", "auc", "recall"} {
+			m := []NamedMetric{{Split: "test", Name: "recall"}, {Split: "test", Name: of + "_" + statistics[i].name}}
+			want := fmt.Sprintf(`metric "test_%s_%s": must have another name: it is that of a statistic over clients, of "test_%[1]s"`, of, statistics[i].name)
+			if err := CheckOwn(m); err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
+	if err := CheckOwn([]NamedMetric{{Name: Epsilon}}); err == nil || !strings.Contains(err.Error(), "of runs with privacy") {
+		t.Error(err)
+	}
+	if err := CheckOwn([]NamedMetric{{Split: "test", Name: "recall_mean"}, {Split: "train", Name: "recall"}, {Name: "time_sd"}}); err != nil {
+		t.Error(err)
+	}
 	many := make([]NamedMetric, MostNamed+1)
 	for i := range many {
 		many[i].Name = fmt.Sprint("x", i)

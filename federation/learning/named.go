@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,15 +18,17 @@ func (f *Federation) Metrics() []results.NamedMetric { return f.evaluation.named
 // named returns the metrics by client that the plan asks for, and those that a method
 // declares.
 func (s *Setup) named(about *algorithms.Description) ([]results.NamedMetric, error) {
-	declared := append(s.clientMetrics(about), named(about.Metrics)...)
+	own := named(about.Metrics)
+	declared := append(s.clientMetrics(about), own...)
 	if s.Problem != nil && !about.Own {
-		for _, m := range s.programMetrics() {
+		own = s.programMetrics()
+		for _, m := range own {
 			if !slices.Contains(declared, m) {
 				declared = append(declared, m)
 			}
 		}
 	}
-	if err := results.CheckNamed(declared); err != nil {
+	if err := cmp.Or(results.CheckNamed(declared), results.CheckOwn(own)); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
 	return declared, nil
@@ -48,7 +51,7 @@ func ProgramValues(p *mtl.Problem, o *mtl.Objective) (values []algorithms.NamedV
 	metrics := p.Metrics()
 	for part := range p.Parts() {
 		for i, x := range o.Own[part] {
-			if !math.IsNaN(x) { // of a part without rows, or of a model that diverges
+			if !math.IsNaN(x) && !math.IsInf(x, 0) { // of a part without rows, or of a model that diverges
 				values = append(values, algorithms.NamedValue{Split: partSplits[part], Name: metrics[i].Name, Value: x})
 			}
 		}
@@ -82,7 +85,7 @@ func (e *evaluation) metric(t results.Target) results.Metric {
 // a model of so many clients. A run stores none of them then.
 func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
 	metrics := named(declared)
-	if err := results.CheckNamed(metrics); err != nil {
+	if err := cmp.Or(results.CheckNamed(metrics), results.CheckOwn(metrics)); err != nil {
 		return err
 	}
 	var r results.Round
@@ -98,7 +101,7 @@ func CheckProgram(declared []algorithms.NamedMetric) error {
 	for i := range metrics {
 		metrics[i].Split = partSplits[0]
 	}
-	return results.CheckNamed(metrics)
+	return cmp.Or(results.CheckNamed(metrics), results.CheckOwn(metrics))
 }
 
 func setNamed(r *results.Round, declared []results.NamedMetric, values []algorithms.NamedValue) error {

@@ -64,9 +64,9 @@ type clientMetric struct {
 const (
 	positive   = "a positive integer"
 	wholeBytes = "an integer of bytes in [0, 2^53]"
-	nonNegFLOP = "a finite number of FLOPs, not negative"
-	nonNegStep = "a finite number of steps, not negative"
-	nonNegByte = "a finite number of bytes of memory, not negative"
+	someFLOPs  = "a number of FLOPs in [0, 1e24]"
+	someSteps  = "a number of steps in [0, 1e24]"
+	someMemory = "a number of bytes of memory in [0, 1e24]"
 	nanosecond = "an integer of nanoseconds, not negative"
 	aClient    = "the number of a client, an integer from 0 on"
 	mostBytes  = 1 << 53
@@ -81,7 +81,7 @@ var fields = pipe.Object[request]{
 	pipe.Optional("seed", func(d *pipe.Decoder, r *request) {
 		r.seed = uint64(d.Integer(0, math.MaxInt64, "an integer in [0, 2^63)"))
 	}),
-	pipe.Optional("step_flops", func(d *pipe.Decoder, r *request) { r.step = d.Float(0, nonNegFLOP) }),
+	pipe.Optional("step_flops", func(d *pipe.Decoder, r *request) { r.step = d.Float(0, pipe.MostAmount, someFLOPs) }),
 	pipe.Optional("notes", func(d *pipe.Decoder, r *request) { r.notes = d.Texts() }),
 	pipe.Optional("metrics", func(d *pipe.Decoder, r *request) {
 		r.metrics = pipe.List(d, r.metrics, "a list of metrics", metricFields.Read)
@@ -106,9 +106,9 @@ var fields = pipe.Object[request]{
 		}
 	}),
 	pipe.Optional("id", func(d *pipe.Decoder, r *request) { r.id = d.Integer(1, math.MaxInt64, positive) }),
-	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.work.FLOPs = d.Float(0, nonNegFLOP) }),
-	pipe.Optional("steps", func(d *pipe.Decoder, r *request) { r.work.Steps = d.Float(0, nonNegStep) }),
-	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, nonNegByte) }),
+	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.work.FLOPs = d.Float(0, pipe.MostAmount, someFLOPs) }),
+	pipe.Optional("steps", func(d *pipe.Decoder, r *request) { r.work.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
+	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
 	pipe.Optional("up_bytes", func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
 	pipe.Optional("taken", func(d *pipe.Decoder, r *request) { r.taken = integers(d, r.taken, "an id") }),
 	pipe.Optional("clients", func(d *pipe.Decoder, r *request) {
@@ -242,7 +242,7 @@ var messageFields = pipe.Object[session.Message]{
 	}),
 	pipe.Required("flops", func(d *pipe.Decoder, m *session.Message) {
 		if m.FLOPs = math.NaN(); !d.Null() {
-			m.FLOPs = d.Float(0, nonNegFLOP)
+			m.FLOPs = d.Float(0, pipe.MostAmount, someFLOPs)
 		}
 	}),
 	pipe.Required("up_bytes", func(d *pipe.Decoder, m *session.Message) {
@@ -250,8 +250,8 @@ var messageFields = pipe.Object[session.Message]{
 			m.BytesUp = float64(d.Integer(0, mostBytes, wholeBytes))
 		}
 	}),
-	pipe.Optional("steps", func(d *pipe.Decoder, m *session.Message) { m.Steps = d.Float(0, nonNegStep) }),
-	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, m *session.Message) { m.Traffic = d.Float(0, nonNegByte) }),
+	pipe.Optional("steps", func(d *pipe.Decoder, m *session.Message) { m.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
+	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, m *session.Message) { m.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
 	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *session.Message) {
 		if !d.Null() {
 			m.Expires = engine.Time(d.Integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))
@@ -278,7 +278,7 @@ var metricFields = pipe.Object[metric]{
 	pipe.Required("name", func(d *pipe.Decoder, m *metric) { m.Name = d.Text() }),
 	pipe.Optional("value", func(d *pipe.Decoder, m *metric) {
 		if m.value, m.hasValue = math.NaN(), true; !d.Null() {
-			m.value = d.Float(-math.MaxFloat64, "a finite number or null")
+			m.value = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number or null")
 		}
 	}),
 	pipe.Optional("better", func(d *pipe.Decoder, m *metric) { m.Better = d.Text() }),
@@ -295,7 +295,7 @@ var clientFields = pipe.Object[clientMetric]{
 	}),
 	pipe.Required("values", func(d *pipe.Decoder, m *clientMetric) {
 		m.values.Values = pipe.List(d, m.values.Values, "a list of numbers", func(d *pipe.Decoder, x *float64) {
-			*x = d.Float(-math.MaxFloat64, "a finite number")
+			*x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number")
 		})
 	}),
 	pipe.Optional("better", func(d *pipe.Decoder, m *clientMetric) { m.of.Better = d.Text() }),

@@ -303,6 +303,31 @@ func (a *Learner) Losses(clients []int32, into []float64) error {
 // Evaluate evaluates the model. All figures are under names.
 func (a *Learner) Evaluate() (algorithms.Evaluation, error) {
 	e := algorithms.Evaluation{Metrics: algorithms.Unknown()}
-	a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, evaluateFields.Into(&e))
+	if a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, evaluateFields.Into(&e)) {
+		if err := a.checkShares(&e); err != nil {
+			a.fail("evaluate", err)
+		}
+	}
 	return e, a.err
+}
+
+// checkShares reports accuracies and errors that are no shares of rows.
+func (a *Learner) checkShares(e *algorithms.Evaluation) error {
+	for _, m := range a.process.hello.metrics {
+		for _, v := range e.Values {
+			if v.Split == m.Split && v.Name == m.Name {
+				if err := checkShare(m, a.about.Real, v.Value); err != nil {
+					return fmt.Errorf("answers with %w", err)
+				}
+			}
+		}
+		for _, c := range e.Clients {
+			for i, x := range c.Values[:min(len(c.Values), len(c.Clients))] {
+				if err := checkShare(m, a.about.Real, x); err != nil && c.Split == m.Split && c.Name == m.Name {
+					return fmt.Errorf("client %d: answers with %w", c.Clients[i], err)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -177,6 +177,7 @@ func (p *process) exchange(ctx context.Context, o *Options, run string, about *r
 type RunInfo struct {
 	ID   string
 	Seed uint64
+	Real bool   // targets are real: an error is no share
 	Data string // digest of the rows that the run has, as "fedsim data export" writes it; empty: the learner has the data
 	// File returns the path of a file in which the learner may keep its state, under one
 	// of two names, 0 and 1; nil: there are no checkpoints.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,6 +88,19 @@ var metricFields = pipe.Object[algorithms.NamedMetric]{
 	pipe.Optional("unit", func(d *pipe.Decoder, m *algorithms.NamedMetric) { m.Unit = d.Text() }),
 }
 
+// checkShare reports a value of an accuracy, an error or an AUC that is no share. An error of real targets is none.
+func checkShare(m algorithms.NamedMetric, real bool, x float64) error {
+	most, bounded := map[string]float64{"": 1, "%": 100}[m.Unit]
+	if !bounded || m.Name != "accuracy" && m.Name != "auc" && (m.Name != "error" || real) {
+		return nil
+	}
+	const rounding = 1e-6 // of means in single precision
+	if x < -rounding*most || x > (1+rounding)*most {
+		return fmt.Errorf("%s = %g: must be in [0, %g]", strings.TrimPrefix(m.Split+"_"+m.Name, "_"), x, most)
+	}
+	return nil
+}
+
 // usual is a learner's description of a run that it has started.
 type usual struct {
 	stepFLOPs float64
@@ -98,7 +112,7 @@ type usual struct {
 
 var startFields = pipe.Object[usual]{
 	pipe.Required("step_flops", func(d *pipe.Decoder, u *usual) {
-		u.stepFLOPs = d.Float(math.SmallestNonzeroFloat64, "a positive number: the most FLOPs of one step")
+		u.stepFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount, "a number in (0, 1e24]: the most FLOPs of one step")
 	}),
 	pipe.Required("down_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.down) }),
 	pipe.Required("up_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.up) }),
@@ -153,7 +167,7 @@ var valueFields = pipe.Object[algorithms.NamedValue]{
 	pipe.Optional("name", func(d *pipe.Decoder, v *algorithms.NamedValue) { v.Name = d.Text() }),
 	pipe.Required("value", func(d *pipe.Decoder, v *algorithms.NamedValue) {
 		if v.Value = math.NaN(); !d.Null() {
-			v.Value = d.Float(-math.MaxFloat64, "a finite number or null")
+			v.Value = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number or null")
 		}
 	}),
 }
@@ -194,15 +208,15 @@ func readBytes(d *pipe.Decoder, n *int) {
 }
 
 func readFLOPs(d *pipe.Decoder, x *float64) {
-	*x = d.Float(0, "a finite number of FLOPs, not negative")
+	*x = d.Float(0, pipe.MostAmount, "a number of FLOPs in [0, 1e24]")
 }
 
 func readTraffic(d *pipe.Decoder, x *float64) {
-	*x = d.Float(0, "a finite number of bytes of memory, not negative")
+	*x = d.Float(0, pipe.MostAmount, "a number of bytes of memory in [0, 1e24]")
 }
 
 func numbers(d *pipe.Decoder) []float64 {
-	return pipe.List(d, nil, "a list of numbers", func(d *pipe.Decoder, x *float64) { *x = d.Float(-math.MaxFloat64, "a finite number") })
+	return pipe.List(d, nil, "a list of numbers", func(d *pipe.Decoder, x *float64) { *x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number") })
 }
 
 // reader reads the line of an answer.

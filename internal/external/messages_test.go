@@ -39,7 +39,7 @@ func TestNameBeforeHello(t *testing.T) {
 func TestWrongWork(t *testing.T) {
 	for fields, want := range map[string]string{
 		`"steps":-1,"flops":1,"up_bytes":1`:         "answers with work[0].steps: must be a whole number of steps in [0, 2^53], not -1",
-		`"steps":1,"flops":"many","up_bytes":1`:     "answers with work[0].flops: must be a finite number of FLOPs, not negative, not a string",
+		`"steps":1,"flops":"many","up_bytes":1`:     "answers with work[0].flops: must be a number of FLOPs in [0, 1e24], not a string",
 		`"steps":1,"flops":1,"up_bytes":0.5`:        "answers with work[0].up_bytes: must be a whole number of bytes in [0, 2^53], not 0.5",
 		`"steps":1,"flops":1,"up_bytes":1,"flop":1`: "answers with work[0].flop: is not a field here: known are client, steps, flops, up_bytes, batches, traffic_bytes",
 	} {

@@ -25,6 +25,7 @@ type ModelOptions struct {
 	TimeoutS  float64  // most seconds of real time for an answer; 0: no limit
 	Processes int      // most processes, at least 1
 	Memory    float64  // of the machine, in bytes; 0: not known
+	Real      bool     // targets are real: errors are sums of squares
 }
 
 // Model is an external model: the processes of a program that computes its gradients
@@ -394,12 +395,12 @@ func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []fl
 		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
 			return err
 		}
-		return got.take(elements, m.rows[part], &m.about, into)
+		return got.take(elements, m.rows[part], &m.about, m.options.Real, into)
 	})
 }
 
 // take writes the measures of elements with so many rows each.
-func (g *measures) take(elements, rows []int32, about *modelHello, into []mtl.Measure) error {
+func (g *measures) take(elements, rows []int32, about *modelHello, real bool, into []mtl.Measure) error {
 	type list struct {
 		name string
 		of   int
@@ -420,6 +421,9 @@ func (g *measures) take(elements, rows []int32, about *modelHello, into []mtl.Me
 		if g.rows[i] != int(rows[k]) {
 			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows", g.rows[i], k, rows[k])
 		}
+		if err := g.check(i, real); err != nil {
+			return fmt.Errorf("client %d: answers with %w", k, err)
+		}
 		into[i] = mtl.Measure{Rows: g.rows[i], Loss: g.losses[i], Misses: g.errors[i], Square: math.NaN()}
 		if about.squares {
 			into[i].Square = g.squares[i]
@@ -429,8 +433,27 @@ func (g *measures) take(elements, rows []int32, about *modelHello, into []mtl.Me
 			if math.IsNaN(x) && !math.IsNaN(g.losses[i]) {
 				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one", m.Name, k)
 			}
+			if err := checkShare(m, real, x); err != nil {
+				return fmt.Errorf("client %d: answers with metrics.%w", k, err)
+			}
 			into[i].Own = append(into[i].Own, x)
 		}
+	}
+	return nil
+}
+
+// check reports measures in place i that no model has.
+func (g *measures) check(i int, real bool) error {
+	loss, wrong := g.losses[i], g.errors[i]
+	switch {
+	case real && wrong < 0:
+		return fmt.Errorf("errors = %g: must not be negative: the sum of squared errors", wrong)
+	case !real && math.IsNaN(wrong) && !math.IsNaN(loss):
+		return errors.New("errors = null: must be a number, as the loss is one")
+	case !real && (wrong < 0 || wrong > float64(g.rows[i]) || wrong != math.Trunc(wrong) && !math.IsNaN(wrong)):
+		return fmt.Errorf("errors = %g: must be a whole number in [0, %d]: how many predictions are wrong, not their share; squared errors need data.target = \"real\"", wrong, g.rows[i])
+	case g.squares != nil && g.squares[i] < float64(loss*loss)*0.999: // single precision rounds
+		return fmt.Errorf("squared_losses = %g: must be at least the square of the loss, %g", g.squares[i], float64(loss*loss))
 	}
 	return nil
 }

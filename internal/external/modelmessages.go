@@ -152,7 +152,7 @@ var modelHelloFields = pipe.Object[modelHello]{
 		}
 	}),
 	pipe.Required("row_flops", func(d *pipe.Decoder, h *modelHello) {
-		h.rowFLOPs = d.Float(math.SmallestNonzeroFloat64, "a positive number: the FLOPs of the gradient of a row")
+		h.rowFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount, "a number in (0, 1e24]: the FLOPs of the gradient of a row")
 	}),
 	pipe.Optional("row_traffic_bytes", func(d *pipe.Decoder, h *modelHello) { readTraffic(d, &h.rowTraffic) }),
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, h *modelHello) { h.squares = d.Bool() }),
@@ -226,7 +226,7 @@ var gradientFields = pipe.Object[float64]{pipe.Required("loss", readLoss)}
 // readLoss reads a loss: null where it is NaN or infinite.
 func readLoss(d *pipe.Decoder, x *float64) {
 	if *x = math.NaN(); !d.Null() {
-		*x = d.Float(-math.MaxFloat64, "a finite number, or null where it is not finite")
+		*x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number, or null where it is not finite")
 	}
 }
 

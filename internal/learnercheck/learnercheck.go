@@ -27,6 +27,7 @@ type Check struct {
 	Options *external.Options // the command of the learner, the time for an answer, and its options
 	Clients int               // at least 2
 	Rows    int               // of each client
+	Real    bool              // their targets are real: an error is no share
 	Rounds  int               // at least 2
 	Dir     string            // an empty folder, in which the learner saves its state
 	Stderr  io.Writer         // receives the standard error of the learner; nil: nothing does
@@ -163,7 +164,7 @@ func (k *checking) start(l *external.Learners) *external.Learner {
 		}
 		return filepath.Join(k.Dir, fmt.Sprint(name))
 	}
-	a, err := l.Start(external.RunInfo{ID: "check/seed=1", Seed: 1, File: file}, algorithms.Setup{Rows: rows, Workers: 1}, k.Options)
+	a, err := l.Start(external.RunInfo{ID: "check/seed=1", Seed: 1, Real: k.Real, File: file}, algorithms.Setup{Rows: rows, Workers: 1}, k.Options)
 	if err != nil {
 		k.wrong("%v", err)
 		return nil

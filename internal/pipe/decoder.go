@@ -256,15 +256,19 @@ func parseInteger(word []byte) (n int64, ok bool) {
 	return int64(u), u <= math.MaxInt64
 }
 
-// Float reads a finite number that is at least a bound.
-func (d *Decoder) Float(least float64, want string) float64 {
+// MostAmount is the most FLOPs, steps or bytes of memory that a program may name: a device would take
+// longer than virtual time has, and sums of many such amounts are still finite.
+const MostAmount = 1e24
+
+// Float reads a number in [least, most].
+func (d *Decoder) Float(least, most float64, want string) float64 {
 	word := d.number(want)
 	// Most are whole, and need no strconv.
-	if n, ok := parseInteger(bytes.TrimSuffix(word, []byte(".0"))); ok && n > 0 && n < 1<<53 && least <= 0 {
+	if n, ok := parseInteger(bytes.TrimSuffix(word, []byte(".0"))); ok && n > 0 && n < 1<<53 && least <= 0 && most >= 1<<53 {
 		return float64(n)
 	}
 	x, err := strconv.ParseFloat(string(word), 64)
-	if err != nil || x < least {
+	if err != nil || x < least || x > most {
 		d.Fail("must be %s, not %s", want, quote.Cut(string(word)))
 		return 0
 	}

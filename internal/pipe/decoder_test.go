@@ -24,7 +24,7 @@ var orderFields Object[order]
 func init() { // it refers to itself
 	orderFields = Object[order]{
 		Required("id", func(d *Decoder, o *order) { o.ID = d.Integer(-5, 1<<53, "an id") }),
-		Optional("cost", func(d *Decoder, o *order) { o.Cost = d.Float(0, "a cost") }),
+		Optional("cost", func(d *Decoder, o *order) { o.Cost = d.Float(0, 1e24, "a cost") }),
 		Optional("name", func(d *Decoder, o *order) { o.Name = d.Text() }),
 		Optional("rush", func(d *Decoder, o *order) { o.Rush = d.Bool() }),
 		Optional("none", func(d *Decoder, o *order) { o.None = d.Null() }),
@@ -76,6 +76,7 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"id":1.0}`, Type, "id: must be an id, not 1.0"},
 		{`{"id":-6}`, Type, "id: must be an id, not -6"},
 		{`{"id":99999999999999999999}`, Type, "id: must be an id, not 99999999999999999999"},
+		{`{"id":1,"cost":1.1e24}`, Type, "cost: must be a cost, not 1.1e24"},
 		{`{"id":1,"cost":1e999}`, Type, "cost: must be a cost, not 1e999"},
 		{`{"id":1,"cost": -Infinity}`, Type, "cost: must be a cost, not -Infinity"},
 		{`{"id":1,"name":nope}`, Syntax, "name: byte 17: invalid character 'o' in literal null (expecting 'u'): must be a string"},

@@ -52,7 +52,7 @@ var flagCases = map[string]map[string]string{
 		"": "fleet describe phones-2017", "devices": "--devices 10", "figure": "--figure f.png", "seed": "--seed 2",
 	},
 	"learner check": {
-		"": "learner check none", "clients": "in learner_check.txtar", "model": "in external_model.txtar", "option": "in learner_check.txtar",
+		"": "learner check none", "clients": "in learner_check.txtar", "model": "in external_model.txtar", "option": "in learner_check.txtar", "real": "in learner_check.txtar",
 		"rounds": "in learner_check.txtar", "rows": "--rows=-1", "timeout": "in learner_check.txtar",
 	},
 	"merge": {

@@ -32,6 +32,7 @@ type learnerCheckFlags struct {
 	clients, rows, rounds int
 	options               []string
 	timeout               float64
+	real                  bool
 	model                 bool // the argument is a scenario with an external model
 }
 
@@ -68,6 +69,7 @@ Flags come before COMMAND. The exit status is 1 if there is a finding.`,
 	flags.SetInterspersed(false)
 	flags.IntVar(&f.clients, "clients", 5, "number of clients")
 	flags.IntVar(&f.rows, "rows", 100, "rows of each client")
+	flags.BoolVar(&f.real, "real", false, "the targets of the rows are real numbers: an error is a root mean square, and no share")
 	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each run")
 	flags.BoolVar(&f.model, "model", false, "check the program of an external model; the argument is its scenario")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the learner, as in --option step=0.1; repeatable")
@@ -106,7 +108,7 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	check := learnercheck.Check{
-		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: learning.CheckNamed,
+		Options: options, Clients: f.clients, Rows: f.rows, Real: f.real, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: learning.CheckNamed,
 	}
 	return conforms(ctx, stdout, "learner", check.Run)
 }
@@ -127,7 +129,7 @@ func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*l
 				continue
 			}
 			check := &learnercheck.Model{
-				Options: external.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout, Memory: machineMemory()},
+				Options: external.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout, Memory: machineMemory(), Real: of.Data.Target == data.TargetReal},
 				Clients: f.clients, Stderr: stderr, Store: learning.CheckProgram,
 			}
 			if of.Data.Source != data.SourceExternal {

@@ -57,7 +57,7 @@ func TestFindings(t *testing.T) {
 		"chatty":        `Loading the data`,
 		"half":          `begin: exited with status 0, after half a line: "{\"down_by"`,
 		"nan":           `evaluate: answers with metrics[1].value: must be a finite number or null, not NaN`,
-		"negative":      `end: answers with flops: must be a finite number of FLOPs`,
+		"negative":      `end: answers with flops: must be a number of FLOPs in [0, 1e24]`,
 		"minus":         `answers with work[0].up_bytes: must be a whole number of bytes`,
 		"unknown-field": `answers with work[0].flop: is not a field here`,
 		"order":         `in the order of`,

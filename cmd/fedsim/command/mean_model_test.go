@@ -63,8 +63,11 @@ func (m *meanProgram) answer(line []byte) string {
 	switch q.Op {
 	case "hello":
 		name := "asked"
-		if m.fault == "name" {
+		switch m.fault {
+		case "name":
 			name = "1st"
+		case "statistic":
+			name = "error_p90"
 		}
 		return fmt.Sprintf(`{"metrics":[{"name":%q,"better":"lower"}],"v":1,"name":"mean","fingerprint":%q,"values":1,"dtype":"float64","row_flops":4,"shapes":[{"name":"mean.value","shape":[1,1]}],"rows":{"train":[2,2,2],"test":[2,2,2]}}`, name, m.mark)
 	case "open":

@@ -114,6 +114,9 @@ func (s *scalar) answer(line []byte) string {
 		if s.has("version") {
 			hello = strings.Replace(hello, `"v":1`, `"v":2`, 1)
 		}
+		if s.has("wide") {
+			hello = strings.Replace(hello, `"accuracy","better":"higher"`, `"error","better":"lower"`, 1)
+		}
 		return hello
 	case "start":
 		var n int
@@ -333,6 +336,9 @@ func (s *scalar) evaluate(r *scalarRun) string {
 	name, value := "accuracy", text(elementary.Exp(-mean))
 	if s.has("nan") {
 		value = "NaN"
+	}
+	if s.has("wide") { // errors of real targets
+		name, value = "error", text(1+mean)
 	}
 	if s.has("undeclared") {
 		name = "acuracy"
