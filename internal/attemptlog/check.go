@@ -17,6 +17,8 @@ func (b *builder) check(r *Run) {
 	b.checkUnits(r)
 	if len(b.problems) == 0 {
 		b.noteGaps(r, rounds)
+		b.noteProtocol(r, rounds)
+		b.noteShared(r)
 	}
 }
 

@@ -19,9 +19,12 @@ type Calibration struct {
 	Jitter  Jitter   `json:"jitter"`
 	Faults  Faults   `json:"faults"`
 	// RowsAsFLOPs reports that the logs have no FLOPs, and a row of an epoch counts as one.
-	RowsAsFLOPs bool      `json:"rows_as_flops"`
-	Missing     []Missing `json:"not_identified"`
-	Notes       []string  `json:"notes"`
+	RowsAsFLOPs bool `json:"rows_as_flops"`
+	// Fitted has the spans of sizes and work of the log, by quantity: bytes_down, bytes_up, steps, batch, flops and
+	// flops_per_step, those that the log has.
+	Fitted  map[string]Span `json:"fitted"`
+	Missing []Missing       `json:"not_identified"`
+	Notes   []string        `json:"notes"`
 }
 
 // Run is a run of the logs.
@@ -145,6 +148,7 @@ func Fit(log *attemptlog.Log, o Options) (*Calibration, error) {
 	p := newPlan(t)
 	c := p.calibrate(nil)
 	p.describe(c)
+	c.setFitted(log)
 	p.bootstrap(c, o)
 	c.Notes = slices.Concat(log.Notes, note, c.Notes)
 	return c, nil

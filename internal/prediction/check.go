@@ -15,8 +15,9 @@ import (
 type Models struct {
 	Calibrated *System
 	// AtSpeed returns the calibrated system with all computations so many times as fast.
-	AtSpeed func(speed float64) *System
-	Nominal *System // FLOPs and bytes at nominal rates alone; nil: the log has none
+	AtSpeed         func(speed float64) *System
+	Nominal         *System  // FLOPs and bytes at nominal rates alone; nil: the log has none
+	Beyond, Missing []string // see Checked
 	// Seeds is how often Calibrated is played, each time with other phases of polls, where these
 	// are random; 0: once.
 	Seeds int
@@ -38,12 +39,16 @@ type Checked struct {
 	Speed      float64   `json:"speed"`      // of the run: how many times as fast as predicted it computed
 	AtSpeed    Errors    `json:"at_speed"`   // of the calibrated model, once Speed is known
 	Nominal    *Errors   `json:"nominal"`    // nil: not known
-	ByNominal  *Played   `json:"-"`          // by nominal values; nil: not known
+	// Beyond are the sizes and the work of the run that lie beyond what was calibrated, and Missing the terms that they
+	// need and that the calibration has not identified.
+	Beyond    []string `json:"beyond"`
+	Missing   []string `json:"not_identified"`
+	ByNominal *Played  `json:"-"` // by nominal values; nil: not known
 }
 
 // Check predicts a run.
 func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, error) {
-	c := &Checked{Name: run.Name, Measured: Measured(run)}
+	c := &Checked{Name: run.Name, Measured: Measured(run), Beyond: by.Beyond, Missing: by.Missing}
 	var err error
 	if c.Predicted, c.Makespans, err = playSeeds(ctx, run, by.Calibrated, by.Seeds); err != nil {
 		return nil, err

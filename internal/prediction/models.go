@@ -40,6 +40,7 @@ func NewModels(dir string, c *calibration.Calibration, run *attemptlog.Run) (*Mo
 		faster.Fleet = atSpeed(fleet, speed)
 		return &faster
 	}}
+	m.Beyond, m.Missing = c.Beyond(run)
 	if w := &c.Waiting; w.ClientPollS.Known() || w.ServerPollS.Known() || w.LaunchPollS.Known() {
 		m.Seeds = drawn
 	}

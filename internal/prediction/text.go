@@ -34,6 +34,7 @@ func (r *Report) Text() string {
 	var b strings.Builder
 	b.WriteString("errors in %: predicted/measured - 1; MAPE: mean absolute percentage error\n\n")
 	r.makespans(&b)
+	r.doubts(&b)
 	r.parts(&b)
 	r.polls(&b)
 	r.energy(&b)
@@ -72,6 +73,21 @@ func (r *Report) makespans(b *strings.Builder) {
 		return cells
 	})
 	t.Write(b, columns.Width)
+}
+
+// doubts writes a line for each run that lies beyond what was calibrated.
+func (r *Report) doubts(b *strings.Builder) {
+	for _, c := range r.Runs {
+		if len(c.Beyond) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("note: %s: %s", c.Name, strings.Join(c.Beyond, ", "))
+		if len(c.Missing) > 0 {
+			text = fmt.Sprintf("warning: %s: not identified, so that errors may be large (report.txt): %s; %s",
+				c.Name, strings.Join(c.Missing, ", "), strings.Join(c.Beyond, ", "))
+		}
+		b.WriteString(columns.Wrap(text, columns.Width, 2) + "\n")
+	}
 }
 
 // parts writes the errors of the parts of attempts and of rounds.
