@@ -259,7 +259,7 @@ func resultOf(run *scenario.RunSpec) results.Run {
 	r := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
-		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(),
+		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(), StopAt: run.Settings.Run.StopAt,
 	}
 	if k := run.Settings.Run.ReportLast; k > 1 {
 		r.ReportLast = k

@@ -39,7 +39,7 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 		last = math.Max(last, c.x[len(c.x)-1])
 	}
 	for _, c := range curves {
-		if c.interrupted {
+		if c.end.cuts() {
 			last = math.Min(last, c.x[len(c.x)-1])
 		}
 	}
@@ -60,7 +60,12 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 		}
 		sort.Float64s(values)
 		b.low[i], b.high[i] = values[0], values[len(values)-1]
-		if shows != ofMean {
+		if shows == ofMean {
+			b.mean[i] = min(max(b.mean[i], b.low[i]), b.high[i]) // not for rounding
+			if steps && len(curves) > 1 && i+1 < n {
+				b.contain(i, curves, floor)
+			}
+		} else {
 			b.mean[i] = quantile(values, 0.5)
 		}
 		if shows == ofQuantiles {
@@ -69,6 +74,17 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 		}
 	}
 	return b
+}
+
+// contain extends the band at place i by the points of the curves up to the next place, which
+// places left out: a band of one of two alternating values would show no spread.
+func (b *band) contain(i int, curves []curve, floor float64) {
+	for _, c := range curves {
+		for k := sort.SearchFloat64s(c.x, b.x[i]); k < len(c.x) && c.x[k] < b.x[i+1]; k++ {
+			y := math.Max(c.y[k], floor)
+			b.low[i], b.high[i] = min(b.low[i], y), max(b.high[i], y)
+		}
+	}
 }
 
 // quantile returns a quantile of sorted values, with linear interpolation.

@@ -52,45 +52,37 @@ func (b *band) jumps(height float64) bool {
 	return covered > 0 && covered >= jumpShare*(b.x[len(b.x)-1]-b.x[0])
 }
 
-// findJumps marks the lines whose curves jump, if the quantity is an objective. The best
-// error so far would be a choice by the rows that the error is measured on.
+// findJumps replaces the curves of lines that jump by their best values so far, seed by seed, if
+// the quantity is an objective. The best error so far would be a choice by the rows that the error
+// is measured on.
 func (m *figureContent) findJumps(runs []results.Run) {
 	metric, known := results.MetricOf(runs, m.fig.Y)
 	if !known || m.y.Devices || !metric.Couples {
 		return
 	}
-	m.higher = metric.Higher
-	height, found := m.yRange().length(), false
-	jumps := make([]bool, len(m.series)) // a line looks alike in all panels
-	for i := range m.panels {
-		p := &m.panels[i]
-		p.jumps = jumps
-		for k := range p.curves {
-			b := newBand(p.curves[k], math.Inf(1), m.yRange().min, m.shows, m.steps)
-			jumps[k] = jumps[k] || b.jumps(height)
-			found = found || jumps[k]
+	all := m.yRange()
+	jump := make([]bool, len(m.series)) // a line looks alike in all panels
+	for k := range jump {
+		jump[k] = slices.ContainsFunc(m.panels, func(p panel) bool {
+			b := newBand(p.curves[k], math.Inf(1), all.min, m.shows, m.steps)
+			return b.jumps(all.length())
+		})
+		for i := range m.panels {
+			for _, c := range m.panels[i].curves[k] {
+				if jump[k] {
+					c.bestSoFar(metric.Higher)
+				}
+			}
 		}
 	}
-	if found {
-		m.notes = append(m.notes, "curves that jump: best so far, with a band of their range")
-	}
+	m.note("curves that jump, drawn as the best value so far of each run", jump)
 }
 
-// envelope replaces the line by its best value so far, and the band by its range in the
-// neighborhood of each point.
-func (b *band) envelope(higher bool) {
-	n := len(b.x)
-	if n == 0 {
-		return
-	}
-	low, high := make([]float64, n), make([]float64, n)
-	b.near(func(i, from, to int) {
-		low[i], high[i] = slices.Min(b.low[from:to]), slices.Max(b.high[from:to])
-	})
-	for i := 1; i < n; i++ {
-		if b.mean[i] < b.mean[i-1] == higher {
-			b.mean[i] = b.mean[i-1]
+// bestSoFar replaces each value by the best one up to it.
+func (c *curve) bestSoFar(higher bool) {
+	for i := 1; i < len(c.y); i++ {
+		if c.y[i] < c.y[i-1] == higher {
+			c.y[i] = c.y[i-1]
 		}
 	}
-	b.low, b.high = low, high
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/rng"
 	"fedsim/results"
+
+	"pgregory.net/rapid"
 )
 
 // A curve that jumps between two values is drawn as its best value so far, with a band of its
@@ -27,8 +30,8 @@ func TestCurvesThatJump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []bool{true, false, false}; !slices.Equal(m.panels[0].jumps, want) || len(m.notes) != 1 {
-		t.Fatalf("lines that jump: %v with notes %q, must be %v with one", m.panels[0].jumps, m.notes, want)
+	if want := []string{"curves that jump, drawn as the best value so far of each run: jumps"}; !slices.Equal(m.notes, want) {
+		t.Fatalf("notes %q, must be %q", m.notes, want)
 	}
 	for i := range runs {
 		for k := range runs[i].Rounds {
@@ -36,16 +39,57 @@ func TestCurvesThatJump(t *testing.T) {
 		}
 	}
 	errors, err := newModel(results.Figure{Y: "test_error"}, runs)
-	if err != nil || slices.Contains(errors.panels[0].jumps, true) {
+	if err != nil || len(errors.notes) > 0 {
 		t.Errorf("test errors are drawn as the best so far, which chooses by test rows (%v)", err)
 	}
 	b := newBand(m.panels[0].curves[0], math.Inf(1), -9, ofMean, true)
-	b.envelope(false)
 	for i := 5; i < len(b.x); i++ {
-		if b.mean[i] > b.mean[i-1] || b.high[i]-b.low[i] < 0.99 {
-			t.Fatalf("at %v the line is %v after %v, and the band %v wide: the line must not rise and the band have a decade", b.x[i], b.mean[i], b.mean[i-1], b.high[i]-b.low[i])
+		if b.mean[i] > b.mean[i-1] {
+			t.Fatalf("at %v the line is %v after %v: it must not rise", b.x[i], b.mean[i], b.mean[i-1])
 		}
 	}
+}
+
+// Line and band are of one series, of a line that jumps as of others: the line lies within the band
+// at each place, and the band contains the curve of each run, at its own points too.
+func TestBandsContainTheirCurves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []results.Run
+		jump := rapid.Float64Range(0, 2).Draw(t, "jump")
+		for seed := range rapid.IntRange(2, 4).Draw(t, "seeds") {
+			r := results.Run{Method: "m", Seed: uint64(seed), Status: results.Done}
+			at, period := 0.0, rapid.IntRange(1, 3).Draw(t, "period")
+			s := rng.New(rapid.Uint64().Draw(t, "seed"), rng.Synthetic, 0, 0)
+			for i := range rapid.IntRange(2, 1500).Draw(t, "rounds") {
+				decades := -float64(i)/300 + jump*float64(i/period%2) + 0.1*s.Float64()
+				r.Rounds = append(r.Rounds, results.Round{Round: i, TimeS: at, Suboptimality: math.Pow(10, decades)})
+				at += 0.01 + s.Float64()
+			}
+			runs = append(runs, r)
+		}
+		m, err := newModel(results.Figure{YScale: "log", XScale: rapid.SampledFrom([]string{"linear", "log"}).Draw(t, "x")}, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		curves := m.panels[0].curves[0]
+		b := newBand(curves, math.Inf(1), math.Inf(-1), m.shows, m.steps)
+		for i, x := range b.x {
+			if !(b.low[i] <= b.mean[i] && b.mean[i] <= b.high[i]) {
+				t.Fatalf("at %v: the line is %v, the band %v to %v", x, b.mean[i], b.low[i], b.high[i])
+			}
+		}
+		low, high := curve{x: b.x, y: b.low}, curve{x: b.x, y: b.high}
+		for _, c := range curves {
+			for i, x := range c.x {
+				if len(b.x) == 0 || x < b.x[0] || x > b.x[len(b.x)-1] {
+					continue
+				}
+				if lo, hi := low.at(x, math.Inf(-1), true), high.at(x, math.Inf(-1), true); c.y[i] < lo || c.y[i] > hi {
+					t.Fatalf("at %v: a run has %v, the band is %v to %v", x, c.y[i], lo, hi)
+				}
+			}
+		}
+	})
 }
 
 // A logarithmic axis of two powers of ten has more labels than these.

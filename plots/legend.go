@@ -84,6 +84,9 @@ func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 		name := fit(m.legend, sty, width, 1)
 		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
 	}
+	if ends := m.endEntries(width); len(ends) > 0 {
+		l.rows = append(l.rows, setLegend(ends, width).rows...)
+	}
 	return l.withNotes(append(append(notes, m.bands), m.notes...), width)
 }
 

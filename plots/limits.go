@@ -10,9 +10,9 @@ type interval struct{ min, max float64 }
 
 func (r interval) length() float64 { return r.max - r.min }
 
-// widened returns an interval of positive length around an empty one.
+// widened returns an interval with room for ticks around one that is empty but for rounding.
 func (r interval) widened() interval {
-	if r.max > r.min {
+	if r.length() > leastWidth*max(math.Abs(r.min), math.Abs(r.max)) {
 		return r
 	}
 	by := math.Max(math.Abs(r.min)*0.1, 0.5)
@@ -160,7 +160,7 @@ func (m *figureContent) cutX(p *panel, limits interval, u unit) string {
 }
 
 // cutY describes the data above and below the limits; it may be empty. On a logarithmic
-// axis, it ignores values up to zero, whose lines leave the panel visibly.
+// axis, it ignores values up to zero, which have a note of their own.
 func (m *figureContent) cutY(limits interval) (text string) {
 	all := m.yRange()
 	plain := unit{Size: 1}

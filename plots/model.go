@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"fedsim/results"
 )
@@ -18,7 +19,6 @@ type figureContent struct {
 	notes          []string
 	series         []Line
 	panels         []panel
-	higher         bool    // the larger value is the better one
 	shows          showing // how a line combines its curves
 	steps          bool    // a value holds until the next measurement
 
@@ -31,15 +31,14 @@ type panel struct {
 	title  string
 	curves [][]curve // by series: a curve per seed, or per seed and device
 	limits []float64 // by series: the value at the optimum, in axis space; nil: they are not drawn
-	jumps  []bool    // by series: some curve jumps; its line is the best so far
 	worst  []float64 // by series: mean of the worst clients, in axis space; nil unless a distribution
 }
 
 // curve is a run in axis space, x increasing. On a logarithmic axis y may be
 // minus infinity.
 type curve struct {
-	x, y        []float64
-	interrupted bool
+	x, y []float64
+	end  ending
 }
 
 // newModel assigns the runs to panels and lines.
@@ -69,18 +68,35 @@ func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
 		m.shows = ofQuantiles
 	}
 	m.bands = m.bandNote(a, runs)
+	off := make([]bool, len(m.series)) // lines with values that are not on a logarithmic axis
 	for i := range runs {
 		at := a.Runs[i]
-		p := &m.panels[at.Panel]
+		p, xs := &m.panels[at.Panel], m.x.Values(&runs[i])
+		off[at.Line] = off[at.Line] || m.xScale == logarithmic && len(xs) > 1 && slices.Max(xs) <= 0
 		for _, c := range m.curvesOf(&runs[i]) {
 			if len(c.x) > 0 {
 				p.curves[at.Line] = append(p.curves[at.Line], c)
+				off[at.Line] = off[at.Line] || slices.Contains(c.y, math.Inf(-1))
 			}
 		}
 	}
+	m.note("values up to 0, which are not on a logarithmic axis", off)
 	m.findJumps(runs)
 	m.setLimits(a, runs)
 	return m, nil
+}
+
+// note adds a note that holds for some lines.
+func (m *figureContent) note(text string, of []bool) {
+	var names []string
+	for i, line := range m.series {
+		if of[i] {
+			names = append(names, line.Label)
+		}
+	}
+	if len(names) > 0 {
+		m.notes = append(m.notes, text+": "+strings.Join(names, ", "))
+	}
 }
 
 // bandNote describes the lines and bands of repeated runs, such as "line: mean, band:
@@ -131,7 +147,7 @@ func (m *figureContent) curvesOf(r *results.Run) []curve {
 // curve returns the evaluated rounds of a run in axis space. It skips points that are
 // not on the axis, such as time 0 on a logarithmic axis, and steps back in time.
 func (m *figureContent) curve(r *results.Run, y func(*results.Round) float64) curve {
-	c := curve{interrupted: r.Status == results.Interrupted}
+	c := curve{end: endingOf(r)}
 	for i, x := range m.x.Values(r) {
 		px, py := m.xScale.place(x), m.yScale.place(y(&r.Rounds[i]))
 		if math.IsNaN(px) || math.IsInf(px, 0) || math.IsNaN(py) || math.IsInf(py, 1) || py < -math.MaxFloat64 && m.yScale == linear {

@@ -36,7 +36,7 @@ func TestBandEnds(t *testing.T) {
 	long := curve{x: []float64{0, 10}, y: []float64{1, 0}}
 	short := curve{x: []float64{0, 4}, y: []float64{1, 0}}
 	cut := short
-	cut.interrupted = true
+	cut.end = unfinished
 	late := curve{x: []float64{6, 7}, y: []float64{1, 0}}
 	for _, c := range []struct {
 		name        string
@@ -117,6 +117,13 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 				y := slow(c, x, steps)
 				low, high, sum = math.Min(low, y), math.Max(high, y), sum+y
 			}
+			for _, c := range curves { // what is between places is in the band, too
+				for k := range c.x {
+					if steps && len(curves) > 1 && i+1 < len(b.x) && c.x[k] > x && c.x[k] < b.x[i+1] {
+						low, high = math.Min(low, math.Max(c.y[k], floor)), math.Max(high, math.Max(c.y[k], floor))
+					}
+				}
+			}
 			// Values are at most 10, so rounding errors are far below 1e-12.
 			for _, pair := range [][2]float64{{b.low[i], low}, {b.high[i], high}, {b.mean[i], sum / float64(len(curves))}} {
 				if math.Abs(pair[0]-pair[1]) > 1e-12 {
@@ -168,6 +175,7 @@ func TestCurve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.want.end = atBudget
 		if d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{})); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
@@ -179,7 +187,7 @@ func TestSteps(t *testing.T) {
 	var runs []results.Run
 	for seed := uint64(1); seed <= 2; seed++ {
 		at := float64(seed)
-		runs = append(runs, results.Run{Method: "m", Seed: seed, Status: results.Done, Rounds: []results.Round{
+		runs = append(runs, results.Run{Method: "m", Seed: seed, Status: results.Done, StopAt: results.ToSuboptimality(0.1), Rounds: []results.Round{
 			{Suboptimality: 1}, {Round: 1, TimeS: at, Suboptimality: 0.5}, {Round: 2, TimeS: 20 + at, Suboptimality: 0.1},
 		}})
 	}
@@ -250,8 +258,8 @@ func TestAxisNotes(t *testing.T) {
 		fig  results.Figure
 		x, y string // the labels
 	}{
-		{results.Figure{YScale: "linear"}, "estimated time (h)", "primal sub-optimality"},
-		{results.Figure{XMax: 2400, YMax: 0.5}, "estimated time (min)\ncut at 40 min of 167 min", "primal sub-optimality\ncut at 0.5, highest 1"},
+		{results.Figure{YScale: "linear"}, "virtual time (h)", "primal sub-optimality"},
+		{results.Figure{XMax: 2400, YMax: 0.5}, "virtual time (min)\ncut at 40 min of 167 min", "primal sub-optimality\ncut at 0.5, highest 1"},
 		{results.Figure{X: "round", XMax: 4, YScale: "log", YMin: 1e-4}, "rounds\ncut at 4 of 10", "primal sub-optimality\ncut at 0.0001, lowest 1e-10"},
 		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"}, // below the accuracy of P*
 		{results.Figure{X: "round", YScale: "log", Y: "primal"}, "rounds", "primal objective"},
@@ -382,8 +390,8 @@ func TestTicks(t *testing.T) {
 		{lin(0, 24.5*3600, unit{"h", 3600}), "0 6 12 18 24"},
 		{lin(0, 75, unit{"min", 1}), "0 15 30 45 60 75"},
 		{lin(0, 1.2, unit{"h", 1}), "0.0 0.5 1.0"},
-		{log(0.15, 0.9, true), "2·10^−1 5·10^−1"},
-		{log(1.1, 8, false), "2 5"},
+		{log(0.15, 0.9, true), "0.2 0.4 0.6 0.8"},
+		{log(1.1, 8, false), "2 3 4 5 6 7 8"},
 		{log(2.1, 2.9, false), "2.2 2.4 2.6 2.8"},
 	} {
 		if c.got != c.want {
@@ -392,7 +400,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ticks have distinct labels within the limits: at least two, at most the requested
+// Ticks have distinct labels within the limits: at least three, at most the requested
 // number.
 func TestTicksProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -414,20 +422,20 @@ func TestTicksProperties(t *testing.T) {
 					seen[m.Label] = true
 				}
 			}
-			if n < 2 || n > most {
-				t.Fatalf("%d labels in %v: want 2 to %d", n, r, most)
+			if n < 3 || n > most {
+				t.Fatalf("%d labels in %v: want 3 to %d", n, r, most)
 			}
 			if len(marks) > 120 {
 				t.Fatalf("%d marks", len(marks))
 			}
 		}
 		if math.Abs(lo) < 1e6 || r.length() > 1e3 { // otherwise neighbors have the same label
-			check(t, r, linearTicks(r, unit{Size: 1}, most), max(most+1, 5)) // with one multiple of 5, up to five of 2
+			check(t, r, linearTicks(r, unit{Size: 1}, most), max(most+1, 7)) // with two multiples of 5, up to seven of 2
 		}
 		decades := rapid.Float64Range(0.01, 12).Draw(t, "decades")
 		at := rapid.Float64Range(-9, 9).Draw(t, "at")
 		r = interval{at, at + decades}
-		check(t, r, logTicks(r, unit{Size: 1}, most, true), max(most+1, 6))
+		check(t, r, logTicks(r, unit{Size: 1}, most, true), max(most+1, 7))
 	})
 }
 
@@ -451,8 +459,8 @@ func TestUnits(t *testing.T) {
 		axis, want string
 		most       float64
 	}{
-		{"time_s", "estimated time (µs)", 1e-9}, {"time_s", "estimated time (ms)", 0.9}, {"time_s", "estimated time (s)", 80},
-		{"time_s", "estimated time (min)", 91}, {"time_s", "estimated time (h)", 3600 * 30}, {"time_s", "estimated time (d)", 86400 * 3},
+		{"time_s", "virtual time (µs)", 1e-9}, {"time_s", "virtual time (ms)", 0.9}, {"time_s", "virtual time (s)", 80},
+		{"time_s", "virtual time (min)", 91}, {"time_s", "virtual time (h)", 3600 * 30}, {"time_s", "virtual time (d)", 86400 * 3},
 		{"round", "rounds", 1e6}, {"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
 		{"energy_j", "energy of all devices (kJ)", 2e3},
 	} {
@@ -621,9 +629,9 @@ func TestTimeLabel(t *testing.T) {
 		relative []bool
 		want     string
 	}{
-		{[]bool{false, false}, "estimated time (s)"},
-		{[]bool{true, true}, "estimated time (relative units)"},
-		{[]bool{false, true}, "estimated time (s or relative units)"},
+		{[]bool{false, false}, "virtual time (s)"},
+		{[]bool{true, true}, "virtual time (relative units)"},
+		{[]bool{false, true}, "virtual time (s or relative units)"},
 	} {
 		var runs []results.Run
 		for i, relative := range c.relative {
@@ -665,7 +673,7 @@ func TestUnitAndFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, plot := range p.plots[0][:len(c.runs)] {
-			if want := "estimated time (" + c.x + ")"; plot.X.Label.Text != want {
+			if want := "virtual time (" + c.x + ")"; plot.X.Label.Text != want {
 				t.Errorf("%s: panel %d is labeled %q, want %q", c.name, i, plot.X.Label.Text, want)
 			}
 		}
@@ -713,8 +721,8 @@ func TestCounts(t *testing.T) {
 		x    string
 		want curve
 	}{
-		{"linear", curve{x: []float64{0, 2, 5}, y: []float64{20, 19, 19}}},
-		{"log", curve{x: []float64{math.Log10(2), math.Log10(5)}, y: []float64{19, 19}}},
+		{"linear", curve{x: []float64{0, 2, 5}, y: []float64{20, 19, 19}, end: atBudget}},
+		{"log", curve{x: []float64{math.Log10(2), math.Log10(5)}, y: []float64{19, 19}, end: atBudget}},
 	} {
 		m, err := newModel(results.Figure{Y: "participants", XScale: c.x}, []results.Run{r})
 		if err != nil {

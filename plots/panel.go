@@ -59,9 +59,7 @@ func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, siz
 	for s, seeds := range p.curves {
 		// The floor is slightly below the panel, so that lines leave the panel there.
 		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
-		if p.jumps != nil && p.jumps[s] {
-			d.bands[len(d.bands)-1].envelope(m.higher)
-		}
+		d.ends = append(d.ends, d.bands[s].endsOf(seeds))
 		if m.size > 0 {
 			d.bands[len(d.bands)-1].across(x)
 		}
@@ -92,6 +90,7 @@ type drawing struct {
 	bands  []band
 	styles []lineStyle
 	limits []float64 // by series, see panel.limits
+	ends   [][]end   // by series
 	marks  []float64 // by series, instead of marks along the lines; see panel.worst
 }
 
@@ -116,6 +115,9 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, line := range lines {
 		empty = empty && len(line) == 0
 		d.line(&c, line, d.bands[i].path(line), i)
+	}
+	for i := range d.ends {
+		d.drawEnds(&c, toX, toY, i)
 	}
 	for i := range d.limits {
 		d.limit(&c, toY, i)

@@ -177,7 +177,7 @@ func TestSave(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{">3G<", ">LTE<", ">WiFi<", ">MOCHA<", ">estimated time (min)<", ">primal sub-optimality<", "Arial"} {
+	for _, want := range []string{">3G<", ">LTE<", ">WiFi<", ">MOCHA<", ">virtual time (min)<", ">primal sub-optimality<", "Arial"} {
 		if n := strings.Count(string(text), want); n == 0 {
 			t.Errorf("the SVG has no %s", want)
 		}

@@ -64,16 +64,38 @@ func (s scale) ticks(r interval, u unit, most int, powers bool) ticks {
 	return linearTicks(r, u, most)
 }
 
-// xTicks returns as many ticks of a horizontal axis as their labels have room.
-func (s scale) xTicks(x interval, u unit, powers bool, width vg.Length) (t ticks) {
+// tickStyle returns the style of the labels of ticks.
+func tickStyle() text.Style {
 	sty := textStyle(tickSize, false)
 	sty.Handler = exponents{text.Plain{Fonts: font.DefaultCache}}
+	return sty
+}
+
+// xTicks returns as many ticks of a horizontal axis as their labels have room.
+func (s scale) xTicks(x interval, u unit, powers bool, width vg.Length) (t ticks) {
+	sty := tickStyle()
 	for most := 7; most > 1; most-- {
 		if t = s.ticks(x, u, most, powers); t.room(x, width) > t.widest(sty)+2*tickSize {
-			break
+			return t
 		}
 	}
+	for t.labels() >= 2*leastLabels-1 && t.room(x, width) <= t.widest(sty)+tickSize {
+		t = t.everySecond()
+	}
 	return t
+}
+
+// everySecond returns the ticks with every second label, from the first one.
+func (t ticks) everySecond() ticks {
+	fewer, n := append(ticks(nil), t...), 0
+	for i := range fewer {
+		if fewer[i].Label != "" {
+			if n++; n%2 == 0 {
+				fewer[i].Label = ""
+			}
+		}
+	}
+	return fewer
 }
 
 // yTicks returns the ticks of a vertical axis.
@@ -97,8 +119,21 @@ func (r interval) holds(place float64) bool {
 // rounding alone and get one tick.
 const leastWidth = 1e-12
 
+// leastLabels is the number of labels that an axis has at least: two tell its ends alone.
+const leastLabels = 3
+
+// labels returns how many of the ticks have a label.
+func (t ticks) labels() (n int) {
+	for _, tick := range t {
+		if tick.Label != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // linearTicks returns ticks at multiples of 1, 2 or 5 times a power of ten units: about
-// most labels, at least two, with minor ticks between.
+// most labels, at least leastLabels, with minor ticks between.
 func linearTicks(r interval, u unit, most int) ticks {
 	lo, hi := r.min/u.Size, r.max/u.Size
 	if !(hi-lo > leastWidth*max(math.Abs(lo), math.Abs(hi))) {
@@ -109,7 +144,7 @@ func linearTicks(r interval, u unit, most int) ticks {
 	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {
 		t = append(t, plot.Tick{Value: k * step * u.Size, Label: numberText(k*step, step)})
 	}
-	if len(t) < 2 {
+	if len(t) < leastLabels {
 		return linearTicks(r, u, most+1)
 	}
 	for k := math.Ceil(lo/minor - slack); k*minor <= hi+slack*(hi-lo); k++ {
@@ -168,8 +203,8 @@ func (a *decades) each(visit func(mantissa, decade int, place float64)) {
 	}
 }
 
-// ticks returns the ticks and how many have labels: labeled says where a tick is and has a label.
-func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) (t ticks, labels int) {
+// ticks returns the ticks: labeled says where one is and has a label.
+func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) (t ticks) {
 	a.each(func(k, d int, place float64) {
 		there, label := labeled(k, d)
 		if !there {
@@ -178,15 +213,14 @@ func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) 
 		tick := plot.Tick{Value: place + a.shift}
 		if label {
 			tick.Label = decadeText(k, d, a.powers)
-			labels++
 		}
 		t = append(t, tick)
 	})
-	return t, labels
+	return t
 }
 
-// between returns the multiples of powers of ten that have labels besides those: where there is
-// room on an axis with two powers of ten.
+// between returns the multiples of powers of ten that have labels besides those, on an axis with
+// two powers of ten: 3, or 2 and 5 where there is room.
 func (a *decades) between(most int) (labeled []int) {
 	if a.last-a.first != 1 {
 		return nil
@@ -198,34 +232,33 @@ func (a *decades) between(most int) (labeled []int) {
 				n++
 			}
 		})
-		if n <= most {
+		if n <= most || labeled == nil && n > 2 {
 			labeled = ks
 		}
 	}
 	return labeled
 }
 
-// logTicks returns ticks at powers of ten, with at most most labels. If the axis contains two
-// of them, it labels 2 and 5 times powers of ten, too, or 3 times, where there is room. If it
-// contains fewer, it labels 1, 2 and 5 times powers of ten; if fewer than two of these,
-// multiples of a step.
+// logTicks returns ticks at powers of ten, with about most labels, at least leastLabels. If the
+// axis contains two of them, it labels 3 times powers of ten, too, or 2 and 5 times. If it
+// contains fewer, it labels 1, 2 and 5 times powers of ten; if these are too few, multiples of a
+// step.
 func logTicks(r interval, u unit, most int, powers bool) ticks {
 	shift := math.Log10(u.Size)
 	in := interval{r.min - shift, r.max - shift}
 	a := decades{in, shift, int(math.Ceil(in.min - slack)), int(math.Floor(in.max + slack)), powers}
 	if hasDecades(in) {
-		stride, anchor := (a.last-a.first)/most+1, 0
-		if a.first+mod(-a.first, stride)+stride > a.last {
-			anchor = a.last // multiples of the stride give fewer than two labels
+		stride, anchor := max(1, min((a.last-a.first)/most+1, (a.last-a.first)/(leastLabels-1))), 0
+		if a.first+mod(-a.first, stride)+(leastLabels-1)*stride > a.last {
+			anchor = a.last // multiples of the stride give too few labels
 		}
 		between := a.between(most)
-		t, _ := a.ticks(func(k, d int) (there, label bool) {
+		return a.ticks(func(k, d int) (there, label bool) {
 			return k == 1 || stride == 1, k == 1 && mod(d-anchor, stride) == 0 || slices.Contains(between, k)
 		})
-		return t
 	}
-	t, labels := a.ticks(func(k, _ int) (there, label bool) { return true, k == 1 || k == 2 || k == 5 })
-	if labels >= 2 {
+	t := a.ticks(func(k, _ int) (there, label bool) { return true, k == 1 || k == 2 || k == 5 })
+	if t.labels() >= leastLabels {
 		return t
 	}
 	t = linearTicks(interval{math.Pow(10, in.min), math.Pow(10, in.max)}, unit{Size: 1}, most)

@@ -52,6 +52,7 @@ type Run struct {
 	Reference `json:"-"`
 	Hashes    `json:"-"`
 	Work
+	StopAt     Target    `json:"stop_at,omitzero"`        // the run ends there; none: it has its whole budget
 	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
 	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
 	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
@@ -180,7 +181,7 @@ type Round struct {
 var RoundColumns = []Column[Round]{
 	{Kind: StateColumn, Name: "outer", Doc: "coupling updates made so far", Field: func(r *Round) any { return &r.Outer }},
 	{Kind: KeyColumn, Name: "round", Label: "rounds", Doc: "rounds made so far, over all outer iterations; 0 is the state before the first", Field: func(r *Round) any { return &r.Round }},
-	{Kind: TimeColumn, Name: "time_s", Unit: "s", Label: "estimated time", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *Round) any { return &r.TimeS }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s", Label: "virtual time", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *Round) any { return &r.TimeS }},
 	{Kind: MetricColumn, Name: "primal", Doc: "objective P(W)", Field: func(r *Round) any { return &r.Primal }},
 	{Kind: MetricColumn, Name: "dual", Doc: "dual objective D(alpha); empty for methods without dual variables", Field: func(r *Round) any { return &r.Dual }},
 	{Kind: MetricColumn, Name: "gap", Doc: "duality gap P + D", Field: func(r *Round) any { return &r.Gap }},

@@ -287,6 +287,14 @@ func (r *Run) Reached(t Target) (round Round, ok bool) {
 	return Round{}, false
 }
 
+// AtStop reports whether the run ended at StopAt.
+func (r *Run) AtStop() bool {
+	if m, ok := r.Metric(r.StopAt.Metric); ok && r.StopAt.IsSet() && len(r.Rounds) > 0 {
+		return m.Reached(m.Of(&r.Rounds[len(r.Rounds)-1]), r.StopAt.Value)
+	}
+	return false
+}
+
 // CostTo returns the cost of reaching a target.
 func (r *Run) CostTo(t Target) Cost {
 	hit, ok := r.Reached(t)

@@ -1,0 +1,134 @@
+package plots
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/internal/rng"
+	"fedsim/results"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// falling returns a run with the values 1, 0.1, ... at 0, 1, ... s.
+func falling(seed uint64, rounds int, status results.Status) results.Run {
+	r := results.Run{Method: "m", Seed: seed, Status: status, StopAt: results.ToSuboptimality(1e-3)}
+	for i := range rounds + 1 {
+		r.Rounds = append(r.Rounds, results.Round{Round: i, TimeS: float64(i), Suboptimality: math.Pow10(-i)})
+	}
+	return r
+}
+
+// A mean line ends where the first of its runs ends without the target: nobody knows how that run
+// would have gone on. A run that reached its target keeps its value. Each end on the line has a
+// mark.
+func TestLinesEndWithTheFirstRunThatMissedItsTarget(t *testing.T) {
+	slow := falling(2, 3, results.Done)
+	for i := range slow.Rounds {
+		slow.Rounds[i].TimeS *= 2
+	}
+	for _, c := range []struct {
+		name string
+		runs []results.Run
+		last float64
+		ends []end
+	}{
+		{"both reach it", []results.Run{falling(1, 3, results.Done), slow}, 6, []end{{3, -2, atTarget}, {6, -3, atTarget}}},
+		{"a budget", []results.Run{falling(1, 2, results.Done), slow}, 2, []end{{2, -1.5, atBudget}}},
+		{"a stall", []results.Run{falling(1, 1, results.Stalled), slow}, 1, []end{{1, -0.49999999999999994, stalled}}},
+		{"an interruption", []results.Run{falling(1, 2, results.Interrupted), slow}, 2, nil},
+		{"under way", []results.Run{falling(1, 2, results.UnderWay)}, 2, nil},
+		{"a target, then a budget", []results.Run{falling(1, 3, results.Done), falling(2, 2, results.Done)}, 2, []end{{2, -2, atBudget}}},
+	} {
+		m, err := newModel(results.Figure{YScale: "log"}, c.runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		curves := m.panels[0].curves[0]
+		b := newBand(curves, math.Inf(1), -9, m.shows, m.steps)
+		if last := b.x[len(b.x)-1]; last != c.last {
+			t.Errorf("%s: the line ends at %v, want %v", c.name, last, c.last)
+		}
+		if d := cmp.Diff(c.ends, b.endsOf(curves), cmp.AllowUnexported(end{})); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		var marks []string
+		for _, e := range m.endEntries(500) {
+			marks = append(marks, e.text)
+		}
+		for _, e := range c.ends {
+			if !strings.Contains(strings.Join(marks, "\n"), endings[e.of]) {
+				t.Errorf("%s: the legend has the marks %q, not %q", c.name, marks, endings[e.of])
+			}
+		}
+	}
+}
+
+// Values up to zero have no place on a logarithmic axis: the legend names their lines.
+func TestValuesUpToZeroHaveANote(t *testing.T) {
+	const note = "values up to 0, which are not on a logarithmic axis: "
+	zero, part, local := falling(1, 3, results.Done), falling(1, 3, results.Done), falling(1, 3, results.Done)
+	zero.Method, part.Method, local.Method = "zero", "part", "local"
+	for i := range zero.Rounds {
+		zero.Rounds[i].Suboptimality = 0
+		for _, r := range []*results.Run{&zero, &part} {
+			r.Rounds[i].BytesUp = 1
+		}
+	}
+	part.Rounds[3].Suboptimality = -1e-12
+	for _, c := range []struct {
+		fig  results.Figure
+		want []string
+	}{
+		{results.Figure{YScale: "log"}, []string{note + "zero, part"}},
+		{results.Figure{}, nil},
+		{results.Figure{X: "bytes_up", XScale: "log"}, []string{note + "local"}}, // the start alone has none
+	} {
+		m, err := newModel(c.fig, []results.Run{zero, part, local})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, m.notes); d != "" {
+			t.Errorf("%+v: %s", c.fig, d)
+		}
+	}
+}
+
+// Every axis of a figure has at least three labels, which do not touch, whatever the range of its values.
+func TestAxesHaveThreeLabels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []results.Run
+		s := rng.New(rapid.Uint64().Draw(t, "seed"), rng.Synthetic, 0, 0)
+		for _, name := range []string{"a", "b"} {
+			r := results.Run{Method: name, Status: results.Done, Point: []results.Setting{{Key: "panel", Value: name}}}
+			draw := func(of string) (at, length float64) {
+				at = math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, of))
+				return at, at * math.Pow(10, rapid.Float64Range(-4, 8).Draw(t, of+" range"))
+			}
+			x, dx := draw("x")
+			y, dy := draw("y")
+			for i := range 10 {
+				r.Rounds = append(r.Rounds, results.Round{Round: i, TimeS: x + dx*float64(i), Primal: y + dy*s.Float64()})
+			}
+			runs = append(runs, r)
+		}
+		scale := rapid.SampledFrom([]string{"linear", "log"})
+		fig := results.Figure{Y: "primal", XScale: scale.Draw(t, "x scale"), YScale: scale.Draw(t, "y scale"), Panel: rapid.SampledFrom([]string{"", "panel"}).Draw(t, "panels")}
+		p, err := Draw(fig, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, size := arrangement(len(p.plots[0]))
+		for _, panel := range p.plots[0] {
+			x, y := panel.X.Tick.Marker.(ticks), panel.Y.Tick.Marker.(ticks)
+			if x.labels() < 3 || y.labels() < 3 {
+				t.Fatalf("%d and %d labels: %v and %v", x.labels(), y.labels(), x, y)
+			}
+			if room := x.room(interval{panel.X.Min, panel.X.Max}, size.X-panelGap); room < x.widest(tickStyle()) {
+				t.Fatalf("labels are %v apart: %v", room, x)
+			}
+		}
+	})
+}
