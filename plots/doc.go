@@ -8,16 +8,20 @@
 // start to the end of their round.
 //
 // The line of several seeds is the mean of their steps, on a logarithmic axis the
-// geometric mean. The band reaches from the lowest to the highest seed. The legend gives
-// the number of seeds and whether they vary the system, the split of the data or both. A
-// run that has ended keeps its last value until all runs of its line have ended; an
-// interrupted run ends its line. Rounds without evaluation are skipped. Errors start with
-// the first model, after round 0. On a logarithmic axis, lines leave the panel at the
-// bottom for values up to zero.
+// geometric mean. The band reaches from the lowest to the highest seed and contains the curve of
+// each. The legend gives the number of seeds and whether they vary the system, the split of the
+// data or both. Rounds without evaluation are skipped. Errors start with the first model, after
+// round 0. On a logarithmic axis, lines leave the panel at the bottom for values up to zero, and
+// the legend names these lines.
 //
-// A line that jumps between the same values many times would hide others: it is drawn as its
-// best value so far, with a band of its range near each point, and the legend says so. Bands are
-// transparent and lie below all lines.
+// Where a run ends, its line has a mark: a filled dot if it reached run.stop_at, an open circle if
+// it ended for another reason, a cross if it stalled. A run that reached its target keeps its last
+// value; the line of several runs ends with the first of the others, since nobody knows how
+// that one would have gone on. An interrupted run ends its line without a mark.
+//
+// Curves that jump between the same values many times would hide others: each is drawn as its
+// best value so far, line and band alike, and the legend says so. Bands are transparent and lie
+// below all lines.
 //
 // For a quantity with a value per device, the line is the median over devices and seeds,
 // and two bands show the quartiles and 5 to 95 %. In a [Chart], the caller sets lines and
@@ -28,7 +32,8 @@
 // All panels share the vertical axis and the unit of the horizontal axis, except in a
 // [Scatter]. Without limits in the figure, axes show all values, except that a logarithmic
 // vertical axis ends at 1e-6 for a sub-optimality and shows at most eight decades of other
-// quantities. An axis that omits values has a note: "cut at 3.7 s of 7.95 s".
+// quantities. An axis that omits values has a note: "cut at 3.7 s of 7.95 s". Each axis has at
+// least three labels.
 //
 // Times are in seconds, or in relative units under the cost models of the paper and of
 // its authors. The logarithmic axes of a figure all use powers of ten, or none does.
