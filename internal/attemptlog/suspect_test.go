@@ -81,21 +81,23 @@ func TestTransfersOnASharedLink(t *testing.T) {
 		settings string
 		capacity float64 // 10^6 bit/s
 		jitter   float64
+		every    int // rounds of one with transfers that overlap
 		want     bool
 	}{
-		"shared":          {"", 12, 0, true},
-		"shared, noisy":   {"", 12, 0.3, true},
-		"not shared":      {"", math.Inf(1), 0.3, false},
-		"hardly shared":   {"", 19, 0, false},
-		"shared by key":   {"#! network.server_up_mbps = 12\n", 12, 0, false},
-		"without overlap": {"", 12, -1, false},
+		"shared":          {"", 12, 0, 2, true},
+		"shared, noisy":   {"", 12, 0.3, 2, true},
+		"not shared":      {"", math.Inf(1), 0.3, 2, false},
+		"hardly shared":   {"", 19, 0, 2, false},
+		"shared by key":   {"#! network.server_up_mbps = 12\n", 12, 0, 2, false},
+		"without overlap": {"", 12, 0, 1000, false},
+		"too few":         {"", 12, 0, 20, false},
 	} {
 		text := c.settings + "round,client,bytes_down,bytes_up,sent_s,reply_first_s,seen_s\n"
 		at := 0.0
 		for h := range 80 {
-			slow := 1 + max(0, c.jitter)*math.Sin(float64(7*h))
+			slow := 1 + c.jitter*math.Sin(float64(7*h))
 			apart := 0.1
-			if h%2 == 0 || c.jitter < 0 {
+			if h%c.every != 1 {
 				apart = 5
 			}
 			for k := range 2 {
