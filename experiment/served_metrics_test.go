@@ -29,7 +29,7 @@ func value(r *results.Round, name string) float64 {
 func TestMetricsOfAnExternalModel(t *testing.T) {
 	t.Parallel()
 	set := append(slices.Clone(withClasses), "run.rounds=3", "data.validation_fraction=0.2", "run.clients_every=1",
-		`run.client_metrics=["error", "right", "auc"]`, "run.targets={ test_right = [30.0], test_right_worst10 = [1.0], train_auc = [5.0] }")
+		`run.client_metrics=["error", "right", "auc"]`, "run.targets={ test_right = [30.0], test_right_worst10 = [1.0], train_auc = [0.3125] }")
 	run := mustGather(t, parse(t, servedBy("", "-metrics"), set...), Options{})[0]
 	var names []string
 	for i := range run.Metrics {
@@ -40,7 +40,7 @@ func TestMetricsOfAnExternalModel(t *testing.T) {
 	}
 	for i := range run.Rounds {
 		r := &run.Rounds[i]
-		for part, lower := range map[string]float64{"train": 5, "validation": 10, "test": 4} {
+		for part, lower := range map[string]float64{"train": 0.3125, "validation": 0.625, "test": 0.25} {
 			right, wrong := value(r, part+"_right"), value(r, part+"_error_weighted")
 			if !(math.Abs(right-100*(1-wrong)) < 1e-9) || math.Abs(right-value(r, part+"_right_weighted")) > 1e-9 {
 				t.Errorf("round %d, %s: %g %% are right, and %g of the rows wrong; the clients have %g %%", i, part, right, wrong, value(r, part+"_right_weighted"))
@@ -53,7 +53,7 @@ func TestMetricsOfAnExternalModel(t *testing.T) {
 			t.Errorf("round %d: the worst clients have %g, all %g", i, low, mean)
 		}
 	}
-	for metric, level := range map[string]float64{"test_right": 30, "train_auc": 5} {
+	for metric, level := range map[string]float64{"test_right": 30, "train_auc": 0.3125} {
 		if _, ok := run.Reached(results.Target{Metric: metric, Value: level}); !ok {
 			t.Errorf("%s never reaches %g", metric, level)
 		}

@@ -154,7 +154,7 @@ func (t *twin) answer(q *twinRequest) object {
 			n, loss, square, wrong := t.measure(q.Part, int(k.(float64)), w)
 			rows, losses, errors, squares = append(rows, n), append(losses, number(loss)), append(errors, wrong), append(squares, number(square))
 			right = append(right, number(loss*0+100*float64(n-wrong)/float64(n)))
-			parts = append(parts, len(q.Part))
+			parts = append(parts, float64(len(q.Part))/16)
 		}
 		about := object{"rows": rows, "losses": losses, "errors": errors}
 		if !t.means {
@@ -392,9 +392,9 @@ func (t *twin) broken(q *twinRequest, text string) string {
 	case "metric":
 		return strings.Replace(text, `"right":[`, `"left":[`, 1)
 	case "null":
-		return strings.Replace(text, `"auc":[5,`, `"auc":[null,`, 1)
+		return strings.Replace(text, `"auc":[0.3125,`, `"auc":[null,`, 1)
 	case "shorter":
-		return strings.Replace(text, `"auc":[5,`, `"auc":[`, 1)
+		return strings.Replace(text, `"auc":[0.3125,`, `"auc":[`, 1)
 	case "better":
 		return strings.Replace(text, `"better":"lower"`, `"better":"up"`, 1)
 	case "computed":
