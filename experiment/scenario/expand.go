@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,9 +44,11 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 			return
 		}
 		p.notePrivacy(&settings)
+		before := len(e.Jobs)
 		for _, method := range p.methods {
 			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
+		requireTime(e.Jobs[before:], tree, &problems)
 	})
 	if len(problems) == 0 {
 		p.checkPrivate(&e, &problems)
@@ -113,6 +116,30 @@ func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 	return j
 }
 
+// requireTime reports a budget in rounds alone for methods with rounds and without, which are compared: their rounds
+// take unequal times.
+func requireTime(compared []Job, tree *config.Node, problems *config.Errors) {
+	var with, without string
+	limited := true
+	for i := range compared {
+		run := &compared[i].Candidates[0]
+		limits := &run.Settings.Run
+		switch {
+		case run.Describe(mtl.Shape{}).Needs.Optimum: // which takes no time
+			continue
+		case run.Settings.Federation.Traits().Continuous:
+			without = cmp.Or(without, run.Method)
+		default:
+			with = cmp.Or(with, run.Method)
+		}
+		limited = limited && (limits.MaxTimeS > 0 || limits.MaxCO2G > 0)
+	}
+	if with != "" && without != "" && !limited {
+		problems.AddProblem(tree.PlaceOf("run.rounds"), config.Problem{Key: "run.max_time_s", Value: 0, Want: fmt.Sprintf(
+			"must be positive: %s works in rounds and %s without, so that equal numbers of rounds are unequal times", with, without)})
+	}
+}
+
 // requireReference reports candidates that are compared by a sub-optimality which they do
 // not have.
 func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
@@ -157,6 +184,9 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		if problems.Merge(wrong); len(problems) > 0 {
 			return RunSpec{Settings: settings}, problems
 		}
+	}
+	if !settings.Run.endless() {
+		settings.Run.Rounds = cmp.Or(settings.Run.Rounds, usualRounds)
 	}
 	method := settings.Methods[label]
 	if len(options) > 0 {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -13,7 +14,7 @@ import (
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
 	Mode          string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, for methods whose work does not depend on the model"`
-	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration; 0: no limit, with max_time_s"`
+	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration; 0: 100, or no limit with max_time_s"`
 	Outer         int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
 	EvalEvery     int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
 	EvalClients   int             `toml:"eval_clients" was:"eval_tasks" doc:"number of clients in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from their means; 0: all"`
@@ -39,26 +40,32 @@ const (
 
 func defaultRun() RunConfig {
 	return RunConfig{
-		Mode: Learning, Rounds: 100, Outer: 1, EvalEvery: 1, ReportLast: 1,
+		Mode: Learning, Outer: 1, EvalEvery: 1, ReportLast: 1,
 		Seeds: []uint64{1}, Vary: results.VarySystem,
 		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
 	}
 }
 
+// usualRounds are those of a run without a limit of its own.
+const usualRounds = 100
+
+// endless reports whether the time alone ends a run.
+func (r *RunConfig) endless() bool { return r.Rounds == 0 && r.MaxTimeS > 0 }
+
 // MostRounds returns the rounds of a run without another limit; the largest int: there is no limit of rounds.
 func (r *RunConfig) MostRounds() int {
-	if r.Rounds == 0 {
+	if r.endless() {
 		return math.MaxInt
 	}
-	return r.Outer * r.Rounds
+	return r.Outer * cmp.Or(r.Rounds, usualRounds)
 }
 
 // Validate reports all problems of the table.
 func (r *RunConfig) Validate(c *config.Checker) {
 	c.OneOf("mode", r.Mode, Learning, Timing)
-	c.Require(r.Rounds >= 1 || r.Rounds == 0 && r.MaxTimeS > 0, "rounds", r.Rounds, "must be at least 1, or 0 with run.max_time_s")
+	c.Require(r.Rounds >= 0, "rounds", r.Rounds, "must not be negative")
 	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
-	c.Require(r.Outer <= 1 || r.Rounds != 0, "outer", r.Outer, "must be 1 with run.rounds = 0: the first outer iteration would not end")
+	c.Require(r.Outer <= 1 || !r.endless(), "outer", r.Outer, "must be 1 with run.max_time_s and without run.rounds: the first outer iteration would not end")
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
 	c.Require(r.EvalClients >= 0, "eval_clients", r.EvalClients, "must not be negative")
 	c.Require(distinct(r.ClientMetrics), "client_metrics", r.ClientMetrics, "must hold every metric once")

@@ -2,6 +2,7 @@ package learning
 
 import (
 	"context"
+	"math"
 
 	"fedsim/algorithms"
 	"fedsim/data"
@@ -127,6 +128,11 @@ func (c *course) round(last bool) (over bool, err error) {
 	last = last && lastOuter
 	c.co2 += r.CO2G
 	spent := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime || schedule.MaxCO2 > 0 && c.co2 >= schedule.MaxCO2
+	if schedule.Rounds == math.MaxInt && r.TimeS == 0 { // the time will not end the run
+		if spent = true; !c.method.About.Messages.None {
+			c.out.Status, c.out.Reason = results.Stalled, "its rounds take no time, so that run.max_time_s never comes: set run.rounds"
+		}
+	}
 	stops := func(r *results.Round) bool {
 		return spent || c.target.Reached(c.target.Of(r), schedule.StopAt.Value) && (lastOuter || !c.target.Couples)
 	}
