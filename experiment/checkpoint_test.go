@@ -35,7 +35,7 @@ protocol = "asynchronous"
 [[experiment]]
 name = "coupled"
 methods = ["mocha", "fedbuff"]
-set = { "run.outer" = 2, "run.rounds" = 8, "run.seeds" = [1, 2], "faults.drop_probability" = 0.2, "problem.regularizer" = "probabilistic" }
+set = { "run.outer" = 2, "run.rounds" = 8, "run.max_time_s" = 1e6, "run.seeds" = [1, 2], "faults.drop_probability" = 0.2, "problem.regularizer" = "probabilistic" }
 [[experiment]]
 name = "shared"
 methods = ["cocoa"]

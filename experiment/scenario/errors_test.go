@@ -415,7 +415,7 @@ func TestMethodsAndProtocols(t *testing.T) {
 	if _, err := Parse("x.toml", []byte("[methods.mocha]\n[problem]\noptimum_sweeps = 0\n[[experiment]]\nname = \"e\"\ntuning.target = { test_error = 0.1 }\ntune.mocha = { \"options.epochs\" = [1, 2] }\n"), nil); err != nil {
 		t.Errorf("tuning to a test error: %v", err)
 	}
-	if _, err := Parse("x.toml", []byte("[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
+	if _, err := Parse("x.toml", []byte("[run]\nmax_time_s = 9\n[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
 		t.Errorf("methods that fit their protocols: %v", err)
 	}
 	if _, err := Parse("x.toml", []byte("[methods.mocha]\nprotocol = \"deadline\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"charged\"\nsteps_low = 0.2\ndeadline_s = 1\n"), nil); err != nil {
@@ -560,7 +560,7 @@ func TestRecordedByAnEarlierVersion(t *testing.T) {
 	if err == nil || filepath.ToSlash(err.Error()) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, err := ParseRecorded("runs/x", []byte("[methods.mocha]\n[run]\nrounds = 0\n")); err == nil || strings.Contains(err.Error(), "again") {
+	if _, err := ParseRecorded("runs/x", []byte("[methods.mocha]\n[run]\nrounds = -1\n")); err == nil || strings.Contains(err.Error(), "again") {
 		t.Errorf("a wrong value: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func protocolsOf(t *testing.T, source string, overrides ...string) map[string]st
 
 // A method has its own protocol, else that of [federation], else that for which it is made.
 func TestProtocolsOfMethods(t *testing.T) {
-	const two = "[methods.fedavg]\n[methods.fedbuff]\n"
+	const two = "run.max_time_s = 9\n[methods.fedavg]\n[methods.fedbuff]\n"
 	for _, c := range []struct {
 		source string
 		want   map[string]string
@@ -52,7 +52,7 @@ func TestProtocolsOfMethods(t *testing.T) {
 			"fedavg": "wait-for-all", "scaffold": "wait-for-all", "fedbuff": "asynchronous", "fedasync": "asynchronous", "asgd": "asynchronous",
 			"ringmaster": "asynchronous", "rennala": "asynchronous", "rescaled": "asynchronous", "ringleader": "asynchronous",
 		}},
-		{"[methods.mocha]\n[methods.a]\nalgorithm = \"async-mocha\"\n[methods.b]\nalgorithm = \"async-mocha\"\nprotocol = \"charged\"\n",
+		{"run.max_time_s = 9\n[methods.mocha]\n[methods.a]\nalgorithm = \"async-mocha\"\n[methods.b]\nalgorithm = \"async-mocha\"\nprotocol = \"charged\"\n",
 			map[string]string{"mocha": "wait-for-all", "a": "asynchronous", "b": "charged"}},
 		{"[methods.fedcompass]\n[methods.passes]\nalgorithm = \"fedcompass\"\noptions.epochs = 2\n", map[string]string{"fedcompass": "compass", "passes": "asynchronous"}},
 		{two + "[federation]\nprotocol = \"wait-for-all\"\n", map[string]string{"fedavg": "wait-for-all", "fedbuff": "wait-for-all"}},

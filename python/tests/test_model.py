@@ -121,7 +121,7 @@ SCENARIO: dict[str, Any] = {
         "synthetic": {"clients": 5, "features": 6, "classes": 3, "rows_min": 10, "rows_max": 30},
     },
     "problem": {"regularizer": "independent"},
-    "run": {"rounds": 20},
+    "run": {"rounds": 20, "max_time_s": 1e6},
 }
 INSIDE = {"problem.model": "mlp", "problem.hidden": [4], "problem.loss": "softmax"}
 
