@@ -60,12 +60,16 @@ func (t *ErrorTable) columns() []errorColumn {
 	known := func(of func(*ErrorRow) float64) bool {
 		return t.some(func(r *ErrorRow) bool { return !math.IsNaN(of(r)) })
 	}
+	mark := ""
+	if t.some(func(r *ErrorRow) bool { return r.Best }) {
+		mark = " "
+	}
 	all := []errorColumn{
 		{"error", "", true, func(r *ErrorRow) string {
 			if r.Best {
 				return t.withSE(r.Error, "") + "*"
 			}
-			return t.withSE(r.Error, "") + " "
+			return t.withSE(r.Error, "") + mark
 		}},
 		{fmt.Sprintf("last %d", t.ReportLast), "standard deviation of these evaluations",
 			known(func(r *ErrorRow) float64 { return r.Spread }), func(r *ErrorRow) string { return t.number(r.Spread, "") }},
@@ -107,6 +111,9 @@ func (t *ErrorTable) Cells(b *ErrorBlock) [][]string {
 // Note explains the columns.
 func (t *ErrorTable) Note() string {
 	text := "*: lowest"
+	if !t.some(func(r *ErrorRow) bool { return r.Best }) {
+		text = "errors: lower is better"
+	}
 	for _, c := range t.columns() {
 		if c.meaning != "" {
 			text += "; " + c.head + ": " + c.meaning

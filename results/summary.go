@@ -58,7 +58,9 @@ type Row struct {
 	Protocol string    `json:"-"` // Run.Protocol
 	Known    int       `json:"-"` // Run.Known, the most of its seeds
 	Capped   int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
-	Best     bool      `json:"-"` // the test error is the lowest of the block, and not all are equal
+	Best     bool      `json:"-"` // the test error is the lowest of the block, not all are equal, and ends compare
+
+	longest float64 // the virtual time at the end of the run that ends last
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
@@ -88,10 +90,12 @@ type MetricValue struct {
 // Cell is the mean cost of reaching one target.
 type Cell struct {
 	Target
-	Cost
-	// Ratio is that of TimeS to the time of the fastest row of the block that reached the target;
-	// NaN when there is none or that time is zero.
+	MeanCost
+	// Ratio is that of TimeS to the time of the fastest row of the block, if that is known; NaN where a time
+	// is not, or that of the fastest is zero.
 	Ratio float64 `json:"ratio"`
+
+	bound Amounts // the least AtLeast of rows of the block whose cost is not known; infinite without one
 }
 
 // Summary summarizes runs for targets, in the given order. The rows of a block are the
@@ -253,6 +257,9 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		}
 		row.Last += last.Suboptimality / n
 		row.Totals.add(&seeds[i], n)
+		if k := len(seeds[i].Rounds); k > 0 {
+			row.longest = max(row.longest, seeds[i].Rounds[k-1].TimeS)
+		}
 		row.Limit, row.Capped = seeds[i].Limit, row.Capped+seeds[i].Capped
 		row.Known = max(row.Known, seeds[i].Known)
 		row.Updates += int64(seeds[i].Total().Participants)
@@ -264,8 +271,7 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		}
 	}
 	for _, x := range targets {
-		cost, _ := MeanCost(seeds, x)
-		row.Cells = append(row.Cells, Cell{x, cost, math.NaN()})
+		row.Cells = append(row.Cells, Cell{x, MeanCostOf(seeds, x), math.NaN(), all(math.Inf(1))})
 	}
 	return row
 }
@@ -330,26 +336,57 @@ func (b *Block) compare() {
 		}
 	}
 	for i := range b.Rows {
-		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest
+		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest && b.endsCompare()
 	}
 	for j := range b.Rows[0].Cells {
-		fastest := b.fastest(j)
-		for i := range b.Rows {
-			if cell := &b.Rows[i].Cells[j]; cell.Reached && !math.IsInf(fastest, 1) {
-				cell.Ratio = cell.TimeS / fastest
-			}
+		b.compareCosts(j)
+	}
+}
+
+// compareCosts sets what the costs of a target have relative to those of other rows. The fastest row is that of the
+// least time above zero, unless another row may have been faster.
+func (b *Block) compareCosts(target int) {
+	fastest, bound := math.Inf(1), all(math.Inf(1))
+	costs := make([]*MeanCost, len(b.Rows))
+	for i := range b.Rows {
+		c := &b.Rows[i].Cells[target].MeanCost
+		costs[i] = c
+		switch {
+		case c.Reached && c.TimeS > 0:
+			fastest = min(fastest, c.TimeS)
+		case !c.Reached && c.Seeds() > 0:
+			bound = bound.least(c.AtLeast)
+		}
+	}
+	Restrict(costs)
+	for i := range b.Rows {
+		c := &b.Rows[i].Cells[target]
+		if c.bound = bound; c.Reached && fastest < bound.TimeS {
+			c.Ratio = c.TimeS / fastest
 		}
 	}
 }
 
-// fastest returns the least time above zero to a target of a row that reached it; infinite
-// without one.
-func (b *Block) fastest(target int) float64 {
-	least := math.Inf(1)
+// ends returns the rows whose runs end first and last in the mean; nil without runs that take time.
+func (b *Block) ends() (first, last *Row) {
 	for i := range b.Rows {
-		if c := &b.Rows[i].Cells[target]; c.Reached && c.TimeS > 0 {
-			least = min(least, c.TimeS)
+		r := &b.Rows[i]
+		if !(r.Totals.TimeS > 0) {
+			continue
+		}
+		if first == nil || r.Totals.TimeS < first.Totals.TimeS {
+			first = r
+		}
+		if last == nil || r.Totals.TimeS > last.Totals.TimeS {
+			last = r
 		}
 	}
-	return least
+	return first, last
+}
+
+// endsCompare reports whether errors at the ends of rows compare: their runs take the same virtual time, but for
+// a tenth.
+func (b *Block) endsCompare() bool {
+	first, last := b.ends()
+	return first == nil || last.Totals.TimeS <= 1.1*first.Totals.TimeS
 }

@@ -33,7 +33,7 @@ func (t Summary) Short(width int) string {
 func (e *ExperimentSummary) last() ExperimentSummary {
 	at := -1
 	for k := range e.Targets {
-		if e.Known[k] && (at < 0 || e.some(func(r *Row) bool { return r.Cells[k].Reached })) {
+		if e.Known[k] && (at < 0 || e.some(func(r *Row) bool { return r.Cells[k].ReachedSeeds > 0 })) {
 			at = k
 		}
 	}
@@ -57,23 +57,29 @@ func (e *ExperimentSummary) last() ExperimentSummary {
 func (e *ExperimentSummary) shortColumn() (what string, c endColumn, wins func(*Block, *Row) bool) {
 	if slices.Contains(e.Known, true) {
 		var all []float64
-		e.some(func(r *Row) bool { all = append(all, r.Cells[0].TimeS); return false })
+		e.some(func(r *Row) bool { all = append(all, r.Cells[0].AtLeast.TimeS); return false })
 		unit, name := timeUnits.of(all...), "relative units (federation.cost)"
 		if e.joules() {
 			name = unit.name
 		}
 		cell := func(_ *Block, r *Row) string {
-			text := unit.text(r.Cells[0].TimeS)
-			if v := r.Cells[0].TimeS; r.Totals.Relative && !math.IsNaN(v) {
+			v := r.Cells[0].AtLeast.TimeS
+			text := unit.text(v)
+			if r.Totals.Relative && !math.IsNaN(v) {
 				text = TimeText(v, true)
 			}
 			if e.joules() && r.Totals.Relative {
-				return text
+				return r.Cells[0].Format(text)
 			}
 			number, _, _ := strings.Cut(text, " ")
-			return number
+			return r.Cells[0].Format(number)
 		}
-		return "virtual time in " + name + " to " + e.Texts[0], endColumn{"time", true, cell, nil}, func(b *Block, r *Row) bool { return b.first(r, 0) }
+		if e.RowKey == "method" {
+			wins = func(b *Block, r *Row) bool {
+				return len(b.competing(0)) > 1 && slices.Contains(b.first(0).rows, r.Label)
+			}
+		}
+		return "virtual time in " + name + " to " + e.Texts[0], endColumn{"time", true, cell, nil}, wins
 	}
 	model, cost := e.endColumns()
 	c = append(model, cost[1])[0]
@@ -147,13 +153,11 @@ func writeNotes(b *strings.Builder, notes []string, width int) {
 	}
 }
 
-// shortNotes are the notes on dashes and objectives, how many runs did not end, and the first
+// shortNotes are the notes on bounds and objectives, how many runs did not end, and the first
 // remarks.
 func (e *ExperimentSummary) shortNotes() []string {
 	var notes, remarks []string
-	if text := e.unreached(); text != "" {
-		notes = append(notes, text)
-	}
+	notes = append(notes, e.censored()...)
 	notes = append(notes, e.shared()...)
 	stalled, interrupted := 0, 0
 	for i := range e.Blocks {

@@ -166,15 +166,28 @@ func (e *ExperimentSummary) clientColumns() []endColumn {
 
 // targetColumns returns the columns about the cost of a target.
 func (e *ExperimentSummary) targetColumns(k int) []endColumn {
-	time, bytes, energy := func(r *Row) float64 { return r.Cells[k].TimeS }, func(r *Row) float64 { return r.Cells[k].Bytes }, func(r *Row) float64 { return r.Cells[k].EnergyJ }
-	grams := func(r *Row) float64 { return r.Cells[k].CO2G }
+	column := func(head string, there bool, in func(func(*Row) float64) func(*Block, *Row) string, of func(*Amounts) float64) endColumn {
+		cell := in(func(r *Row) float64 { return of(&r.Cells[k].AtLeast) })
+		text := func(b *Block, r *Row) string { return r.Cells[k].Format(cell(b, r)) }
+		return endColumn{head, there, text, func(r *Row) float64 {
+			c := &r.Cells[k]
+			if v := of(&c.Amounts); v < of(&c.bound) || c.Seeds() == 0 {
+				return v
+			}
+			return math.Inf(1) // not the best
+		}}
+	}
+	in := func(units amountUnits) func(func(*Row) float64) func(*Block, *Row) string {
+		return func(of func(*Row) float64) func(*Block, *Row) string { return amountCell(units, of) }
+	}
+	time := func(a *Amounts) float64 { return a.TimeS }
 	list := []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return CountText(r.Cells[k].Rounds) }, nil},
-		{"time", true, timeCell(time), time},
+		{"rounds", true, func(_ *Block, r *Row) string { return r.Cells[k].Format(CountText(r.Cells[k].AtLeast.Rounds)) }, nil},
+		column("time", true, timeCell, time),
 		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
-		{"sent", true, amountCell(byteUnits, bytes), bytes},
-		{"energy", e.joules(), energyCell(energy), energy},
-		{"CO2e", e.grams(), amountCell(gramUnits, grams), grams},
+		column("sent", true, in(byteUnits), func(a *Amounts) float64 { return a.Bytes }),
+		column("energy", e.joules(), energyCell, func(a *Amounts) float64 { return a.EnergyJ }),
+		column("CO2e", e.grams(), in(gramUnits), func(a *Amounts) float64 { return a.CO2G }),
 	}
 	return slices.DeleteFunc(list, func(c endColumn) bool { return !c.there })
 }

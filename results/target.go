@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,75 +261,10 @@ func (t *Targets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Cost is the cost of reaching a target: of a run, or the mean over several.
-type Cost struct {
-	Reached bool    `json:"reached"` // every run reached the target; otherwise the other fields are NaN
-	Rounds  float64 `json:"rounds"`
-	TimeS   float64 `json:"time_s"`   // virtual seconds
-	Bytes   float64 `json:"bytes"`    // downlink and uplink
-	EnergyJ float64 `json:"energy_j"` // of all devices
-	CO2G    float64 `json:"co2_g"`    // of devices, network and server; NaN: not counted
-}
-
-// unreached is the cost of a target that was not reached.
-var unreached = Cost{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN(), CO2G: math.NaN()}
-
-// Reached returns the first round after which the model was as good as a target, or
-// ok = false without one.
-func (r *Run) Reached(t Target) (round Round, ok bool) {
-	m, _ := r.Metric(t.Metric)
-	for i := range r.Rounds {
-		if x := &r.Rounds[i]; m.Reached(m.Of(x), t.Value) {
-			return *x, true
-		}
-	}
-	return Round{}, false
-}
-
 // AtStop reports whether the run ended at StopAt.
 func (r *Run) AtStop() bool {
 	if m, ok := r.Metric(r.StopAt.Metric); ok && r.StopAt.IsSet() && len(r.Rounds) > 0 {
 		return m.Reached(m.Of(&r.Rounds[len(r.Rounds)-1]), r.StopAt.Value)
 	}
 	return false
-}
-
-// CostTo returns the cost of reaching a target.
-func (r *Run) CostTo(t Target) Cost {
-	hit, ok := r.Reached(t)
-	if !ok {
-		return unreached
-	}
-	c := Cost{Reached: true, Rounds: float64(hit.Round), TimeS: hit.TimeS}
-	for i := range r.Rounds {
-		x := &r.Rounds[i]
-		if x.Round > hit.Round {
-			break
-		}
-		c.Bytes += x.BytesDown + x.BytesUp
-		c.EnergyJ += x.EnergyJ
-		c.CO2G += x.CO2G
-	}
-	return c
-}
-
-// MeanCost returns the mean cost of reaching a target over runs, and how many of them reached it.
-func MeanCost(runs []Run, t Target) (mean Cost, reached int) {
-	n := float64(len(runs))
-	for i := range runs {
-		c := runs[i].CostTo(t)
-		if !c.Reached {
-			continue
-		}
-		reached++
-		mean.Rounds += c.Rounds / n
-		mean.TimeS += c.TimeS / n
-		mean.Bytes += c.Bytes / n
-		mean.EnergyJ += c.EnergyJ / n
-		mean.CO2G += c.CO2G / n
-	}
-	if mean.Reached = reached == len(runs); !mean.Reached {
-		mean = unreached
-	}
-	return mean, reached
 }

@@ -143,10 +143,10 @@ func TestCostToATarget(t *testing.T) {
 		{Round: 2, TimeS: 4, TestError: 0.25, Suboptimality: 8, BytesDown: 20, BytesUp: 2, EnergyJ: 4, CO2G: 1},
 		{Round: 3, TimeS: 8, TestError: 0.125, Suboptimality: 7, BytesDown: 40, BytesUp: 4, EnergyJ: 5, CO2G: 2},
 	}}
-	if c := run.CostTo(Target{"test_error", 0.3}); c != (Cost{true, 2, 4, 33, 7, 1.5}) {
+	if c := run.CostTo(Target{"test_error", 0.3}); c != (Cost{true, Amounts{2, 4, 33, 7, 1.5}}) {
 		t.Errorf("%+v", c)
 	}
-	if c := run.CostTo(ToSuboptimality(7)); c != (Cost{true, 3, 8, 77, 12, 3.5}) {
+	if c := run.CostTo(ToSuboptimality(7)); c != (Cost{true, Amounts{3, 8, 77, 12, 3.5}}) {
 		t.Errorf("%+v", c)
 	}
 	if c := run.CostTo(Target{"test_error", 0.1}); c.Reached || !math.IsNaN(c.Rounds) || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {

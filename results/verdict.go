@@ -1,105 +1,309 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"fedsim/internal/columns"
+	"fedsim/internal/signtest"
 )
 
-// Verdicts says for each known target in how many blocks a row reached it first; without
-// one, in how many a row has the lowest test error.
-func (e *ExperimentSummary) Verdicts() []string {
-	var lines []string
+// certainty is the confidence with which a method is certainly first.
+const certainty = 0.95
+
+// First says which method of a block reached a target first.
+type First struct {
+	Point  []Setting `json:"point"` // that of the block
+	Target           // a metric and its value
+	Row    *string   `json:"row"` // the label of the method; nil: it is not one alone, or not known
+	// Certain means that in the median seed the method takes less time than every other, with a confidence of
+	// 95 % that holds for all of them and after any number of seeds.
+	Certain bool   `json:"certain"`
+	Reason  string `json:"reason"` // why Row is nil; empty otherwise
+
+	rows  []string // the methods with the least time, where that is known
+	text  string   // the method, or those that take the same time; notKnown or none
+	seeds int      // of the row with most
+}
+
+// notKnown is the text of a verdict without one.
+const notKnown = "not known"
+
+// Firsts returns what is known of each known target in each block; nil unless methods compete.
+func (e *ExperimentSummary) Firsts() []First {
+	var all []First
 	for k := range e.Targets {
-		if e.Known[k] {
-			lines = append(lines, e.verdict(k))
+		for i := range e.Blocks {
+			if b := &e.Blocks[i]; e.Known[k] && e.RowKey == "method" && len(b.competing(k)) > 1 {
+				all = append(all, b.first(k))
+			}
 		}
 	}
-	if len(lines) == 0 && e.marksBest() {
-		lines = append(lines, "lowest test error: "+e.counts(func(_ *Block, r *Row) bool { return r.Best }))
+	return all
+}
+
+// competing returns the rows that are compared in time. Those whose runs take no time, such as the solution of a
+// problem, are not, nor those that do not have the metric.
+func (b *Block) competing(target int) (rows []*Row) {
+	for i := range b.Rows {
+		if r := &b.Rows[i]; r.Totals.TimeS != 0 && (r.Cells[target].Seeds() > 0 || r.Interrupted > 0) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// first decides which method reached a target first: the one whose mean time is known, and below the mean of
+// every other, or its bound.
+func (b *Block) first(target int) First {
+	f := First{Point: b.Point, Target: b.Rows[0].Cells[target].Target, text: notKnown}
+	rows, least, some := b.competing(target), math.Inf(1), false
+	for _, r := range rows {
+		c := &r.Cells[target]
+		if c.Reached {
+			least = min(least, c.TimeS)
+		}
+		f.seeds, some = max(f.seeds, c.Seeds()), some || c.ReachedSeeds > 0
+	}
+	var winners []string
+	var before []*Row // that may have been faster
+	for _, r := range rows {
+		c := &r.Cells[target]
+		switch {
+		case c.Reached && c.TimeS == least:
+			winners = append(winners, r.Label)
+		case !c.Reached && !(c.AtLeast.TimeS > least):
+			before = append(before, r)
+		}
+	}
+	switch {
+	case !some:
+		f.text, f.Reason = "none", "no run reached it"
+	case len(winners) == 0:
+		f.Reason = "no method reached it in every run"
+	case len(before) > 0:
+		f.Reason = reason(before, rows, target, least, winners[0])
+	case len(winners) > 1:
+		f.rows, f.text, f.Reason = winners, strings.Join(few(winners), " or "), "they take the same time"
+	default:
+		f.rows, f.text, f.Row, f.Certain = winners, winners[0], &winners[0], certain(rows, target, winners[0])
+	}
+	return f
+}
+
+// certain reports whether a row is ahead of all others.
+func certain(rows []*Row, target int, label string) bool {
+	costs := make([][]signtest.Bounds, len(rows))
+	for seed := range rows[0].Cells[target].times {
+		if slices.ContainsFunc(rows, func(r *Row) bool { _, has := r.Cells[target].times[seed]; return !has }) {
+			continue
+		}
+		for i, r := range rows {
+			costs[i] = append(costs[i], r.Cells[target].times[seed])
+		}
+	}
+	ranks := signtest.Test{Confidence: certainty}.Ranks(costs)
+	return ranks[slices.IndexFunc(rows, func(r *Row) bool { return r.Label == label })].High == 1
+}
+
+// reason says why rows may have been faster than the fastest known mean, and what would tell.
+func reason(before, rows []*Row, target int, least float64, fastest string) string {
+	relative, longest := rows[0].Totals.Relative, 0.0
+	var labels []string
+	low, high, end := math.Inf(1), 0.0, 0.0
+	for _, r := range rows {
+		longest = max(longest, r.longest)
+	}
+	for _, r := range before {
+		c := &r.Cells[target]
+		if c.Seeds() == 0 {
+			return r.Label + " was interrupted"
+		}
+		labels, end = append(labels, r.Label), max(end, r.longest)
+		for _, t := range c.times {
+			if t.Low != t.High {
+				low, high = min(low, t.Low), max(high, t.Low)
+			}
+		}
+	}
+	texts := timesText(relative, low, high, least)
+	text := strings.Join(few(labels), ", ")
+	if high < least {
+		text += " ended at " + span(texts[0], texts[1]) + ", before " + texts[2] + " of " + fastest
+	} else {
+		text += " ended without it in some runs, so that a mean below " + texts[2] + " of " + fastest + " is possible"
+	}
+	if end < 0.95*longest {
+		return text + "; give all methods the same time: run.max_time_s = " + upward(longest) + " with run.rounds = 0"
+	}
+	return text + "; give all methods more time: run.max_time_s = " + upward(2*longest) + " with run.rounds = 0"
+}
+
+// few shortens a list of labels.
+func few(labels []string) []string {
+	const most = 4
+	if n := len(labels) - most; n > 0 {
+		return append(slices.Clone(labels[:most]), fmt.Sprintf("%d more", n))
+	}
+	return labels
+}
+
+// timesText formats times that are compared, in one unit.
+func timesText(relative bool, times ...float64) (texts []string) {
+	unit := timeUnits.of(times...)
+	for _, t := range times {
+		if relative {
+			texts = append(texts, TimeText(t, true))
+		} else {
+			texts = append(texts, unit.text(t))
+		}
+	}
+	return texts
+}
+
+// span formats two amounts in the same unit: "1.13 to 1.30 s".
+func span(low, high string) string {
+	if low == high {
+		return low
+	}
+	number, _, _ := strings.Cut(low, " ")
+	return number + " to " + high
+}
+
+// upward formats a number with at most two digits, not below it.
+func upward(x float64) string {
+	size := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return columns.Exact(math.Ceil(x/size-1e-9) * size)
+}
+
+// Verdicts says for each known target which method reached it first, if methods compete, or in how many blocks
+// each did; without a known target, which row has the lowest test error.
+func (e *ExperimentSummary) Verdicts() []string {
+	var lines []string
+	firsts := e.Firsts()
+	for k, x := range e.Targets {
+		var of []First
+		for _, f := range firsts {
+			if f.Target == x && e.Known[k] {
+				of = append(of, f)
+			}
+		}
+		if len(of) > 0 {
+			lines = append(lines, "first to "+e.Texts[k]+": "+firstText(of))
+		}
+	}
+	if !slices.Contains(e.Known, true) && e.marksBest() {
+		lines = append(lines, "lowest test error: "+e.best())
 	}
 	return lines
 }
 
-// verdict says which rows reached a target first.
-func (e *ExperimentSummary) verdict(target int) string {
-	return "first to " + e.Texts[target] + ": " + e.counts(func(b *Block, r *Row) bool { return b.first(r, target) })
-}
-
-// first reports whether a row reached a target in the least time of the block. Rows whose runs
-// take no time, such as the solution of a problem, are not compared in time.
-func (b *Block) first(r *Row, target int) bool {
-	at := func(r *Row) float64 {
-		if !r.Cells[target].Reached || r.Totals.TimeS == 0 {
-			return math.Inf(1)
-		}
-		return r.Cells[target].TimeS
+// firstText sums up blocks: "MOCHA (certain at 95 %)", or "MOCHA in 2 of 3 (certain at 95 % in 1), not known in 1
+// of 3: " and why.
+func firstText(blocks []First) string {
+	var texts []string
+	for _, f := range blocks {
+		texts = append(texts, f.text)
 	}
-	return !math.IsInf(at(r), 1) && !slices.ContainsFunc(b.Rows, func(other Row) bool { return at(&other) < at(r) })
-}
-
-// counts lists the labels of the rows that win a block, with the number of blocks that each
-// wins, the one with most first: "MOCHA in 7 of 9, CoCoA in 3 of 9 (1 tied)".
-func (e *ExperimentSummary) counts(wins func(*Block, *Row) bool) string {
-	var labels []string
-	count, tied, open := map[string]int{}, 0, 0
-	for i := range e.Blocks {
-		won := 0
-		for k := range e.Blocks[i].Rows {
-			if r := &e.Blocks[i].Rows[k]; wins(&e.Blocks[i], r) {
-				label := r.Text()
-				if count[label]++; count[label] == 1 {
-					labels = append(labels, label)
+	return tally(texts, func(text string) string {
+		var first *First
+		n, sure, seeds := 0, 0, 1
+		for i := range blocks {
+			if f := &blocks[i]; f.text == text {
+				if first == nil {
+					first = f
 				}
-				won++
+				n, seeds = n+1, max(seeds, f.seeds)
+				if f.Certain {
+					sure++
+				}
 			}
 		}
+		level := fmt.Sprintf("certain at %g %%", 100*certainty)
 		switch {
-		case won == 0:
-			open++
-		case won > 1:
-			tied++
+		case text == notKnown && len(blocks) > 1 && len(first.Point) > 0:
+			return ": " + SettingsText(first.Point) + ": " + first.Reason
+		case text == notKnown:
+			return ": " + first.Reason
+		case first.Row == nil && text != "none":
+			return ", not certain"
+		case first.Row == nil || seeds == 1:
+			return ""
+		case sure == 0:
+			return " (not certain)"
+		case sure < n:
+			return fmt.Sprintf(" (%s in %d)", level, sure)
+		default:
+			return " (" + level + ")"
 		}
-	}
-	slices.SortStableFunc(labels, func(a, b string) int { return count[b] - count[a] })
-	const most = 6
-	parts := []string{}
-	for _, label := range labels[:min(len(labels), most)] {
-		text := label
-		if e.RowKey != "method" {
-			text = e.RowKey + " = " + label
-		}
-		if len(e.Blocks) > 1 {
-			text += fmt.Sprintf(" in %d of %d", count[label], len(e.Blocks))
-		}
-		parts = append(parts, text)
-	}
-	if more := len(labels) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
-	}
-	if open == len(e.Blocks) {
-		return "none"
-	}
-	if open > 0 {
-		parts = append(parts, fmt.Sprintf("none in %d of %d", open, len(e.Blocks)))
-	}
-	text := strings.Join(parts, ", ")
-	if tied > 0 && len(e.Blocks) > 1 {
-		text += fmt.Sprintf(" (%d tied)", tied)
-	}
-	return text
+	})
 }
 
-// Notes explains the table: dashes, the ratio, P, and a missing sub-optimality.
+// best says in how many blocks rows have the lowest test error.
+func (e *ExperimentSummary) best() string {
+	var texts []string
+	for i := range e.Blocks {
+		var labels []string
+		for k := range e.Blocks[i].Rows {
+			if r := &e.Blocks[i].Rows[k]; r.Best {
+				labels = append(labels, e.rowText(r))
+			}
+		}
+		texts = append(texts, cmp.Or(strings.Join(few(labels), " or "), "none"))
+	}
+	return tally(texts, func(string) string { return "" })
+}
+
+// rowText names a row in a verdict.
+func (e *ExperimentSummary) rowText(r *Row) string {
+	if e.RowKey == "method" {
+		return r.Text()
+	}
+	return e.RowKey + " = " + r.Text()
+}
+
+// tally counts the texts of blocks, the most frequent first and those that name no row last: "MOCHA in 7 of 9,
+// CoCoA in 2 of 9". It adds a note to each.
+func tally(texts []string, note func(string) string) string {
+	var labels []string
+	count := map[string]int{}
+	for _, text := range texts {
+		if count[text]++; count[text] == 1 {
+			labels = append(labels, text)
+		}
+	}
+	slices.SortStableFunc(labels, func(a, b string) int {
+		last := func(x string) int { return slices.Index([]string{"none", notKnown}, x) }
+		return cmp.Or(last(a)-last(b), count[b]-count[a])
+	})
+	if len(labels) == 1 && labels[0] == "none" {
+		return "none"
+	}
+	const most = 6
+	var parts []string
+	for _, label := range labels {
+		text := label
+		if len(texts) > 1 {
+			text += fmt.Sprintf(" in %d of %d", count[label], len(texts))
+		}
+		parts = append(parts, text+note(label))
+	}
+	if more := len(parts) - most; more > 0 {
+		parts = append(parts[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Notes explains the table: bounds, the ratio, P, and a missing sub-optimality.
 func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
-	if text := e.unreached(); text != "" {
-		notes = append(notes, text)
-	}
+	notes = append(notes, e.censored()...)
 	if known && e.some(func(r *Row) bool { return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Ratio > 1 }) }) {
-		notes = append(notes, "ratio: time relative to the fastest that reached the target")
+		notes = append(notes, "ratio: time relative to the fastest")
 	}
 	model, _ := e.endColumns()
 	if slices.ContainsFunc(model, func(c endColumn) bool { return c.head == headP }) {
@@ -149,31 +353,42 @@ func (e *ExperimentSummary) protocols() string {
 // headP is the head of the column of P.
 const headP = "P at end"
 
-// unreached explains the dashes of targets; empty without one.
-func (e *ExperimentSummary) unreached() string {
-	least, most, seeds := math.Inf(1), 0.0, false
+// censored explains the cells of costs that are not known.
+func (e *ExperimentSummary) censored() (notes []string) {
+	bounds, stalled, seeds := false, false, false
+	var counts []string
+	known := len(slices.DeleteFunc(slices.Clone(e.Known), func(is bool) bool { return !is }))
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {
 			r := &e.Blocks[i].Rows[k]
 			for j := range r.Cells {
-				if e.Known[j] && !r.Cells[j].Reached {
-					least, most = min(least, r.Totals.Rounds), max(most, r.Totals.Rounds)
-					seeds = seeds || r.Seeds > 1
+				c := &r.Cells[j]
+				if !e.Known[j] || c.Reached || c.Seeds() == 0 {
+					continue
 				}
+				stalled, bounds = stalled || c.NeverSeeds > 0, bounds || c.NeverSeeds == 0
+				if c.Seeds() == 1 || c.NeverSeeds > 0 {
+					continue
+				}
+				seeds = true
+				what := "it"
+				if known > 1 {
+					what = e.Texts[j]
+				}
+				counts = append(counts, strings.TrimPrefix(SettingsText(e.Blocks[i].Point)+", ", ", ")+fmt.Sprintf("%s: %d of %d reached %s", e.rowText(r), c.ReachedSeeds, c.Seeds(), what))
 			}
 		}
 	}
-	if least > most {
-		return ""
+	switch {
+	case seeds:
+		notes = append(notes, ">: mean, unknown times taken at the end of the run; "+strings.Join(few(counts), "; "))
+	case bounds:
+		notes = append(notes, ">: the run ended there, without the target")
 	}
-	rounds := CountText(least)
-	if least < most {
-		rounds += " to " + CountText(most)
+	if stalled {
+		notes = append(notes, "never: no client could ever respond again")
 	}
-	if seeds {
-		return "-: not reached, by every seed, in " + rounds + " rounds"
-	}
-	return "-: not reached in " + rounds + " rounds"
+	return notes
 }
 
 // objectives says why runs with P show no sub-optimality; empty if they do.

@@ -1,16 +1,192 @@
 package results
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // A solution takes no time: it is first to no target, and the fastest method is.
 func TestSolutionsAreNotFirst(t *testing.T) {
-	runs := exampleRuns()[2:4]
+	runs := exampleRuns()[:4]
 	solved := path("methods", "solved", "optimum", 1, 0, []int{0, 10, 20, 30}, Setting{"network", "lte"})
-	want := []string{"first to primal sub-optimality 1e-01: MOCHA"}
+	want := []string{"first to primal sub-optimality 1e-01: MOCHA (not certain)"}
 	if got := Summarize(append(runs, solved), ToSuboptimalities(1e-1)).Experiments[0].Verdicts(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// until is a run with a test error of 50 % that reaches 10 % at a time, or ends, stalls or is interrupted there.
+func until(method string, seed uint64, time float64, status Status, point ...Setting) Run {
+	last := Round{Round: 20, TimeS: time, TestError: 0.1, BytesUp: 10, EnergyJ: 2 * time}
+	if status == "ended" {
+		status, last.TestError = Done, 0.4
+	} else if status != Done {
+		last.TestError = 0.4
+	}
+	first := Round{TestError: 0.5}
+	for _, r := range []*Round{&first, &last} {
+		r.Primal, r.Suboptimality, r.ValidationError, r.TrainError = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	}
+	return Run{Experiment: "e", Method: method, Algorithm: "a", Seed: seed, Point: point, Status: status, Rounds: []Round{first, last}}
+}
+
+// seedsOf returns runs of a method, one for each time.
+func seedsOf(method string, status Status, times ...float64) (runs []Run) {
+	for i, s := range times {
+		runs = append(runs, until(method, uint64(i+1), s, status))
+	}
+	return runs
+}
+
+// First is a method whose mean is known and below those of all others, or their bounds; otherwise it is shared, or
+// not known for a reason. Certain means ahead in the interval of every pair, for which seven seeds are the fewest.
+func TestFirst(t *testing.T) {
+	ten := Targets{{"test_error", 0.1}}
+	slow, fast := []float64{4, 5, 6, 7, 8, 9, 10, 11}, []float64{2, 3, 4, 5, 6, 7, 8, 9}
+	mixed := []float64{1, 3, 4, 5, 6, 7, 8, 12}
+	for _, c := range []struct {
+		name string
+		runs []Run
+		want string
+	}{
+		{"one seed", slices.Concat(seedsOf("a", Done, 2), seedsOf("b", Done, 3)), "a"},
+		{"all seeds ahead", slices.Concat(seedsOf("b", Done, slow...), seedsOf("a", Done, fast...)), "a (certain at 95 %)"},
+		{"six seeds", slices.Concat(seedsOf("b", Done, slow[:6]...), seedsOf("a", Done, fast[:6]...)), "a (not certain)"},
+		{"one seed behind", slices.Concat(seedsOf("b", Done, slow...), seedsOf("a", Done, append([]float64{4.5}, fast[1:]...)...)), "a (not certain)"},
+		{"ahead of one of two", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", Done, slow...), seedsOf("c", Done, mixed...)), "a (not certain)"},
+		{"the other ended later", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", "ended", slow...)), "a (certain at 95 %)"},
+		{"the other stalled", slices.Concat(seedsOf("a", Done, 2), seedsOf("b", Stalled, 1)), "a"},
+		{"the other ended earlier", slices.Concat(seedsOf("a", Done, 1.5, 1.56), seedsOf("b", "ended", 1.13, 1.3)),
+			"not known: b ended at 1.13 to 1.30 s, before 1.53 s of a; give all methods the same time: run.max_time_s = 1.6 with run.rounds = 0"},
+		{"both ended with the budget", slices.Concat(seedsOf("a", Done, 5), seedsOf("b", "ended", 5)),
+			"not known: b ended without it in some runs, so that a mean below 5.00 s of a is possible; give all methods more time: run.max_time_s = 10 with run.rounds = 0"},
+		{"reached by a part", slices.Concat(seedsOf("a", Done, 4, 5), seedsOf("b", Done, 1), []Run{until("b", 2, 6, "ended")}),
+			"not known: b ended without it in some runs, so that a mean below 4.50 s of a is possible; give all methods more time: run.max_time_s = 12 with run.rounds = 0"},
+		{"no mean is known", slices.Concat(seedsOf("a", Done, 4), []Run{until("a", 2, 6, "ended")}, seedsOf("b", "ended", 1, 1)), "not known: no method reached it in every run"},
+		{"none", slices.Concat(seedsOf("a", "ended", 4), seedsOf("b", Stalled, 1)), "none"},
+		{"the same time", slices.Concat(seedsOf("a", Done, 4), seedsOf("b", Done, 4), seedsOf("c", Done, 5)), "a or b, not certain"},
+		{"interrupted", slices.Concat(seedsOf("a", Done, 4), seedsOf("b", Interrupted, 1)), "not known: b was interrupted"},
+		{"another seed interrupted", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", Done, slow[:7]...), []Run{until("b", 8, 1, Interrupted)}), "a (certain at 95 %)"},
+	} {
+		e := Summarize(c.runs, ten).Experiments[0]
+		if got := e.Verdicts(); !slices.Equal(got, []string{"first to test error 10 %: " + c.want}) {
+			t.Errorf("%s: %q\nwant %q", c.name, got, c.want)
+		}
+		f := e.Firsts()[0]
+		known := strings.HasPrefix(c.want, "a") && !strings.Contains(c.want, " or ")
+		if (f.Row != nil) != known || known && (*f.Row != "a" || f.Reason != "") || !known && f.Reason == "" || f.Certain != strings.Contains(c.want, "(certain") {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// The methods of several blocks are counted, with those that are not known last.
+func TestFirstOfBlocks(t *testing.T) {
+	var runs []Run
+	at := func(link string, list []Run) {
+		for _, r := range list {
+			r.Point = []Setting{{"link", link}}
+			runs = append(runs, r)
+		}
+	}
+	fast, slow := []float64{1, 1, 1, 1, 1, 1, 1}, []float64{2, 2, 2, 2, 2, 2, 2}
+	at("3g", slices.Concat(seedsOf("a", Done, 3), seedsOf("b", "ended", 2)))
+	at("lte", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", Done, slow...)))
+	at("wifi", slices.Concat(seedsOf("a", Done, fast[:2]...), seedsOf("b", Done, slow[:2]...)))
+	e := Summarize(runs, Targets{{"test_error", 0.1}}).Experiments[0]
+	want := "first to test error 10 %: a in 2 of 3 (certain at 95 % in 1), not known in 1 of 3: link = 3g: b ended at 2.00 s, before 3.00 s of a; " +
+		"give all methods the same time: run.max_time_s = 3 with run.rounds = 0"
+	if got := e.Verdicts(); !slices.Equal(got, []string{want}) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// A swept setting is no competitor: no value of it is first, in no table.
+func TestSettingsAreNotFirst(t *testing.T) {
+	var runs []Run
+	for i, p := range []string{"0", "0.5"} {
+		for _, link := range []string{"3g", "lte"} {
+			runs = append(runs, until("a", 1, float64(1+i), Done, Setting{"faults.drop_probability", p}, Setting{"network.profile", link}))
+		}
+	}
+	s := Summarize(runs, Targets{{"test_error", 0.1}})
+	if e := s.Experiments[0]; e.RowKey == "method" || e.Firsts() != nil || len(e.Verdicts()) > 0 {
+		t.Errorf("rows of %s: %q", e.RowKey, e.Verdicts())
+	}
+	for _, text := range []string{s.Text(80), s.Short(80)} {
+		if strings.Contains(text, "first") || strings.Contains(text, "*") {
+			t.Error(text)
+		}
+	}
+}
+
+// Cells of costs that are not known are bounds, in both forms of the summary.
+func TestCellsOfCensoredCosts(t *testing.T) {
+	runs := slices.Concat(seedsOf("a", Done, 1.5, 1.56), seedsOf("b", Done, 1), []Run{until("b", 2, 1.3, "ended")},
+		seedsOf("c", Stalled, 1), []Run{until("c", 2, 1, Done)})
+	s := Summarize(runs, Targets{{"test_error", 0.1}})
+	for _, text := range []string{s.Text(80), s.Short(80)} {
+		for _, want := range []string{
+			"  a              20          1.53 s      -", "  b            > 20        > 1.15 s      -", "  c   never (1 of 2)  never (1 of 2)      -",
+			"\n  >: mean, unknown times taken at the end of the run; b: 1 of 2 reached it\n  never: no client",
+		} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+	cells := func(row int) Cell { return s.Experiments[0].Blocks[0].Rows[row].Cells[0] }
+	a, b, c := cells(0), cells(1), cells(2)
+	// The horizon is 1.3 s. The median of 1 s and more than 1.3 s is at least 1.15 s.
+	for i, x := range []struct{ got, want float64 }{
+		{a.HorizonS, 1.3}, {a.RestrictedMeanS, 1.3}, {b.RestrictedMeanS, 1.15}, {c.RestrictedMeanS, 1.15},
+		{a.MedianLowS, 1.53}, {a.MedianHighS, 1.53}, {b.MedianLowS, 1.15}, {b.MedianHighS, math.Inf(1)}, {c.AtLeast.TimeS, math.Inf(1)}, {b.AtLeast.EnergyJ, 2.3},
+	} {
+		if math.Abs(x.got-x.want) > 1e-12 {
+			t.Errorf("number %d is %g, want %g", i, x.got, x.want)
+		}
+	}
+	if got := fmt.Sprint(b.ReachedSeeds, b.EndedSeeds, b.NeverSeeds, c.ReachedSeeds, c.EndedSeeds, c.NeverSeeds); got != "1 1 0 1 0 1" {
+		t.Errorf("seeds %s", got)
+	}
+	if !math.IsNaN(b.TimeS) || !math.IsNaN(b.Ratio) || b.Reached {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Where another row may have been faster, no cell is the best of its column. A star needs runs that end together.
+func TestNothingIsBestWhereEndsDiffer(t *testing.T) {
+	ten := Targets{{"test_error", 0.1}}
+	best := func(end float64, status Status) (marked int, star bool) {
+		e := Summarize(slices.Concat(seedsOf("a", Done, 4), seedsOf("b", Done, 5), seedsOf("c", status, end)), ten).Experiments[0]
+		column := 0
+		for _, g := range e.Columns() {
+			if strings.HasPrefix(g.Title, "to ") {
+				for _, cell := range e.BestCells(&e.Blocks[0]) {
+					if cell[1] == column+2 {
+						marked++
+					}
+				}
+			}
+			column += len(g.Heads)
+		}
+		return marked, e.marksBest()
+	}
+	if n, _ := best(3, "ended"); n != 0 {
+		t.Errorf("%d times are the best, and c ended earlier", n)
+	}
+	if n, _ := best(4.5, "ended"); n != 1 {
+		t.Errorf("%d times are the best, want that of a", n)
+	}
+	runs := slices.Concat(seedsOf("a", Done, 5), seedsOf("b", "ended", 4.6))
+	if e := Summarize(runs, ten).Experiments[0]; !e.marksBest() {
+		t.Error("ends 8 % apart compare")
+	}
+	runs = slices.Concat(seedsOf("a", Done, 5), seedsOf("b", "ended", 4.5))
+	if e := Summarize(runs, ten).Experiments[0]; e.marksBest() || len(Summarize(runs, nil).Experiments[0].Verdicts()) > 0 {
+		t.Error("ends 11 % apart do not compare")
 	}
 }

@@ -30,6 +30,7 @@ type experimentSummary struct {
 	Vary   results.Vary       `json:"vary"`
 	Rows   []results.Row      `json:"rows"`
 	Errors []results.ErrorRow `json:"errors"`
+	First  []results.First    `json:"first"`
 }
 
 type tableSummary struct {
@@ -65,7 +66,7 @@ func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []res
 	}
 	errors := results.ErrorTables(runs)
 	for _, e := range results.Summarize(runs, s.Targets()).Experiments {
-		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem)}
+		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), First: e.Firsts()}
 		for _, b := range e.Blocks {
 			of.Rows = append(of.Rows, b.Rows...)
 		}

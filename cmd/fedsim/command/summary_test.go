@@ -133,7 +133,7 @@ func TestRunJSON(t *testing.T) {
 // embedded struct are in the section of the struct that embeds it, unless it has a section.
 func TestJSONPage(t *testing.T) {
 	var records []reflect.Type
-	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
+	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, results.First{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
 		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
 		explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
 		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},

@@ -101,9 +101,8 @@ type Row struct {
 // Cell is the mean cost of reaching one target, over all seeds of the row.
 type Cell struct {
 	results.Target
-	results.Cost
-	ReachedSeeds int `json:"reached_seeds"` // the number of seeds that reached the target
-	Ratio            // to the times of the baseline; 1 in the first row
+	results.MeanCost
+	Ratio // to the times of the baseline; 1 in the first row
 }
 
 // Compare compares directories. Without targets, it uses those that all directories

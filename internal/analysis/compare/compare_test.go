@@ -86,21 +86,28 @@ func TestCells(t *testing.T) {
 		directory("one not reached", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
 		directory("only an unpaired seed not reached", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
 	)
-	to, not := results.ToSuboptimality(0.1), results.Cost{Rounds: nan, TimeS: nan, Bytes: nan, EnergyJ: nan, CO2G: nan}
-	want := []Cell{
-		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 32, Bytes: 200, EnergyJ: 2}, 3, Ratio{1, 1, 1, 3, true}},
-		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 9, Bytes: 200, EnergyJ: 2}, 2, Ratio{3, 3, 3, 2, true}},
-		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 96, Bytes: 200, EnergyJ: 2}, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
-		{to, results.Cost{Reached: true, Rounds: 2, TimeS: 6, Bytes: 200, EnergyJ: 2}, 2, Ratio{2.5, nan, nan, 1, true}},
-		{to, not, 1, Ratio{nan, nan, nan, 2, true}},
-		{to, not, 2, Ratio{1.5, 1.5, 1.5, 2, true}},
+	want := []struct {
+		rounds, time, bytes float64
+		reached, ended      int
+		ratio               Ratio
+	}{
+		{2, 32, 200, 3, 0, Ratio{1, 1, 1, 3, true, false, nan, nan}},
+		{2, 9, 200, 2, 0, Ratio{3, 3, 3, 2, true, false, nan, nan}},
+		{2, 96, 200, 2, 0, Ratio{3, 96.0 / 90, 48, 2, false, false, nan, nan}},
+		{2, 6, 200, 2, 0, Ratio{2.5, nan, nan, 1, true, false, nan, nan}},
+		// The run of seed 2 ended after 100 s: ratios of 1, and of at least 25.
+		{2, 51, 200, 1, 1, Ratio{nan, nan, nan, 2, true, true, 13, math.Inf(1)}},
+		{2, 109.0 / 3, 200, 2, 1, Ratio{1.5, 1.5, 1.5, 2, true, false, nan, nan}},
 	}
-	var got []Cell
-	for _, row := range c.Cases[0].Rows {
-		got = append(got, row.Cells[0])
-	}
-	if d := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
-		t.Error(d)
+	for i, row := range c.Cases[0].Rows {
+		x, w := row.Cells[0], want[i]
+		same := func(a, b float64) bool { return cmp.Equal(a, b, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)) }
+		if at := x.AtLeast; !same(at.Rounds, w.rounds) || !same(at.TimeS, w.time) || at.Bytes != w.bytes || x.ReachedSeeds != w.reached || x.EndedSeeds != w.ended {
+			t.Errorf("row %d: %+v, want %+v", i, x, w)
+		}
+		if d := cmp.Diff(w.ratio, x.Ratio, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
+			t.Errorf("row %d: %s", i, d)
+		}
 	}
 	// The first round of all runs reaches 0.5.
 	if x := c.Cases[0].Rows[4].Cells[1]; x.ReachedSeeds != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
@@ -340,10 +347,10 @@ func TestCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100", "0", "0", "0.07500000000000001", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200", "0", "0", "0.15000000000000002", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100", "0", "0", "25.075", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", "", "1", "0", "50.15", "false", "", ""},
 	}
 	if d := cmp.Diff(want, rows[1:]); d != "" {
 		t.Error(d)

@@ -17,6 +17,7 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	lines := [][]string{{
 		"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s",
 		"energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes",
+		"ended", "never", "time_s_at_least", "censored", "ratio_median_low", "ratio_median_high",
 	}}
 	for i := range c.Cases {
 		a := &c.Cases[i]
@@ -29,6 +30,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 					columns.Exact(x.EnergyJ), columns.Exact(x.Ratio.Value), columns.Exact(x.Ratio.Low), columns.Exact(x.Ratio.High),
 					strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
 					x.Metric, columns.Exact(x.Target.Value), columns.Exact(x.Bytes),
+					strconv.Itoa(x.EndedSeeds), strconv.Itoa(x.NeverSeeds), columns.Exact(x.AtLeast.TimeS),
+					strconv.FormatBool(x.Censored), columns.Exact(x.MedianLow), columns.Exact(x.MedianHigh),
 				})
 			}
 		}

@@ -6,7 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"fedsim/internal/orderstat"
 	"fedsim/internal/rng"
+	"fedsim/internal/signtest"
 )
 
 const (
@@ -19,13 +21,47 @@ const (
 	resamples = 15000
 )
 
-// Ratio is the ratio of the mean times of two sides, with its confidence interval.
+// Ratio is the ratio of the mean times of two sides, with its confidence interval; or, of pairs with a run that
+// did not reach the target, the median of their ratios.
 type Ratio struct {
 	Value  float64 `json:"ratio"`       // NaN: undefined
 	Low    float64 `json:"ratio_low"`   // the lower end of the 95 % interval; NaN: undefined
 	High   float64 `json:"ratio_high"`  // the upper end of the interval
 	Seeds  int     `json:"ratio_seeds"` // the number of pairs, or of seeds of the smaller side if unpaired
 	Paired bool    `json:"paired"`      // times of the same seed form pairs
+
+	// Censored means that a run did not reach the target. Value is then the median of the ratios of the pairs, if
+	// that is known; it lies between MedianLow and MedianHigh, which are NaN otherwise.
+	Censored   bool    `json:"censored"`
+	MedianLow  float64 `json:"ratio_median_low"`
+	MedianHigh float64 `json:"ratio_median_high"`
+}
+
+// pairedRatio returns the ratio of pairs of times, each with the one of the baseline first.
+func pairedRatio(pairs [][2]signtest.Bounds) Ratio {
+	var times, base, low, high []float64
+	var ratios []signtest.Bounds
+	median := signtest.Test{Confidence: level, Pairs: 1}
+	censored := false
+	for _, p := range pairs {
+		x := median.Of(p[0], p[1])
+		censored = censored || !p[0].Known() || !p[1].Known()
+		times, base, ratios = append(times, p[1].Low), append(base, p[0].Low), append(ratios, x)
+		low, high = append(low, x.Low), append(high, x.High)
+	}
+	if !censored {
+		return newRatio(times, base, true)
+	}
+	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: len(pairs), Paired: true, Censored: true}
+	r.MedianLow, r.MedianHigh = orderstat.Median(low), orderstat.Median(high)
+	if r.MedianLow == r.MedianHigh && !math.IsInf(r.MedianLow, 1) {
+		r.Value = r.MedianLow
+	}
+	if median.Dropped(len(pairs)) >= 0 {
+		interval := median.Interval(ratios)
+		r.Low, r.High = interval.Low, interval.High
+	}
+	return r
 }
 
 // newRatio returns the ratio of the mean of times to that of base, in seconds. If they are paired,
@@ -36,7 +72,7 @@ func newRatio(times, base []float64, paired bool) Ratio {
 		panic("compare: pairs need the same number of times on both sides")
 	}
 	n := min(len(times), len(base))
-	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: n, Paired: paired}
+	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: n, Paired: paired, MedianLow: math.NaN(), MedianHigh: math.NaN()}
 	if n == 0 || !(slices.Min(times) > 0) || !(slices.Min(base) > 0) {
 		return r
 	}
@@ -89,7 +125,7 @@ func (r *Ratio) narrow() bool {
 	if r.Paired {
 		enough = enoughPairs
 	}
-	return !math.IsNaN(r.Low) && r.Seeds < enough
+	return !r.Censored && !math.IsNaN(r.Low) && r.Seeds < enough
 }
 
 // tail returns the share p of resamples outside each end of an interval over n seeds:

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
+	"fedsim/internal/signtest"
 )
 
 // If every seed takes twice as long, the interval is a point.
@@ -18,11 +21,14 @@ func TestExactRatio(t *testing.T) {
 	for i, x := range base {
 		twice[i] = 2 * x
 	}
-	if got, want := newRatio(twice, base, true), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 4, Paired: true}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got, want := newRatio([]float64{6, 6}, []float64{3, 3, 3}, false), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 2}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
+	nan := math.NaN()
+	for _, c := range []struct{ got, want Ratio }{
+		{newRatio(twice, base, true), Ratio{2, 2, 2, 4, true, false, nan, nan}},
+		{newRatio([]float64{6, 6}, []float64{3, 3, 3}, false), Ratio{2, 2, 2, 2, false, false, nan, nan}},
+	} {
+		if d := cmp.Diff(c.want, c.got, cmpopts.EquateNaNs()); d != "" {
+			t.Error(d)
+		}
 	}
 	// Unpaired, the same times have a wide interval.
 	if got := newRatio(twice, base, false); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
@@ -45,6 +51,51 @@ func TestNoInterval(t *testing.T) {
 	} {
 		if !math.IsNaN(c.got.Low) || !math.IsNaN(c.got.High) || c.got.Value != c.want && !(math.IsNaN(c.want) && math.IsNaN(c.got.Value)) {
 			t.Errorf("%s: %+v, want %g without an interval", c.name, c.got, c.want)
+		}
+	}
+}
+
+// With a run that did not reach the target, the ratio is the median of the pairs, as far as it is known, and the
+// interval that of the sign test: of seven pairs it drops none, so that an unknown ratio leaves it open.
+func TestCensoredRatio(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	known := func(x float64) signtest.Bounds { return signtest.Bounds{Low: x, High: x} }
+	ended := func(x float64) signtest.Bounds { return signtest.Bounds{Low: x, High: inf} }
+	of := func(n int, last ...signtest.Bounds) (pairs [][2]signtest.Bounds) {
+		for i := range n {
+			pairs = append(pairs, [2]signtest.Bounds{known(2), known(2 + float64(i))})
+		}
+		for _, x := range last {
+			pairs = append(pairs, [2]signtest.Bounds{known(2), x})
+		}
+		return pairs
+	}
+	for _, c := range []struct {
+		pairs [][2]signtest.Bounds
+		want  Ratio
+		text  string
+	}{
+		{of(7), Ratio{2.5, nan, nan, 7, true, false, nan, nan}, "2.50x"},
+		{of(6, ended(3)), Ratio{nan, 1, inf, 7, true, true, 2, 2.5}, "2.00 to 2.50x median [1.00, inf]"},
+		{of(6, ended(9)), Ratio{2.5, 1, inf, 7, true, true, 2.5, 2.5}, "2.50x median [1.00, inf]"},
+		{of(11, known(1), ended(1)), Ratio{nan, 0.5, 6, 13, true, true, 3, 3.5}, "3.00 to 3.50x median [0.50, 6.00]"},
+		{of(1, ended(6)), Ratio{nan, nan, nan, 2, true, true, 2, inf}, "> 2.00x median"},
+		{of(0, ended(6)), Ratio{nan, nan, nan, 1, true, true, 3, inf}, "> 3.00x (1 seed)"},
+		{[][2]signtest.Bounds{{ended(6), known(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, 0.5}, "< 0.50x (1 seed)"},
+		{[][2]signtest.Bounds{{ended(6), ended(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, inf}, none},
+		{[][2]signtest.Bounds{{known(6), known(inf)}}, Ratio{nan, nan, nan, 1, true, true, inf, inf}, none},
+	} {
+		got := pairedRatio(c.pairs)
+		if !c.want.Censored { // that of means
+			c.want.Low, c.want.High = got.Low, got.High
+			c.text += " [" + end(got.Low) + ", " + end(got.High) + "]"
+		}
+		if d := cmp.Diff(c.want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
+			t.Errorf("%v: %s", c.pairs, d)
+		}
+		row := Row{Seeds: make([]uint64, len(c.pairs)), Cells: []Cell{{Ratio: got}}}
+		if text := (&Case{Rows: []Row{{Seeds: row.Seeds}, row}}).ratio(1, 0); text != c.text {
+			t.Errorf("%q, want %q", text, c.text)
 		}
 	}
 }
@@ -73,7 +124,7 @@ func TestSymmetry(t *testing.T) {
 		if r.Low < least*(1-1e-14) || r.High > most*(1+1e-14) {
 			t.Fatalf("%+v reaches beyond the pairs, %g to %g", r, least, most)
 		}
-		if again := newRatio(a, b, true); again != r {
+		if again := newRatio(a, b, true); !cmp.Equal(again, r, cmpopts.EquateNaNs()) {
 			t.Fatalf("in another unit %+v is %+v", r, again)
 		}
 	})

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"math"
 	"slices"
 
+	"fedsim/internal/signtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -42,6 +44,13 @@ func (c *Comparison) match(dirs []*rundir.Results) {
 			c.Unmatched = append(c.Unmatched, Unmatched{Directory: rows[0].Directory, Label: g.label})
 			continue
 		}
+		for k := range c.Targets {
+			var costs []*results.MeanCost
+			for i := range rows {
+				costs = append(costs, &rows[i].Cells[k].MeanCost)
+			}
+			results.Restrict(costs)
+		}
 		c.Cases = append(c.Cases, Case{Label: g.label, Rows: rows})
 		c.runs = append(c.runs, runs)
 	}
@@ -56,30 +65,45 @@ func (c *Comparison) row(directory string, runs, base []results.Run) Row {
 		row.Seeds, row.Relative = append(row.Seeds, runs[i].Seed), runs[i].Relative
 	}
 	for _, target := range c.Targets {
-		cost, reached := results.MeanCost(runs, target)
-		row.Cells = append(row.Cells, Cell{target, cost, reached, ratio(runs, base, target)})
+		row.Cells = append(row.Cells, Cell{target, results.MeanCostOf(runs, target), ratio(runs, base, target)})
 	}
 	return row
 }
 
 // ratio returns the ratio of the times to a target, paired if the sides have a seed in
-// common.
+// common. Interrupted runs are left out.
 func ratio(runs, base []results.Run, target results.Target) Ratio {
-	var times, with []float64
+	times, with := timesTo(runs, target), timesTo(base, target)
+	var pairs [][2]signtest.Bounds
 	for i := range runs {
-		if j := slices.IndexFunc(base, func(r results.Run) bool { return r.Seed == runs[i].Seed }); j >= 0 {
-			times = append(times, runs[i].CostTo(target).TimeS)
-			with = append(with, base[j].CostTo(target).TimeS)
+		a, has := with[runs[i].Seed]
+		if b, too := times[runs[i].Seed]; has && too {
+			pairs = append(pairs, [2]signtest.Bounds{a, b})
 		}
 	}
-	if len(times) > 0 {
-		return newRatio(times, with, true)
+	if len(pairs) > 0 {
+		return pairedRatio(pairs)
 	}
+	known := func(of map[uint64]signtest.Bounds, runs []results.Run) (list []float64) {
+		for i := range runs {
+			if t, has := of[runs[i].Seed]; has && t.Known() {
+				list = append(list, t.Low)
+			} else if has {
+				list = append(list, math.NaN())
+			}
+		}
+		return list
+	}
+	return newRatio(known(times, runs), known(with, base), false)
+}
+
+// timesTo returns what is known of the times of runs to a target, by seed.
+func timesTo(runs []results.Run, target results.Target) map[uint64]signtest.Bounds {
+	times := map[uint64]signtest.Bounds{}
 	for i := range runs {
-		times = append(times, runs[i].CostTo(target).TimeS)
+		if spent, state := runs[i].Spent(target); state != results.Uncounted {
+			times[runs[i].Seed] = results.TimeOf(spent, state)
+		}
 	}
-	for i := range base {
-		with = append(with, base[i].CostTo(target).TimeS)
-	}
-	return newRatio(times, with, false)
+	return times
 }

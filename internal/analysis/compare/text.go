@@ -130,19 +130,12 @@ func (c *Comparison) allRuns() (all []results.Run) {
 	return all
 }
 
-// text returns the cells rounds, time, ratio, bytes and energy. If only some seeds
-// reached the target, it returns their number instead of the rounds.
+// text returns the cells rounds, time, ratio, bytes and energy.
 func (c *Cell) text(r *Row, ratio string) []string {
-	switch {
-	case !c.Reached && c.ReachedSeeds > 0:
-		return []string{fmt.Sprintf("%d of %d", c.ReachedSeeds, len(r.Seeds)), none, ratio, none, none}
-	case !c.Reached:
-		return []string{none, none, ratio, none, none}
-	default:
-		return []string{
-			results.CountText(c.Rounds), results.TimeText(c.TimeS, r.Relative), ratio,
-			results.Scaled(c.Bytes, "B"), results.EnergyText(c.EnergyJ, r.Relative),
-		}
+	at := &c.AtLeast
+	return []string{
+		c.Format(results.CountText(at.Rounds)), c.Format(results.TimeText(at.TimeS, r.Relative)), ratio,
+		c.Format(results.Scaled(at.Bytes, "B")), c.Format(results.EnergyText(at.EnergyJ, r.Relative)),
 	}
 }
 
@@ -150,15 +143,15 @@ func (c *Cell) text(r *Row, ratio string) []string {
 // use all seeds of the row.
 func (a *Case) ratio(row, cell int) string {
 	r := &a.Rows[row].Cells[cell].Ratio
+	text := r.text()
 	switch {
-	case math.IsNaN(r.Value):
+	case text == none:
 		return none
 	case row == 0:
 		return "1x"
 	}
-	text := columns.Significant(r.Value) + "x"
 	if !math.IsNaN(r.Low) {
-		text += fmt.Sprintf(" [%s, %s]", columns.Significant(r.Low), columns.Significant(r.High))
+		text += fmt.Sprintf(" [%s, %s]", end(r.Low), end(r.High))
 	}
 	seeds := len(a.Rows[row].Seeds)
 	switch {
@@ -172,6 +165,38 @@ func (a *Case) ratio(row, cell int) string {
 		text += fmt.Sprintf(" (%d pairs)", r.Seeds)
 	}
 	return text
+}
+
+// text formats what is known of the ratio: "1.74x"; or of the median ratio: "1.74x median", "> 1.74x median",
+// or "1.2 to 1.74x median".
+func (r *Ratio) text() string {
+	unit := "x median"
+	if r.Seeds == 1 {
+		unit = "x"
+	}
+	low, high := columns.Significant(r.MedianLow), columns.Significant(r.MedianHigh)+unit
+	switch {
+	case !r.Censored && math.IsNaN(r.Value), r.Censored && (r.MedianHigh == 0 || math.IsInf(r.MedianLow, 1) || r.MedianLow == 0 && math.IsInf(r.MedianHigh, 1)):
+		return none
+	case !r.Censored:
+		return columns.Significant(r.Value) + "x"
+	case r.MedianLow == r.MedianHigh:
+		return high
+	case math.IsInf(r.MedianHigh, 1):
+		return "> " + low + unit
+	case r.MedianLow == 0:
+		return "< " + high
+	default:
+		return low + " to " + high
+	}
+}
+
+// end formats an end of an interval.
+func end(x float64) string {
+	if math.IsInf(x, 1) {
+		return "inf"
+	}
+	return columns.Significant(x)
 }
 
 // notes returns the unmatched runs and how to read the numbers.
@@ -189,11 +214,18 @@ func (c *Comparison) notes() []string {
 		over = fmt.Sprintf("the %d seeds of every directory", n)
 	}
 	lines = append(lines, "rounds, time, bytes and energy: means over "+over+"; time is virtual")
-	if c.has(func(*Ratio) bool { return true }) {
+	if c.has(func(r *Ratio) bool { return !r.Censored }) {
 		lines = append(lines, "ratio: mean time divided by that of the first directory, over common seeds")
 	}
-	if c.has(func(r *Ratio) bool { return !math.IsNaN(r.Low) }) {
+	if c.has(func(r *Ratio) bool { return !r.Censored && !math.IsNaN(r.Low) }) {
 		lines = append(lines, fmt.Sprintf("[low, high]: %g %% bootstrap interval, expanded percentiles of %d resamples", 100*level, resamples))
+	}
+	if c.has(func(r *Ratio) bool { return r.Censored && r.Seeds > 1 }) {
+		lines = append(lines, "median: a run did not reach the target, so that this is the median of the ratios of common seeds; its interval drops "+
+			"the same number of them at both ends, holds after any number of seeds with 95 %, and needs seven (docs/compare.md)")
+	}
+	if c.censored() {
+		lines = append(lines, ">: mean, unknown costs taken at the end of the run; never: a run stalled")
 	}
 	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
 		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
@@ -211,10 +243,19 @@ func (c *Comparison) notes() []string {
 func (c *Comparison) has(property func(*Ratio) bool) bool {
 	for i := range c.Cases {
 		for _, row := range c.Cases[i].Rows[1:] {
-			if slices.ContainsFunc(row.Cells, func(x Cell) bool { return !math.IsNaN(x.Ratio.Value) && property(&x.Ratio) }) {
+			if slices.ContainsFunc(row.Cells, func(x Cell) bool { return x.Ratio.text() != none && property(&x.Ratio) }) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// censored reports whether a cost is not known.
+func (c *Comparison) censored() bool {
+	return slices.ContainsFunc(c.Cases, func(a Case) bool {
+		return slices.ContainsFunc(a.Rows, func(r Row) bool {
+			return slices.ContainsFunc(r.Cells, func(x Cell) bool { return x.EndedSeeds+x.NeverSeeds > 0 })
+		})
+	})
 }

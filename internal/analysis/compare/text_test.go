@@ -32,24 +32,24 @@ func TestText(t *testing.T) {
 virtual time, bytes and energy to each target
   x: MOCHA
                to primal sub-optimality 1e-01
-  directory    seeds  rounds    time                         ratio
-  ----------------------------------------------------------------
-  runs/a           3       2  3.00 s                            1x
-  runs/b           3       2  36.3 s  1.50x [1.50, 1.50] (2 pairs)
-  runs/c           1       2  120 ms                0.04x (1 seed)
-  runs/d           2  1 of 2       -                             -
-  runs/e           2       2  6.00 s   2.00x [1.50, 3.00] unpaired
-  runs/f           1       -       -                             -
+  directory    seeds  rounds        time                         ratio
+  --------------------------------------------------------------------
+  runs/a           3       2      3.00 s                            1x
+  runs/b           3       2      36.3 s  1.50x [1.50, 1.50] (2 pairs)
+  runs/c           1       2      120 ms                0.04x (1 seed)
+  runs/d           2     > 2    > 52.5 s      > 25.6x median (2 pairs)
+  runs/e           2       2      6.00 s   2.00x [1.50, 3.00] unpaired
+  runs/f           1     > 2  > 1.67 min              > 50.0x (1 seed)
 
                to primal sub-optimality 1e-01
-  directory     sent  energy
-  --------------------------
-  runs/a       200 B  2.00 J
-  runs/b       200 B  2.00 J
-  runs/c       200 B  2.00 J
-  runs/d           -       -
-  runs/e       200 B  2.00 J
-  runs/f           -       -
+  directory       sent    energy
+  ------------------------------
+  runs/a         200 B    2.00 J
+  runs/b         200 B    2.00 J
+  runs/c         200 B    2.00 J
+  runs/d       > 200 B  > 2.00 J
+  runs/e         200 B    2.00 J
+  runs/f       > 200 B  > 2.00 J
 
 `
 	const notes = `only in runs/a: x: Mb|SGD
@@ -57,6 +57,10 @@ rounds, time, bytes and energy: means over the seeds of a directory; time is
 virtual
 ratio: mean time divided by that of the first directory, over common seeds
 [low, high]: 95 % bootstrap interval, expanded percentiles of 15000 resamples
+median: a run did not reach the target, so that this is the median of the ratios
+of common seeds; its interval drops the same number of them at both ends, holds
+after any number of seeds with 95 %, and needs seven (docs/compare.md)
+>: mean, unknown costs taken at the end of the run; never: a run stalled
 a ratio over one seed has no interval: run more, such as --set
 'run.seeds=[1,2,3,4,5,6]'
 intervals over so few seeds cover less than 95 % (docs/compare.md)

@@ -41,8 +41,8 @@ type Report struct {
 // Target is the cost of reaching a target, and what that time was spent on.
 type Target struct {
 	results.Target
-	results.Cost
-	Path Path `json:"path"` // sum over the rounds up to the target
+	results.MeanCost      // of the one run
+	Path             Path `json:"path"` // sum over the rounds up to the target
 
 	text string // metric and value for people
 }
@@ -74,7 +74,7 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 		if !metric.Known(run) {
 			continue
 		}
-		x := Target{Target: t, Cost: run.CostTo(t), text: t.Text(*run)}
+		x := Target{Target: t, MeanCost: results.MeanCostOf([]results.Run{*run}, t), text: t.Text(*run)}
 		for i := range r.Rounds {
 			if float64(r.Rounds[i].Round) <= x.Rounds {
 				x.Path.add(&r.Rounds[i].Path)

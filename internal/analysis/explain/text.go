@@ -62,11 +62,13 @@ func (r *Report) textTargets(b *text) {
 	for i := range r.Targets {
 		x := &r.Targets[i]
 		line := []string{x.text, "-", "-", "-", "-", "-"}
+		at := &x.AtLeast
+		line = append(line[:1], x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)), x.Format(results.Scaled(at.Bytes, "B")),
+			x.Format(results.EnergyText(at.EnergyJ, r.Relative)), line[5])
 		if x.Reached {
-			line = append(line[:1], results.CountText(x.Rounds), r.time(x.TimeS), results.Scaled(x.Bytes, "B"),
-				results.EnergyText(x.EnergyJ, r.Relative), x.Path.largest(x.TimeS))
+			line[5] = x.Path.largest(x.TimeS)
 		}
-		lines = append(lines, grams(line, results.GramText(x.CO2G)))
+		lines = append(lines, grams(line, x.Format(results.GramText(at.CO2G))))
 	}
 	b.table(lines)
 }

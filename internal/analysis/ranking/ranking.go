@@ -37,6 +37,7 @@ type Measure struct {
 	Target results.Target
 	metric results.Metric                                 // without a target
 	total  func(before float64, r *results.Round) float64 // the cost up to a round, of that before it
+	amount func(*results.Amounts) float64                 // the same cost
 	text   func(mean float64) string                      // with its unit
 	title  string                                         // of its columns
 	head   string                                         // of the first of them
@@ -61,6 +62,7 @@ type Cell struct {
 	results.Estimate     // over the seeds; NaN if one has no value
 	Known            int // the number of seeds with a value
 	Seeds            int
+	Cost             results.MeanCost // of a target
 	Difference       results.Estimate // paired, to the row of the lowest mean; NaN for that row, and without a mean
 	Low, High        int              // the rank is certainly in this range
 }
@@ -96,23 +98,24 @@ func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
 		}
 	}
 	for _, target := range targets {
-		add := func(name, head string, text func(float64) string, total func(float64, *results.Round) float64) {
+		add := func(name, head string, text func(float64) string, amount func(*results.Amounts) float64, total func(float64, *results.Round) float64) {
 			all = append(all, Measure{
-				Name: name + "_to_" + target.Name(), Target: target, text: text, total: total,
+				Name: name + "_to_" + target.Name(), Target: target, text: text, amount: amount, total: total,
 				title: "to " + target.Text(), head: head,
 			})
 		}
 		relative := runs[0].Relative
-		add("time_s", "time", func(v float64) string { return results.TimeText(v, relative) },
+		add("time_s", "time", func(v float64) string { return results.TimeText(v, relative) }, func(a *results.Amounts) float64 { return a.TimeS },
 			func(_ float64, r *results.Round) float64 { return r.TimeS })
 		if !relative {
-			add("energy_j", "energy", func(v float64) string { return results.EnergyText(v, false) },
+			add("energy_j", "energy", func(v float64) string { return results.EnergyText(v, false) }, func(a *results.Amounts) float64 { return a.EnergyJ },
 				func(before float64, r *results.Round) float64 { return before + r.EnergyJ })
 		}
 		if runs[0].Total().CO2G > 0 {
-			add("co2_g", "CO2e", results.GramText, func(before float64, r *results.Round) float64 { return before + r.CO2G })
+			add("co2_g", "CO2e", results.GramText, func(a *results.Amounts) float64 { return a.CO2G },
+				func(before float64, r *results.Round) float64 { return before + r.CO2G })
 		}
-		add("bytes", "sent", func(v float64) string { return results.Scaled(v, "B") },
+		add("bytes", "sent", func(v float64) string { return results.Scaled(v, "B") }, func(a *results.Amounts) float64 { return a.Bytes },
 			func(before float64, r *results.Round) float64 { return before + r.BytesDown + r.BytesUp })
 	}
 	return all
@@ -167,6 +170,9 @@ func (t *Table) rank(block *Block, runs [][]results.Run, m *Measure) {
 		}
 		cells[i].Estimate, cells[i].Seeds = results.EstimateOf(values), len(values)
 		cells[i].Low, cells[i].High = 1, len(rows)
+		if m.total != nil {
+			cells[i].Cost = results.MeanCostOf(runs[i], m.Target)
+		}
 		if mean := cells[i].Mean; !math.IsNaN(mean) && (best < 0 || mean < cells[best].Mean) {
 			best = i
 		}

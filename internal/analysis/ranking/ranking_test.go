@@ -159,7 +159,7 @@ func TestTargetsThatAreNotReached(t *testing.T) {
 		wantRanks(t, table, measure, "1-2 2-4 2-4 1-4")
 	}
 	text := strings.ReplaceAll(table.Text(80), "\n", " ")
-	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "4 of 5", "runs that reached the target", "-: not reached in any run", "data: generated in place of x.zip"} {
+	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "> 50.0 s (4 of 5)", "> 50.0 s (0 of 5)", "> 2.00 J (0 of 5)", "(1 of 5): runs that reached the target", "data: generated in place of x.zip"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -221,7 +221,7 @@ func TestCSV(t *testing.T) {
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2"; got != want {
+	if got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2,0.5"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -53,11 +53,11 @@ func (t *Table) caption() string {
 func (t *Table) note() string {
 	note := fmt.Sprintf("rank: the ranges of a column of ranks hold together with a probability of %g %% (paired t-tests of all pairs, "+
 		"corrected by Holm; docs/leaderboard.md); standard errors of costs are in %% of the mean", 100*(1-level))
-	if t.some(func(c *Cell) bool { return c.Known == 0 }) {
-		note += "; -: not reached in any run"
+	if t.some(func(c *Cell) bool { return c.Cost.EndedSeeds > 0 && c.Cost.NeverSeeds == 0 }) {
+		note += fmt.Sprintf("; >: mean, unknown costs taken at the end of the run; (1 of %d): runs that reached the target", t.Seeds)
 	}
-	if t.some(func(c *Cell) bool { return c.Known > 0 && c.Known < c.Seeds }) {
-		note += fmt.Sprintf("; 1 of %d: runs that reached the target, without a mean", t.Seeds)
+	if t.some(func(c *Cell) bool { return c.Cost.NeverSeeds > 0 }) {
+		note += "; never: runs that stalled before the target"
 	}
 	if slices.ContainsFunc(t.blocks, func(b Block) bool { return b.overlap > 0 }) {
 		note += "; splits of the same rows are not independent: tests take the variance of Nadeau and Bengio"
@@ -106,13 +106,17 @@ func (t *Table) table() columns.Table {
 	return table
 }
 
-// text formats the mean with its standard error, or how many seeds reached a target.
+// text formats the mean with its standard error, or a bound of it and how many seeds reached a target.
 func (c *Cell) text(m *Measure) string {
-	switch {
-	case c.Known == 0:
-		return "-"
+	switch x := &c.Cost; {
+	case x.NeverSeeds > 0 || x.EndedSeeds > 0:
+		text := x.Format(m.text(m.amount(&x.AtLeast)))
+		if x.NeverSeeds == 0 && x.Seeds() > 1 {
+			text += fmt.Sprintf(" (%d of %d)", x.ReachedSeeds, x.Seeds())
+		}
+		return text
 	case c.Known < c.Seeds:
-		return fmt.Sprintf("%d of %d", c.Known, c.Seeds)
+		return "-"
 	case math.IsNaN(c.SE):
 		return m.text(c.Mean)
 	case m.total == nil:
@@ -131,21 +135,29 @@ func (c *Cell) Rank() string {
 }
 
 // WriteCSV writes a row for each point, method and measure, with floats in full precision. Column reached counts
-// the seeds with a value; mean is empty unless all have one.
+// the seeds with a value; mean is empty unless all have one, and at_least is not where some ended.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"experiment", "point", "method", "measure", "seeds", "reached", "mean", "standard_error",
-		"difference_to_lowest", "difference_standard_error", "rank_low", "rank_high"}}
+		"difference_to_lowest", "difference_standard_error", "rank_low", "rank_high", "at_least"}}
 	for _, b := range t.blocks {
 		for _, r := range b.Rows {
 			for i, c := range r.Cells {
 				lines = append(lines, []string{
 					t.Experiment, rundir.NoFormula(results.SettingsText(b.Point)), rundir.NoFormula(r.Label), t.measures[i].Name,
 					strconv.Itoa(c.Seeds), strconv.Itoa(c.Known), columns.Exact(c.Mean), columns.Exact(c.SE),
-					columns.Exact(c.Difference.Mean), columns.Exact(c.Difference.SE), strconv.Itoa(c.Low), strconv.Itoa(c.High),
+					columns.Exact(c.Difference.Mean), columns.Exact(c.Difference.SE), strconv.Itoa(c.Low), strconv.Itoa(c.High), columns.Exact(c.atLeast(&t.measures[i])),
 				})
 			}
 		}
 	}
 	return out.WriteAll(lines)
+}
+
+// atLeast returns the mean, or a bound of it.
+func (c *Cell) atLeast(m *Measure) float64 {
+	if m.amount == nil {
+		return c.Mean
+	}
+	return m.amount(&c.Cost.AtLeast)
 }
