@@ -24,7 +24,9 @@ import (
 	"fedsim/internal/analysis/ranking"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/crossval"
+	"fedsim/internal/external"
 	"fedsim/internal/quote"
+	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -241,15 +243,33 @@ func (d *Directory) Close(err error) error {
 	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) || !w.Resumable() {
 		return err
 	}
-	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then %s", err, d.Hint())
+	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then %s", err, d.hint(true))
 }
 
-// Hint says how to resume the run.
-func (d *Directory) Hint() string {
+// Hint says how to resume the run as it is.
+func (d *Directory) Hint() string { return d.hint(false) }
+
+// hint says how to resume the run, with the flags that it needs for the programs that it starts. A model that has
+// been corrected is another program than before.
+func (d *Directory) hint(corrected bool) string {
+	dir := quote.Shell(d.Writer.Dir())
 	if d.options.Driver != nil {
-		return "start the driver with --resume " + d.Writer.Dir()
+		return "start the driver with --resume " + dir
 	}
-	return "resume with: fedsim run --resume " + d.Writer.Dir()
+	allow := [2]string{}
+	for _, e := range d.Scenario.Experiments {
+		for _, j := range e.Jobs {
+			run := &j.Candidates[0]
+			model := run.Settings.Problem.Model == mtl.ModelExternal
+			if _, learner := external.Of(run.Options); model || learner {
+				allow[0] = " --allow-external"
+			}
+			if model && corrected {
+				allow[1] = " --allow-other-program"
+			}
+		}
+	}
+	return "resume with: fedsim run --resume " + dir + allow[0] + allow[1]
 }
 
 // About returns the record of a scenario in the run directory.

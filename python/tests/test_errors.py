@@ -96,6 +96,14 @@ def test_error_of_the_engine_names_a_field_once() -> None:
         ("or with --set run.seeds=[1]; no", 'or with set={"run.seeds": [1]}; no'),
         ("a starts x: add --allow-external if", "add allow_external=True (--allow-external) if"),
         (
+            "resume with: fedsim run --resume r --allow-external --allow-other-program",
+            'resume with: run(..., out="r", resume=True, allow_external=True, allow_other_program=True)',
+        ),
+        (
+            "resume with: fedsim run --resume r --allow-external",
+            'resume with: run(..., out="r", resume=True, allow_external=True)',
+        ),
+        (
             "the checkpoint is saved: fix the cause, then resume with: fedsim run --resume r/a.b",
             'resume with: run(..., out="r/a.b", resume=True)',
         ),

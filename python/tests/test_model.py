@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import pyfedsim
+from pyfedsim.model._code import _Code
 
 SOURCES = str(Path(pyfedsim.__file__).parent.parent)
 
@@ -340,10 +342,12 @@ def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cause.__traceback__ is not None
     names = [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
     assert names[-1] == "gradient"
-    # The run continues with a model that is right.
-    again = pyfedsim.run(
-        MEANS, model=Means(), out=tmp_path / "no", resume=True, progress=False, figures=False
-    )
+    # The run continues with a model that is right, which is another one.
+    keys: dict[str, Any] = {"resume": True, "progress": False, "figures": False}
+    with pytest.raises(pyfedsim.RunError, match="the program is another than before"):
+        pyfedsim.run(MEANS, model=Means(), out=tmp_path / "no", **keys)
+    keys["allow_other_program"] = True
+    again = pyfedsim.run(MEANS, model=Means(), out=tmp_path / "no", **keys)
     assert again.manifest["result_hash"] == run.manifest["result_hash"]
 
 
@@ -378,9 +382,148 @@ def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert run.table("runs", "numpy")["time_s_to_train_distance_0.5"][0] > 0
     fingerprint = model.fingerprint()
     model.metrics = {"size": lambda w, _: w[0] * float("nan")}
-    assert model.fingerprint() == fingerprint  # it is in the same file
+    assert model.fingerprint() != fingerprint
     with pytest.raises(pyfedsim.ExternalError) as caught:
         pyfedsim.run(MEANS, model=model, out=tmp_path / "b", progress=False, figures=False)
     text = r"metric size of the (train|test) rows of client 0 is nan: must be a finite number"
     assert re.search(text, str(caught.value)), str(caught.value)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+HASHES = """
+import importlib, json, pathlib, sys
+from pyfedsim import Model
+sys.dont_write_bytecode = True
+for text in json.load(sys.stdin):
+    if sys.argv[1] == "notebook":
+        space = {"__name__": "__main__"}
+        exec(compile(text, "<cell>", "exec"), space)
+        Line = space["Line"]
+    else:
+        pathlib.Path("model.py").write_text(text, encoding="utf-8")
+        sys.modules.pop("model", None)
+        importlib.invalidate_caches()
+        from model import Line
+    print(Line().fingerprint().split(",")[0])
+"""
+
+
+def hashes_of(folder: Path, kind: str, texts: list[str], **environ: str) -> list[str]:
+    """Return the hashes of the code of models in another process: of a file, or of a notebook."""
+    done = subprocess.run(
+        [sys.executable, "-c", HASHES, kind],
+        input=json.dumps(texts),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": SOURCES, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout.split()
+
+
+LINE = """
+import os
+from functools import partial
+import numpy as np
+from pyfedsim import Model
+{head}
+
+def scaled(x, by=3):
+    return x * by
+
+def around(by):
+    return lambda x: x * by
+
+class Line(Model):
+    rate = float(os.environ.get("RATE", "1"))
+    table = {{"a": [1, {{2.5, "b"}}], "c": np.arange(3)}}
+    twice = partial(scaled, by=2)
+    inner = staticmethod(around(5))
+
+    def __init__(self):
+        self.step, self._cache = 0.5, os.urandom(4)
+
+    @property
+    def half(self):
+        return self.rate / 2
+
+    def initial(self, rng):
+        return np.zeros(1)
+
+    def gradient(self, w, batch, rng):
+        import late
+        inner = [(lambda y: y + 1)(scaled(x)) for x in w if x not in {{"u", "v", "w"}}]
+        return 0.0, np.array(inner)
+
+    def evaluate(self, w, batch):
+        return 0.0, 0.0
+"""
+
+EDITS = {
+    "a constant in a comprehension": ("y + 1", "y + 2"),
+    "a constant in a set": ('"u", "v"', '"u", "x"'),
+    "a property": ("self.rate / 2", "self.rate / 3"),
+    "a default": ("by=3", "by=4"),
+    "a closure": ("around(5)", "around(6)"),
+    "a partial": ("by=2", "by=5"),
+    "an attribute of the class": ('"b"', '"d"'),
+    "an array": ("np.arange(3)", "np.arange(4)"),
+    "an attribute of the instance": ("= 0.5", "= 0.25"),
+}
+
+
+@pytest.mark.parametrize("kind", ["file", "notebook"])
+def test_a_fingerprint_is_that_of_the_code(tmp_path: Path, kind: str) -> None:
+    """It is the same in every process, and another one after each edit."""
+    (tmp_path / "late.py").write_text("A = 1\n", encoding="utf-8")
+    text = LINE.format(head="")
+    texts = [text, *(text.replace(*edit) for edit in EDITS.values())]
+    found = hashes_of(tmp_path, kind, texts, PYTHONHASHSEED="1")
+    assert hashes_of(tmp_path, kind, texts, PYTHONHASHSEED="2") == found
+    found += hashes_of(tmp_path, kind, [text], RATE="2")
+    for what, of in zip([*EDITS, "an attribute that the environment sets"], found[1:], strict=True):
+        assert of != found[0], what
+    assert len(set(found)) == len(found)
+
+
+def test_a_fingerprint_is_that_of_what_the_file_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modules beside it, packages, and imports within functions; no other files, and no libraries."""
+    files = {
+        "helper.py": "from package.deep import K\nSCALE = 1\n",
+        "package/__init__.py": "",
+        "package/deep.py": "from . import sibling\nfrom .other import *\nK = 1\n",
+        "package/sibling.py": "import helper\n",
+        "package/other.py": "try:\n    import missing\nexcept ImportError:\n    pass\n",
+        "late.py": "A = 1\n",
+        "imports_others.py": LINE.format(head="from helper import SCALE\n"),
+    }
+    (tmp_path / "package").mkdir()
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    line = importlib.import_module("imports_others").Line()
+    first = line.fingerprint()
+    for name, content in files.items():
+        (tmp_path / name).write_text(content + "# edited\n", encoding="utf-8")
+        assert line.fingerprint() != first, name
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    line._cache = b""
+    assert line.fingerprint() == first
+    line.step = 0.25
+    assert line.fingerprint() != first
+    code = _Code()
+    code.text(type(line))
+    assert {str(file.relative_to(tmp_path)) for file in code.files} == set(files)
+    for name in (
+        "imports_others",
+        "helper",
+        "package.sibling",
+        "package.other",
+        "package.deep",
+        "package",
+    ):
+        sys.modules.pop(name, None)

@@ -218,6 +218,14 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"add --allow-other-program\b"),
         "add allow_other_program=True (--allow-other-program)",
     ),
+    (
+        re.compile(r"fedsim run --resume (\S+) --allow-external --allow-other-program"),
+        r'run(..., out="\1", resume=True, allow_external=True, allow_other_program=True)',
+    ),
+    (
+        re.compile(r"fedsim run --resume (\S+) --allow-external"),
+        r'run(..., out="\1", resume=True, allow_external=True)',
+    ),
     (re.compile(r"fedsim run --resume (\S+?)" + _END), r'run(..., out="\1", resume=True)'),
     (re.compile(r"with --resume (\S+?)" + _END), r'with out="\1", resume=True'),
     (re.compile(r"; see fedsim [a-z ]+ --help"), ""),

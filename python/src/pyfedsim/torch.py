@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 import os
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from torch import nn
 
 from pyfedsim._threads import limit_blas
 from pyfedsim.learner import Adam, Arrays, Learner, Metric, Update
-from pyfedsim.model import Batch, file_of, metric
+from pyfedsim.model import Batch, metric
 from pyfedsim.model import Model as AnyModel
 
 if TYPE_CHECKING:
@@ -221,14 +222,11 @@ class Model(AnyModel):
             targets = targets.long() if self.outputs > 1 else targets.to(inputs.dtype)
         return inputs.to(self._device), targets.to(self._device)
 
-    def sources(self) -> set[str]:
-        """Return the files of the code, with those of the module and its loss."""
-        files = super().sources()
-        for kind in {*map(type, self.module.modules()), self._loss}:
-            file = file_of(kind)
-            if file and "site-packages" not in file and "dist-packages" not in file:
-                files.add(file)
-        return files
+    def code(self) -> list[Any]:
+        """Return the classes and functions that compute, with those of the module and its loss."""
+        kinds = {kind.__qualname__: kind for kind in map(type, self.module.modules())}
+        layers = re.sub(r" at 0x\w+", "", repr(self.module))
+        return [*super().code(), *(kinds[k] for k in sorted(kinds)), layers, self._make, self._loss]
 
     def libraries(self) -> list[str]:
         """Return the version of PyTorch, and the device."""

@@ -24,8 +24,6 @@ This implements docs/model-protocol.md.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import math
 import mmap
 import platform
@@ -40,6 +38,7 @@ from pyfedsim._threads import limit_blas
 from pyfedsim.learner._learner import Learner
 from pyfedsim.learner._serve import Answering, answer_all, known, take_pipes
 from pyfedsim.learner._serve import serve as serve_learner
+from pyfedsim.model._code import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,21 +169,11 @@ class Model:
         """Return what identifies the code, the libraries and the kind of processor.
 
         fedsim promises equal bytes among equal fingerprints, and resumes no run with another one
-        unless it is told to.
+        unless it is told to. The code is that of :meth:`code`, with the files that it imports, and
+        attributes of the model that are numbers or text and do not begin with ``_``.
         """
-        code = hashlib.sha256()
-        for file in sorted(self.sources()):
-            code.update(Path(file).read_bytes())
-        kinds = [dict(vars(kind)) for kind in type(self).__mro__[:-1] if not file_of(kind)]
-        functions = {name: metric(of)[0] for name, of in self.metrics.items()}
-        kinds.append({name: of for name, of in functions.items() if not file_of(of)})
-        for members in kinds:  # of a notebook, which has no file
-            for name, value in sorted(members.items()):
-                compiled = getattr(value, "__code__", None)
-                code.update(f"{name} {getattr(compiled, 'co_consts', '')}".encode())
-                code.update(getattr(compiled, "co_code", b""))
         parts = [
-            code.hexdigest()[:16],
+            digest(self.code(), self),
             f"Python {platform.python_version()}",
             f"NumPy {np.__version__}",
             *self.libraries(),
@@ -192,10 +181,12 @@ class Model:
         ]
         return ", ".join(parts)
 
-    def sources(self) -> set[str]:
-        """Return the files of the code, for the fingerprint."""
-        functions = [metric(of)[0] for of in self.metrics.values()]
-        return {file for file in map(file_of, (*type(self).__mro__[:-1], *functions)) if file}
+    def code(self) -> list[Any]:
+        """Return the classes and functions that compute, for the fingerprint.
+
+        It has their code with what that imports, but for libraries.
+        """
+        return [type(self), *(metric(of)[0] for of in self.metrics.values())]
 
     def libraries(self) -> list[str]:
         """Return the names and versions of further libraries, for the fingerprint."""
@@ -206,15 +197,6 @@ def metric(given: Any) -> tuple[Any, str, str]:
     """Return the function, the direction and the unit of a metric of a model."""
     function, better, unit = (*given, "")[:3] if isinstance(given, tuple) else (given, "higher", "")
     return function, better, unit
-
-
-def file_of(kind: Any) -> str | None:
-    """Return the file that defines a class or a function; None if there is none."""
-    try:
-        file = inspect.getfile(kind)
-    except (TypeError, OSError):
-        return None
-    return file if Path(file).is_file() else None
 
 
 def processor() -> str:
@@ -236,6 +218,7 @@ class Server(Answering):
     def __init__(self, model: Model, *, quiet: bool = False) -> None:
         self.model = model
         self.quiet = quiet
+        self.fingerprint = model.fingerprint
         self.sizes: dict[str, list[int]] = {}  # rows of each client, by part
         self.data: dict[str, tuple[Array, Array, Array]] = {}
 
@@ -263,7 +246,7 @@ class Server(Answering):
         about: Message = {
             "v": VERSION,
             "name": model.name or type(model).__name__,
-            "fingerprint": model.fingerprint(),
+            "fingerprint": self.fingerprint(),
             "values": values,
             "dtype": model.dtype,
             "row_flops": float(model.row_flops or 6 * values),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import socket
@@ -37,6 +38,7 @@ class Here:
             )
         self.model = model
         self.error: BaseException | None = None
+        self._fingerprint = functools.cache(model.fingerprint)  # attributes may change in a run
         self._folder = tempfile.mkdtemp(prefix="fedsim-")
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(Path(self._folder) / "model"))
@@ -67,6 +69,7 @@ class Here:
         from pyfedsim.model import Server  # noqa: PLC0415 - it imports this module
 
         server = Server(self.model, quiet=True)
+        server.fingerprint = self._fingerprint
         with connection, connection.makefile("rb") as requests, contextlib.suppress(OSError):
             for line in requests:
                 response = server.answer(line)
