@@ -130,7 +130,7 @@ func TestEstimatesHaveTuning(t *testing.T) {
 	if !(three.Tuning > 0) || math.Abs(six.Tuning/three.Tuning-2) > 0.05 {
 		t.Errorf("3 candidates take %g s, 6 of the same mean %g", three.Tuning, six.Tuning)
 	}
-	if one, run := three.Tuning/3, three.Runs/2; one > 0.7*run { // a trial stops at the target of the tuning
+	if one, run := three.Tuning/(3*2), three.Runs/2; one > 0.7*run { // a trial stops at the target of the tuning
 		t.Errorf("a candidate takes %g s, a run under one seed %g", one, run)
 	}
 	if want := three.Tuning * (3 + growth) / 3; !grows.Grows || three.Grows || !three.Early || math.Abs(grows.Tuning-want) > 1e-9 {

@@ -30,6 +30,7 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [experiment.tuning]
 target = 0.05
 extend = 6
+seeds = 1
 [experiment.tune.mocha]
 "options.epochs" = [16, 32]
 [experiment.tune.cocoa]

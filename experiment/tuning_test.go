@@ -25,6 +25,7 @@ name = "tuned"
 sweep = { "network.profile" = ["wifi", "3g"] }
 [experiment.tuning]
 target = 0.05
+seeds = 1
 [experiment.tune.mocha]
 "options.epochs" = [20, 10, 0.2, 40]
 [experiment.tune.mb-sgd]

@@ -27,7 +27,7 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		var last, time float64
 		rounds := 0
 		for split := range 3 {
-			alone := tuned(strings.Replace(text, "seeds = 3", "", 1), fmt.Sprintf("data.split=%d", split))
+			alone := tuned(strings.Replace(text, "seeds = 3", "seeds = 1", 1), fmt.Sprintf("data.split=%d", split))
 			last, time, rounds = last+alone.Trials[i].Last, time+alone.Trials[i].TimeS, rounds+alone.Trials[i].Rounds
 		}
 		if trial.Last != last/3 || trial.TimeS != time/3 || trial.Rounds != rounds/3 {
@@ -49,7 +49,7 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		var time float64
 		reached := true
 		for split := range 3 {
-			alone := tuned(strings.NewReplacer("seeds = 3", "", "[1, 0.1, 0.001]", "["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split=%d", split)).Trials[0]
+			alone := tuned(strings.NewReplacer("seeds = 3", "seeds = 1", "[1, 0.1, 0.001]", "["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split=%d", split)).Trials[0]
 			time, reached = time+alone.TimeS, reached && alone.Reached
 		}
 		if !trial.GivenUp && (trial.Reached != reached || reached && trial.TimeS != time/3) {

@@ -32,5 +32,5 @@ func ExampleRun() {
 	}
 	// Output:
 	// MOCHA: done after 50 rounds and 15 s, suboptimality 2.6e-02
-	// CoCoA: done after 50 rounds and 46 s, suboptimality 4.5e-03
+	// CoCoA: done after 50 rounds and 107 s, suboptimality 2.6e-03
 }

@@ -45,12 +45,12 @@ type pointTable struct {
 // Tuning sets how the candidates of a tuned method are compared.
 type Tuning struct {
 	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { validation_error = 0.07 }; a target on test rows is possible, and the results say so"`
-	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds; the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose"`
+	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds, or all where these are fewer; the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose"`
 	Refit  bool           `toml:"refit" doc:"all methods of the experiment train on the validation rows, too, after these have chosen the options"`
 	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 
-func defaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3), Seeds: 1} }
+func defaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3), Seeds: 3} }
 
 // Validate reports all problems of the table.
 func (t *Tuning) Validate(c *config.Checker) {

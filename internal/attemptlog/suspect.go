@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"fedsim/config"
 	"fedsim/internal/orderstat"
@@ -112,8 +113,11 @@ func setting(key string, value any) string { return "#! " + key + " = " + config
 
 // rounded returns a number with three digits.
 func rounded(x float64) float64 {
-	unit := math.Pow(10, 2-math.Floor(math.Log10(x)))
-	return math.Round(x*unit) / unit
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	if err != nil {
+		return x
+	}
+	return y
 }
 
 // transfers are those of a direction, on one clock.
