@@ -13,11 +13,14 @@ import (
 // onTestRows reports whether a metric is measured on test rows, also a statistic over clients.
 func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") }
 
+// scaledTimes is the kind of a note: the numbers are right for a larger model.
+const scaledTimes = "scaled times"
+
 // warnings returns doubts about the choices behind a run: options and ends that test
 // rows decide, tuning that may have ended beside the best value, and clients that have no say.
 func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warning) {
 	add := func(about, format string, of ...any) {
-		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...)})
+		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...), Note: about == scaledTimes})
 	}
 	const remedy = "what is chosen by test rows fits them, so their errors are too low; use validation rows (data.validation_fraction)"
 	if len(j.Candidates) > 1 && onTestRows(j.Target.Metric) {
@@ -36,7 +39,7 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 		scale   float64
 	}{{"FLOP", "devices.flops_scale", run.Settings.Devices.FLOPsScale}, {"byte", "network.bytes_scale", run.Settings.Network.BytesScale}} {
 		if x.scale != 1 {
-			add("scaled times", "each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
+			add(scaledTimes, "each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
 	}
 	own := run.Settings.Federation

@@ -71,7 +71,7 @@ type ErrorRow struct {
 	Error      Estimate  `json:"error"`       // over the seeds
 	ReportLast int       `json:"report_last"` // the number of last evaluations that are the end of a run
 	Spread     float64   `json:"spread"`      // standard deviation of these, mean over the seeds; NaN for one evaluation
-	Best       bool      `json:"best"`        // the row has the lowest error of the block
+	Best       bool      `json:"best"`        // the row has the lowest error of the block, and no message doubts it
 	Difference Estimate  `json:"difference"`  // to the best row, over the seeds that both have
 	Worst      Estimate  `json:"worst10"`     // over the seeds; N is 0 without values by client
 	Limit      Estimate  `json:"limit"`       // error of the model at the optimum of the run's problem
@@ -112,6 +112,11 @@ func errorTable(runs []Run) ErrorTable {
 			}
 		}
 		block.compare(&t.Metric, rows, e.Blocks[i].endsCompare())
+		for k := range block.Rows {
+			if r := &e.Blocks[i].Rows[k]; block.Rows[k].Best && (r.doubted || r.endDoubted) {
+				block.withoutBest()
+			}
+		}
 		block.Notes = t.notes(&block, rows)
 		t.Blocks = append(t.Blocks, block)
 	}
@@ -180,6 +185,13 @@ func (b *ErrorBlock) compare(m *Metric, seeds [][]Run, ends bool) {
 			}
 		}
 		row.Difference = EstimateOf(differences)
+	}
+}
+
+// withoutBest takes the star from the best row, to which no difference is known then.
+func (b *ErrorBlock) withoutBest() {
+	for i := range b.Rows {
+		b.Rows[i].Best, b.Rows[i].Difference = false, EstimateOf(nil)
 	}
 }
 

@@ -56,7 +56,7 @@ type Run struct {
 	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
 	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
 	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
-	Warnings   []Warning `json:"warnings,omitempty"`      // reasons to doubt its numbers
+	Warnings   []Warning `json:"warnings,omitempty"`      // what a reader of its numbers must know
 	WallS      float64   `json:"-"`                       // seconds of the real clock
 	// ProgramTime is the real time of the program of an external model; nil: the model is another, or it was
 	// not measured.
@@ -225,8 +225,16 @@ func (r *Round) Evaluated() bool {
 	return known(r.Primal) || known(r.TrainError) || known(r.TestError) || known(r.ValidationError) || len(r.Metrics) > 0
 }
 
-// Last returns the last evaluated round.
+// Last returns the last round, whose model need not have been evaluated; see LastEvaluated.
 func (r *Run) Last() (round Round, ok bool) {
+	if n := len(r.Rounds); n > 0 {
+		return r.Rounds[n-1], true
+	}
+	return Round{}, false
+}
+
+// LastEvaluated returns the last round after which the model was evaluated; ok is false in timing mode.
+func (r *Run) LastEvaluated() (round Round, ok bool) {
 	for i := len(r.Rounds) - 1; i >= 0; i-- {
 		if r.Rounds[i].Evaluated() {
 			return r.Rounds[i], true

@@ -28,6 +28,8 @@ type ExperimentSummary struct {
 	ClientsOf  string   // label of the metric of MainStatistics
 	Main       []Metric // those of Clients that are shown: MainStatistics
 	Blocks     []Block
+
+	messages []Message // see Summary.Messages
 }
 
 // Block is a set of rows that are compared.
@@ -47,9 +49,8 @@ type Row struct {
 	Interrupted int       `json:"interrupted"`   // the number of runs that were interrupted
 	Last        float64   `json:"suboptimality"` // the final sub-optimality, mean over seeds; NaN where it is not known
 	Totals
-	Metrics  []MetricValue `json:"metrics"`  // at the end, of ExperimentSummary.Named and then Clients
-	Cells    []Cell        `json:"targets"`  // one for each target
-	Warnings []string      `json:"warnings"` // WarningsOf the runs
+	Metrics []MetricValue `json:"metrics"` // at the end, of ExperimentSummary.Named and then Clients
+	Cells   []Cell        `json:"targets"` // one for each target
 
 	Sampled  []Setting `json:"-"` // the values of ExperimentSummary.Sampled
 	Limit    string    `json:"-"` // Run.Limit
@@ -58,9 +59,10 @@ type Row struct {
 	Protocol string    `json:"-"` // Run.Protocol
 	Known    int       `json:"-"` // Run.Known, the most of its seeds
 	Capped   int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
-	Best     bool      `json:"-"` // the test error is the lowest of the block, not all are equal, and ends compare
+	Best     bool      `json:"-"` // the test error is the lowest of the block, not all are equal, and no message doubts it
 
-	longest float64 // the virtual time at the end of the run that ends last
+	longest             float64 // the virtual time at the end of the run that ends last
+	doubted, endDoubted bool    // by a message: all of its numbers, those at the end
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
@@ -133,7 +135,8 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 	if e.RowKey != "method" {
 		e.Sampled = sampled(runs, e.RowKey)
 	}
-	for _, block := range e.Grouped(runs) {
+	groups := e.Grouped(runs)
+	for _, block := range groups {
 		b := Block{Point: e.point(&block[0][0])}
 		for _, seeds := range block {
 			row := newRow(e.label(&seeds[0]), seeds, targets)
@@ -150,6 +153,7 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 		b.compare()
 		e.Blocks = append(e.Blocks, b)
 	}
+	e.inform(groups)
 	return e
 }
 
@@ -248,10 +252,10 @@ func SettingsText(settings []Setting) string {
 }
 
 func newRow(label string, seeds []Run, targets Targets) Row {
-	row := Row{Label: label, Own: seeds[0].Objective == OwnObjective, Protocol: seeds[0].Protocol, Algorithm: seeds[0].Algorithm, Seeds: len(seeds), Warnings: WarningsOf(seeds)}
+	row := Row{Label: label, Own: seeds[0].Objective == OwnObjective, Protocol: seeds[0].Protocol, Algorithm: seeds[0].Algorithm, Seeds: len(seeds)}
 	n := float64(len(seeds))
 	for i := range seeds {
-		last, ok := seeds[i].Last()
+		last, ok := seeds[i].LastEvaluated()
 		if !ok {
 			last.Suboptimality = math.NaN()
 		}
@@ -302,7 +306,7 @@ func (m *Metric) AtEnd(runs []Run) (mean float64) {
 // add adds one of n runs to the means.
 func (t *Totals) add(r *Run, n float64) {
 	primal := math.NaN()
-	if last, ok := r.Last(); ok {
+	if last, ok := r.LastEvaluated(); ok {
 		primal = last.Primal
 	}
 	test, _ := MetricNamed("test_error")

@@ -23,10 +23,10 @@ func (t Summary) Short(width int) string {
 		if len(e.Blocks) > 1 {
 			e.writeMatrix(&b, width)
 		} else {
-			b.WriteString(Summary{Experiments: []ExperimentSummary{e}}.Text(width))
+			e.write(&b, width)
 		}
 	}
-	return b.String()
+	return b.String() + MessagesText(t.Messages(), width)
 }
 
 // last returns the table with one target, the last that a row reached, or else the last known.
@@ -133,7 +133,7 @@ func (e *ExperimentSummary) writeMatrix(b *strings.Builder, width int) {
 			cell := column.cell(block, r)
 			if wins != nil {
 				mark := " "
-				if wins(block, r) {
+				if wins(block, r) && !r.doubted {
 					mark = "*"
 				}
 				cell += mark

@@ -11,23 +11,27 @@ import (
 )
 
 // Text returns the summary as text tables of the given width in characters: a table for each
-// experiment and point.
+// experiment and point, and the messages below.
 func (t Summary) Text(width int) string {
 	var b strings.Builder
 	for i := range t.Experiments {
-		e := &t.Experiments[i]
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
-		text := columns.Table{Label: e.RowHead(), Groups: e.Columns()}
-		for k := range e.Blocks {
-			text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.Remarks(&e.Blocks[k])})
-		}
-		text.Write(&b, width)
-		writeNotes(&b, slices.Concat(e.Verdicts(), e.Notes()), width)
+		t.Experiments[i].write(&b, width)
 	}
-	return b.String()
+	return b.String() + MessagesText(t.Messages(), width)
+}
+
+// write writes the table of the experiment.
+func (e *ExperimentSummary) write(b *strings.Builder, width int) {
+	fmt.Fprintf(b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
+	text := columns.Table{Label: e.RowHead(), Groups: e.Columns()}
+	for k := range e.Blocks {
+		text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.Remarks(&e.Blocks[k])})
+	}
+	text.Write(b, width)
+	writeNotes(b, slices.Concat(e.Verdicts(), e.Notes()), width)
 }
 
 // Caption describes the numbers.
@@ -283,7 +287,7 @@ func (e *ExperimentSummary) Cells(block *Block) [][]string {
 // and that of the cell as in Cells. A column with equal values has none.
 func (e *ExperimentSummary) BestCells(block *Block) [][2]int {
 	cells, at := [][2]int{}, 0
-	for _, part := range e.parts() {
+	for k, part := range e.parts() {
 		for _, c := range part.columns {
 			at++
 			if c.by == nil {
@@ -296,7 +300,8 @@ func (e *ExperimentSummary) BestCells(block *Block) [][2]int {
 				}
 			}
 			for i := range block.Rows {
-				if least < most && c.by(&block.Rows[i]) == least {
+				r := &block.Rows[i]
+				if least < most && c.by(r) == least && !r.doubted && !(k == 0 && r.endDoubted) {
 					cells = append(cells, [2]int{i, at})
 				}
 			}
@@ -339,10 +344,9 @@ func labeled(label string, texts []string) string {
 	return label + ": " + strings.Join(texts, ", ")
 }
 
-// Remarks returns the warnings about a block, and names the methods that lost rounds and those
-// whose local solves reached their limit.
-func (e *ExperimentSummary) Remarks(block *Block) []string {
-	remarks := e.warnings(block)
+// Remarks names the methods of a block that lost rounds, and those whose local solves reached their
+// limit.
+func (e *ExperimentSummary) Remarks(block *Block) (remarks []string) {
 	for i := range block.Rows {
 		r := &block.Rows[i]
 		label := e.labelOf(r)

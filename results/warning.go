@@ -6,40 +6,35 @@ import (
 	"strings"
 )
 
-// Warning is a reason to doubt the numbers of a run. The summary, the report and the
-// manifest show it.
+// Warning is what a reader of the numbers of one run must know. A Message of its experiment says it.
 type Warning struct {
-	About string `json:"about"` // its kind in a word: a row shows one warning of each
-	Text  string `json:"text"`  // a sentence without its full stop
+	About string `json:"about"`          // its kind in a word: an experiment shows one message of each
+	Text  string `json:"text"`           // a sentence without its full stop
+	Note  bool   `json:"note,omitempty"` // the numbers are right and mean less than they seem
 }
 
-// WarningsOf returns the warnings of repetitions in order, one of each kind: the first, and
-// in how many of them the kind occurs. The reason of a stalled run is one.
-func WarningsOf(seeds []Run) []string {
-	var kinds, texts []string
-	count := map[string]int{}
-	for i := range seeds {
-		warnings := seeds[i].Warnings
-		if r := &seeds[i]; r.Status == Stalled {
-			last, _ := r.Last()
-			stall := Warning{"stalled", fmt.Sprintf("stalled after round %d: %s", last.Round, r.Reason)}
-			warnings = slices.Insert(slices.Clone(warnings), 0, stall)
-		}
-		for k, w := range warnings {
-			if slices.ContainsFunc(warnings[:k], func(before Warning) bool { return before.About == w.About }) {
-				continue
-			}
-			if count[w.About]++; !slices.Contains(kinds, w.About) {
-				kinds, texts = append(kinds, w.About), append(texts, w.Text)
-			}
-		}
+// Level returns whether the warning is one, or a note.
+func (w Warning) Level() Level {
+	if w.Note {
+		return IsNote
 	}
-	for i, kind := range kinds {
-		if len(seeds) > 1 {
-			texts[i] += fmt.Sprintf(" (%d of %d seeds)", count[kind], len(seeds))
-		}
+	return IsWarning
+}
+
+// AboutDiverged is Warning.About of a run whose training loss is not finite, or grew.
+const AboutDiverged = "diverged"
+
+// warningsOf returns why the run stalled, if it did, and its warnings.
+func warningsOf(r *Run) []Warning {
+	if r.Status != Stalled {
+		return r.Warnings
 	}
-	return texts
+	last, _ := r.Last()
+	text := fmt.Sprintf("stalled after round %d", last.Round)
+	if at, ok := r.LastEvaluated(); ok && at.Round != last.Round {
+		text += fmt.Sprintf(" (last evaluated after round %d)", at.Round)
+	}
+	return slices.Insert(slices.Clone(r.Warnings), 0, Warning{About: "stalled", Text: text + ": " + r.Reason})
 }
 
 // Unreported warns of declared metrics of which no round has a value, nor a statistic over
@@ -61,25 +56,6 @@ func Unreported(declared []NamedMetric, rounds []Round) []Warning {
 		return nil
 	}
 	return []Warning{{About: "metric", Text: "the learner declares " + strings.Join(names, ", ") + " and never reports it"}}
-}
-
-// warnings returns the warnings of a block, one for each text with the labels of its rows.
-func (e *ExperimentSummary) warnings(block *Block) []string {
-	var texts []string
-	labels := map[string][]string{}
-	for i := range block.Rows {
-		r := &block.Rows[i]
-		for _, text := range r.Warnings {
-			if labels[text] == nil {
-				texts = append(texts, text)
-			}
-			labels[text] = append(labels[text], e.labelOf(r))
-		}
-	}
-	for i, text := range texts {
-		texts[i] = fmt.Sprintf("warning: %s: %s", strings.Join(labels[text], ", "), text)
-	}
-	return texts
 }
 
 // labelOf names a row in a remark.

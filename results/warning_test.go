@@ -1,37 +1,78 @@
 package results
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// A warning tells how many repetitions have its kind, also where one has the kind twice.
-func TestWarningsOfCountRepetitions(t *testing.T) {
-	seeds := []Run{
-		{Warnings: []Warning{{About: "scaled", Text: "scaled times"}, {About: "scaled", Text: "scaled bytes"}}},
-		{Warnings: []Warning{{About: "late", Text: "late work"}, {About: "scaled", Text: "scaled times"}}},
-		{},
+// told returns the messages of runs as lines, those about kinds only; all without one.
+func told(runs []Run, targets Targets, kinds ...string) (lines []string) {
+	s := Summarize(runs, targets)
+	for _, m := range s.Messages() {
+		if len(kinds) == 0 || slices.Contains(kinds, m.About) {
+			lines = append(lines, m.String())
+		}
 	}
-	want := []string{"scaled times (2 of 3 seeds)", "late work (1 of 3 seeds)"}
-	if diff := cmp.Diff(want, WarningsOf(seeds)); diff != "" {
+	return lines
+}
+
+// A message tells in how many runs it is, also where one has the kind twice, and that runs differ in it.
+func TestRecordedWarningsCountRuns(t *testing.T) {
+	runs := []Run{
+		{Method: "a", Seed: 1, Warnings: []Warning{{About: "scaled", Text: "scaled times", Note: true}, {About: "scaled", Text: "scaled times", Note: true}}},
+		{Method: "a", Seed: 2, Warnings: []Warning{{About: "late", Text: "late work"}, {About: "scaled", Text: "scaled times", Note: true}}},
+		{Method: "a", Seed: 3},
+		{Method: "b", Seed: 1, Warnings: []Warning{{About: "late", Text: "later work"}}},
+	}
+	want := []string{"warning: a, b: late work (2 of 4 runs); numbers of the first", "note: a: scaled times (2 of 3 runs)"}
+	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A row says why its runs stalled, where their results are: the first reason, and how many
-// runs stalled, with whatever else there is to warn of.
-func TestWarningsOfStalledRuns(t *testing.T) {
-	seeds := []Run{
-		{Status: Done},
-		{Status: Stalled, Reason: "no battery", Rounds: []Round{{}, {Round: 3}}, Warnings: []Warning{{About: "late", Text: "late work"}}},
-		{Status: Stalled, Reason: "no link", Rounds: []Round{{}, {Round: 1}}},
+// The table says why runs stalled, where their results are: the last round, and the last that was
+// evaluated where it is another.
+func TestStalledRunsNameTheLastRound(t *testing.T) {
+	stalled := func(seed uint64, rounds ...Round) Run {
+		return Run{Method: "a", Seed: seed, Status: Stalled, Reason: "no battery", Rounds: rounds}
 	}
-	want := []string{"stalled after round 3: no battery (2 of 3 seeds)", "late work (1 of 3 seeds)"}
-	if diff := cmp.Diff(want, WarningsOf(seeds)); diff != "" {
+	unknown := NewRound()
+	unknown.Round = 42
+	for want, runs := range map[string][]Run{
+		"warning: a: stalled after round 3: no battery (1 of 2 runs)":                   {stalled(1, Round{}, Round{Round: 3}), {Method: "a", Seed: 2}},
+		"warning: a: stalled after round 42 (last evaluated after round 3): no battery": {stalled(1, Round{}, Round{Round: 3}, unknown)},
+		"warning: a: stalled after round 42: no battery":                                {stalled(1, unknown)}, // timing mode
+	} {
+		if got := told(runs, nil, "stalled"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	timing := stalled(1, unknown)
+	if last, ok := timing.Last(); !ok || last.Round != 42 {
+		t.Errorf("the last round is %d, %t", last.Round, ok)
+	}
+	if _, ok := timing.LastEvaluated(); ok {
+		t.Error("a round without a metric was evaluated")
+	}
+}
+
+// Experiments share a message that both have, and name one that only one has.
+func TestMessagesOnce(t *testing.T) {
+	note := []Warning{{About: "scaled", Text: "scaled times", Note: true}}
+	runs := []Run{
+		{Experiment: "wifi", Method: "a", Seed: 1, Warnings: note},
+		{Experiment: "wifi", Method: "a", Seed: 2, Warnings: note},
+		{Experiment: "lte", Method: "a", Warnings: append([]Warning{{About: "late", Text: "late work"}}, note...)},
+	}
+	want := []string{"warning: lte: a: late work", "note: a: scaled times"}
+	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"stalled after round 1: no link"}, WarningsOf(seeds[2:])); diff != "" {
-		t.Error(diff)
+	s := Summarize(runs, nil)
+	if text := s.Text(80); strings.Count(text, "scaled times") != 1 {
+		t.Errorf("the text has the note %d times", strings.Count(text, "scaled times"))
 	}
 }

@@ -54,7 +54,11 @@ type block struct {
 // addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
 // and the quantity of a figure if no run records it.
 func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, targets results.Targets) error {
-	tables := results.Summarize(runs, targets).Experiments
+	summary := results.Summarize(runs, targets)
+	for _, m := range summary.Messages() {
+		r.Messages = append(r.Messages, m.String())
+	}
+	tables := summary.Experiments
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		var own []results.Run

@@ -26,6 +26,7 @@ type Report struct {
 	Targets     []target         `json:"targets"`
 	Scenario    string           `json:"scenario"` // resolved, as TOML
 	Quantities  []plots.Quantity `json:"quantities"`
+	Messages    []string         `json:"messages"` // results.Message, as in the terminal
 	Experiments []experimentPage `json:"experiments"`
 	Runs        []reportRun      `json:"runs"`
 	Columns     packedColumns    `json:"columns"`

@@ -118,7 +118,7 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 	}
 	evaluated := func(of func(*results.Round) float64) func(*results.Run) float64 {
 		return func(r *results.Run) float64 {
-			if end, ok := r.Last(); ok {
+			if end, ok := r.LastEvaluated(); ok {
 				return of(&end)
 			}
 			return math.NaN()

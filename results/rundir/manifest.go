@@ -58,6 +58,7 @@ type Manifest struct {
 	Metrics        bool                    `json:"metrics,omitempty"` // there is a metrics.csv
 	Parquet        []ParquetFile           `json:"parquet,omitempty"`
 	Absent         []string                `json:"absent,omitempty"` // runs, without tuned options, and data sets of tables that a partial merge lacks
+	Messages       []results.Message       `json:"messages,omitempty"`
 	Runs           []RunEntry              `json:"runs"`
 	Clock          *Clock                  `json:"clock,omitempty"`
 }
@@ -147,6 +148,8 @@ func (m *Manifest) setRuns(runs []results.Run) {
 		m.Runs = append(m.Runs, entry)
 	}
 	m.ResultHash = resultHash(m.Runs)
+	summary := results.Summarize(runs, m.Targets)
+	m.Messages = summary.Messages()
 }
 
 // indexOf returns the index of a value in a list, to which it is added once; nil: there is no value.

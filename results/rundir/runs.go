@@ -58,9 +58,8 @@ func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	}
 }
 
-// columns returns the columns: the identity of the run, its end, the state in its last
-// evaluated round (in its last round when none was evaluated), totals over all rounds,
-// the cost of each target, the constants of stragglers, updates at their limit, tuned
+// columns returns the columns: the identity of the run, its end, its last round, the metrics of
+// the last round that was evaluated, totals over all rounds, the cost of each target, the constants of stragglers, updates at their limit, tuned
 // options, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	list := append(identityColumns(t.keys), runHead...)
@@ -104,14 +103,14 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 	row = appendIdentity(row, r, t.keys)
 	row = append(row, string(r.Status), r.Reason, columns.Exact(r.Optimum), columns.Exact(r.OptimumGap))
 	last, ok := r.Last()
-	if n := len(r.Rounds); !ok && n > 0 {
-		last, ok = r.Rounds[n-1], true
-	}
+	evaluated, measured := r.LastEvaluated()
 	total := r.Total()
 	for i := range results.RoundColumns {
 		switch c := &results.RoundColumns[i]; {
 		case c.Kind == results.CostColumn:
 			row = append(row, formatValue(c.Get(&total), c.Unit))
+		case c.Kind == results.MetricColumn && measured:
+			row = append(row, formatValue(c.Get(&evaluated), c.Unit))
 		case ok:
 			row = append(row, formatValue(c.Get(&last), c.Unit))
 		default:

@@ -97,7 +97,7 @@ func (f *engineFlags) serve(name string) (err error) {
 	runs := f.directory.Writer.Runs()
 	for _, r := range runs {
 		for _, w := range r.Warnings {
-			printError(f.cmd.ErrOrStderr(), fmt.Errorf("warning: %s", w.Text))
+			printError(f.cmd.ErrOrStderr(), fmt.Errorf("%s: %s", w.Level(), w.Text))
 		}
 	}
 	return errors.Join(f.directory.Undrawn, f.watched.write(f.cmd.ErrOrStderr()), stalls(runs))

@@ -18,6 +18,7 @@ type summary struct {
 	State       rundir.State         `json:"state"`
 	Directory   string               `json:"directory"`
 	Figures     []string             `json:"figures"`
+	Messages    []results.Message    `json:"messages"`
 	Experiments []experimentSummary  `json:"experiments"`
 	Tables      []tableSummary       `json:"tables"`
 	Edges       []results.TunedEdges `json:"edges"`
@@ -64,8 +65,9 @@ func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []res
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(dir, "figures", name))
 	}
-	errors := results.ErrorTables(runs)
-	for _, e := range results.Summarize(runs, s.Targets()).Experiments {
+	errors, all := results.ErrorTables(runs), results.Summarize(runs, s.Targets())
+	sum.Messages = all.Messages()
+	for _, e := range all.Experiments {
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), First: e.Firsts()}
 		for _, b := range e.Blocks {
 			of.Rows = append(of.Rows, b.Rows...)

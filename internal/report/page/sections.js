@@ -54,6 +54,7 @@ function opening(report) {
   return [
     el("p", { class: "kind" }, "fedsim report ", el("span", { class: "state " + report.state }, state)),
     el("h1", {}, report.name), report.description ? el("p", { class: "lead" }, report.description) : null,
+    (report.messages || []).length > 0 ? el("ul", { class: "messages", role: "status" }, report.messages.map((m) => el("li", { class: m.split(":")[0] }, capital(m) + "."))) : null,
     el("dl", { class: "facts" },
       report.expected > 0 ? fact("runs", `${done.toLocaleString("en")} of ${report.expected.toLocaleString("en")}`, stalled > 0 ? `, ${stalled} stalled` : "") : null,
       report.absent.length > 0 ? fact("absent", report.absent[0], report.absent.length > 1 ? ` and ${(report.absent.length - 1).toLocaleString("en")} more` : "") : null,
