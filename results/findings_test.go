@@ -54,6 +54,7 @@ func TestEndWorseThanBest(t *testing.T) {
 		"smooth": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, level...)}, "a: ends at a test error of 18.0 %, its best was 13.0 % after 3.00 s", nil},
 		"seeds": {[]Run{errorsOf("a", 1, smooth...), errorsOf("a", 2, scaled(smooth, 1.05)...), errorsOf("b", 1, level...), errorsOf("b", 2, level...)},
 			"a: ends at a test error of 18.4 %, its best was 13.3 % after 3.00 s", nil},
+		"best":  {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, scaled(level, .8)...)}, "a: ends at a test error of 18.0 %, its best was 13.0 % after 3.00 s", []string{"b"}},
 		"small": {[]Run{errorsOf("a", 1, scaled(smooth, .5)...), errorsOf("b", 1, level...)}, "", []string{"a"}},
 		"jumps": {[]Run{errorsOf("a", 1, jumps...), errorsOf("b", 1, level...)}, "", []string{"b"}},
 		"level": {[]Run{errorsOf("a", 1, level...), errorsOf("b", 1, scaled(level, .9)...)}, "", []string{"b"}},
@@ -101,7 +102,7 @@ func TestEndsApart(t *testing.T) {
 func TestSameRuns(t *testing.T) {
 	a, b := []float64{.5, .3, .2}, []float64{.5, .31, .2}
 	pair := func(change func(*Run)) []Run {
-		runs := []Run{errorsOf("a", 1, a...), errorsOf("a", 2, b...), errorsOf("b", 1, a...), errorsOf("b", 2, b...), errorsOf("c", 1, b...), errorsOf("c", 2, b...)}
+		runs := []Run{errorsOf("a", 1, a...), errorsOf("a", 2, b...), errorsOf("b", 1, a...), errorsOf("b", 2, b...), errorsOf("c", 1, .5, .5, .4), errorsOf("c", 2, .5, .5, .4)}
 		change(&runs[3])
 		return runs
 	}
@@ -122,7 +123,7 @@ func TestSameRuns(t *testing.T) {
 		if c.same != slices.Equal(got, []string{"warning: a and b are the same run: nothing that differs in their settings had an effect"}) || !c.same && got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
-		if s := stars(c.runs); slices.Contains(s, "a") == c.same && name != "timing" && !math.IsNaN(c.runs[0].Rounds[1].TestError) && c.same {
+		if s := stars(c.runs); c.same && s != nil {
 			t.Errorf("%s: stars at %q", name, s)
 		}
 	}
@@ -162,7 +163,10 @@ func TestDivergedLoss(t *testing.T) {
 	if got := told(runs, nil, "diverged"); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q", got)
 	}
-	if s := stars(runs); slices.Contains(s, "a") {
+	for _, r := range runs[:2] {
+		r.Rounds[2].TestError = .1
+	}
+	if s := stars(runs); s != nil {
 		t.Errorf("stars at %q", s)
 	}
 	if got := told(runs[1:], nil, "diverged"); got != nil {
