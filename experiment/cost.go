@@ -214,7 +214,7 @@ func allowedSteps(s *scenario.Settings, load *algorithms.Workload, rows, least i
 	case !traits.LimitsWork:
 		return algorithms.NoLimit
 	case traits.ChargedPasses > 0:
-		return max(1, int(float64((s.Federation.StepsLow+s.Federation.StepsHigh)/2*float64(least))))
+		return max(1, int(float64((1+s.Federation.StepsLow)/2*s.Federation.StepsHigh*float64(least))))
 	case traits.FitsWork && s.Federation.Cost == federation.Physical && s.Fleet.Fleet() == nil:
 		pass := workOf(load, rows, max(1, rows))
 		step := (meanDevice(s).Seconds(0, pass) - s.Devices.TaskS) / float64(max(1, rows))

@@ -52,7 +52,7 @@ type Config struct {
 	Window       int     `toml:"deadline_window" doc:"number of rounds that deadline_quantile covers"`
 	Fit          bool    `toml:"fit_work" doc:"protocol \"deadline\": a controller limits the steps of each client to those that fit into the clock cycle; false: clients do all the work of their method, and stragglers are late"`
 	Margin       float64 `toml:"margin" doc:"relative safety margin on the upload time when a controller fits work into the clock cycle"`
-	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a client in a round, as a multiple of the rows of the smallest task"`
+	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a client in a round, as a share of those of steps_high"`
 	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a client in a round, as a multiple of the rows of the smallest task; the round charges this many to every client"`
 	Population   string  `toml:"population" doc:"\"eager\" (every client has state from the start) or \"lazy\" (a client has state from when it is first asked on, so that there may be a billion of them; docs/performance.md). Lazy needs run.mode = \"timing\", a cohort, and a selection by rejection; it has the rounds of eager, and no number of available clients"`
 	Cost         string  `toml:"cost" doc:"conversion of work and bytes into time: \"physical\" (in seconds), \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers). The last two have relative units, not seconds"`
@@ -129,7 +129,7 @@ func (f *Config) Validate(c *config.Checker) {
 		factory.Validate(f, c)
 	}
 	c.Require(f.Margin >= 0 && f.Margin <= 10, "margin", f.Margin, "must be in [0, 10]")
-	c.Require(f.StepsLow > 0 && f.StepsLow <= f.StepsHigh, "steps_low", f.StepsLow, "must be positive and at most steps_high")
+	c.Require(f.StepsLow > 0 && f.StepsLow <= 1, "steps_low", f.StepsLow, "must be in (0, 1]: a share of the steps of steps_high")
 	c.Require(f.StepsHigh > 0 && f.StepsHigh <= 1e6, "steps_high", f.StepsHigh, "must be in (0, 1e6]")
 	c.Require(f.Clients >= 0, "clients_per_round", f.Clients, "must not be negative")
 	c.Require(f.Fraction > 0 && f.Fraction <= 1, "fraction", f.Fraction, "must be in (0, 1]")

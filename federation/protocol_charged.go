@@ -31,12 +31,12 @@ func init() {
 	})
 }
 
-// drawnSteps draws a part of the steps that clients are charged: from steps_low to steps_high times the rows
-// of the smallest task.
+// drawnSteps draws a part of the steps that clients are charged, steps_high times the rows of the smallest
+// task: from steps_low of them to all.
 func (f *Config) drawnSteps(seed uint64, minRows, client, round int) int {
 	s := rng.New(seed, rng.Work, client, round)
-	share := f.StepsLow + float64(s.Float64()*(f.StepsHigh-f.StepsLow))
-	return int(max(1, share*float64(minRows)))
+	share := f.StepsLow + float64(s.Float64()*(1-f.StepsLow))
+	return int(max(1, share*f.StepsHigh*float64(minRows)))
 }
 
 // Steps returns the steps drawn for a client.

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -38,6 +39,13 @@ func endingOf(r *results.Run) ending {
 	default:
 		return atBudget
 	}
+}
+
+// Ended says how a run ended, as figures mark it: "target", "budget" or "stalled"; empty for a run
+// that was interrupted or is under way.
+func Ended(r *results.Run) string {
+	word, _, _ := strings.Cut(endings[endingOf(r)], " ")
+	return word
 }
 
 // cuts reports whether the mean of several curves ends with the curve.

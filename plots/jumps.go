@@ -53,11 +53,10 @@ func (b *band) jumps(height float64) bool {
 }
 
 // findJumps replaces the curves of lines that jump by their best values so far, seed by seed, if
-// the quantity is an objective. The best error so far would be a choice by the rows that the error
-// is measured on.
+// the quantity is an objective.
 func (m *figureContent) findJumps(runs []results.Run) {
-	metric, known := results.MetricOf(runs, m.fig.Y)
-	if !known || m.y.Devices || !metric.Couples {
+	best := bestOf(m.fig.Y, runs)
+	if best == 0 || m.y.Devices {
 		return
 	}
 	all := m.yRange()
@@ -70,7 +69,7 @@ func (m *figureContent) findJumps(runs []results.Run) {
 		for i := range m.panels {
 			for _, c := range m.panels[i].curves[k] {
 				if jump[k] {
-					c.bestSoFar(metric.Higher)
+					c.bestSoFar(best > 0)
 				}
 			}
 		}

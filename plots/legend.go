@@ -87,7 +87,7 @@ func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 	if ends := m.endEntries(width); len(ends) > 0 {
 		l.rows = append(l.rows, setLegend(ends, width).rows...)
 	}
-	return l.withNotes(append(append(notes, m.bands), m.notes...), width)
+	return l.withNotes(slices.Concat(notes, []string{m.bands}, m.notes, []string{m.fig.Caption}), width)
 }
 
 // withNotes returns the legend with rows of notes; empty ones are none.
@@ -96,7 +96,7 @@ func (l legend) withNotes(notes []string, width vg.Length) legend {
 		if note == "" {
 			continue
 		}
-		for line := range strings.SplitSeq(fit(note, l.style, width, 2), "\n") {
+		for line := range strings.SplitSeq(fit(note, l.style, width, 3), "\n") {
 			l.rows = append(l.rows, []legendEntry{{text: line, width: l.style.Width(line)}})
 		}
 	}

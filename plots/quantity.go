@@ -17,6 +17,7 @@ type Quantity struct {
 	Units   []unit  `json:"units"` // smallest first; empty for pure numbers
 	X       bool    `json:"x"`     // a horizontal axis can show it
 	Y       bool    `json:"y"`     // a vertical axis can show it
+	Best    int     `json:"best"`  // of an objective: -1 if lower values are better, 1 if higher ones are; 0: not one
 	Devices bool    `json:"-"`     // every device has its own value
 	Signed  bool    `json:"-"`     // values may be zero or negative: these need a linear axis
 
@@ -41,9 +42,23 @@ type unit struct {
 func Quantities(runs []results.Run) []Quantity {
 	var list []Quantity
 	for _, q := range append(slices.Clip(quantities), namedQuantities(runs)...) {
+		q.Best = bestOf(q.Name, runs)
 		list = append(list, q.on(runs))
 	}
 	return list
+}
+
+// bestOf returns Quantity.Best. The best error so far would be a choice by the rows that the error is
+// measured on.
+func bestOf(name string, runs []results.Run) int {
+	switch metric, known := results.MetricOf(runs, name); {
+	case !known || !metric.Couples:
+		return 0
+	case metric.Higher:
+		return 1
+	default:
+		return -1
+	}
 }
 
 // namedQuantities returns the quantities of results.NamedMetrics and results.Accuracies.

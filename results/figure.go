@@ -27,6 +27,8 @@ type Figure struct {
 	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data. The figure notes data above it"`
 	Limits   bool    `toml:"limits" doc:"a thin dashed line for each line of the figure: y of the model at the optimum of its problem, mean over seeds (docs/tuning.md). For errors and their statistics over clients"`
 	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in a separate color; empty: none"`
+
+	Caption string `toml:"-"` // below the legend: the description of the experiment; empty: none
 }
 
 // DefaultFigure returns sub-optimality on a log axis against time, a line per

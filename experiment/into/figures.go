@@ -91,6 +91,7 @@ func drawings(s *scenario.Scenario, runs []results.Run) (all []drawing) {
 			note = fmt.Sprintf(" (%d of %d runs)", has, whole)
 		}
 		for _, figure := range plots.Figures(e.Figures, own, s.Targets()) {
+			figure.Caption = e.Description
 			if note != "" {
 				figure.Title = strings.TrimSpace(figure.Title + note)
 			}

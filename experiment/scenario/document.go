@@ -19,7 +19,7 @@ type document struct {
 
 type experimentTable struct {
 	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, -, _ and .; required"`
-	Description string                  `toml:"description" doc:"one sentence about the experiment"`
+	Description string                  `toml:"description" doc:"what the experiment compares; below its tables and figures"`
 	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; default: all, in the order of the file"`
 	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`
 	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs all combinations"`

@@ -121,10 +121,9 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 }
 
 // "charged": every device is charged the time of steps_high n_min steps and
-// does U[steps_low, steps_high] n_min of them (appendix, "Systems
-// Heterogeneity").
+// does U[steps_low, 1] of them (appendix, "Systems Heterogeneity").
 func TestChargedTakesTheSameTimeForAll(t *testing.T) {
-	const low, high, least = 0.25, 2.5, 8 // n_min = 8
+	const low, high, least = 0.1, 2.5, 8 // n_min = 8
 	s := world(t, "mocha", federation.Charged, func(s *Setup) { s.Config.StepsLow, s.Config.StepsHigh = low, high })
 	f := start(t, s)
 	f.clients.Begin()

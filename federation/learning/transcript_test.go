@@ -70,7 +70,7 @@ func TestTranscript(t *testing.T) {
 			file: "battery.txt", what: "batteries that last for about two rounds and are charged for one; a look that is early does nothing",
 			method: "mocha", protocol: federation.Charged, rounds: 6,
 			change: func(s *Setup) {
-				s.Config.StepsHigh = 2
+				s.Config.StepsLow, s.Config.StepsHigh = 0.05, 2
 				s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 1.2/3600, 3, 0.5
 				s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.8, 0.15
 			},

@@ -72,6 +72,7 @@ type reportRun struct {
 	Seed       uint64             `json:"seed,string"`
 	Status     results.Status     `json:"status"`
 	Reason     string             `json:"reason"`
+	Ended      string             `json:"ended"` // plots.Ended
 	Tuned      string             `json:"tuned"`
 	Optimum    float64            `json:"optimum"`
 	OptimumGap float64            `json:"optimum_gap"`
@@ -178,7 +179,7 @@ func (r *Report) addRuns(runs []results.Run) {
 	for i := range runs {
 		run := &runs[i]
 		of := reportRun{
-			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason,
+			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason, Ended: plots.Ended(run),
 			Tuned: results.SettingsText(run.Tuned), Optimum: run.Optimum, OptimumGap: run.OptimumGap,
 			EventHash: results.Hash(run.EventHash), ModelHash: results.Hash(run.ModelHash),
 		}

@@ -58,7 +58,7 @@ var platformCuts = map[string][]string{
 	"flash":            {"run.rounds=1", "run.seeds=[1]", "data.path=missing", "data.synthetic.rows_min=3000", "data.synthetic.rows_max=3000", "data.partition.clients=60", `experiment.flash.axis.setting=["both"]`, "experiment.flash.tuning.extend=0"},
 	"ringmaster":       {"run.rounds=2", "run.seeds=[1]", `experiment.ringmaster.axis.devices=["200"]`, "experiment.ringmaster.tuning.extend=0"},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.clients=10"},
-	"fig2-systems":     {"run.rounds=3", "data.synthetic.clients=10"},
+	"fig2-systems":     {"experiment.fig2-systems.set.run.rounds=3", "data.synthetic.clients=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.clients=10"},
 	"absent":           {"run.rounds=40"},
 	"left-behind":      {"run.rounds=2", "run.outer=2"},

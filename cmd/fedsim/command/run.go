@@ -13,6 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/columns"
 	"fedsim/internal/plainjson"
 	"fedsim/internal/quote"
 	"fedsim/results"
@@ -205,16 +206,26 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	width, table := textWidth(), results.Summarize(runs, d.Scenario.Targets())
 	var b strings.Builder
 	if f.all {
-		b.WriteString(table.Text(width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
+		b.WriteString(table.Text(width) + descriptions(d.Scenario, width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
 			ranksText(d.Ranks) + results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
 	} else {
-		b.WriteString(table.Short(width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + ranksText(d.Ranks) +
+		b.WriteString(table.Short(width) + descriptions(d.Scenario, width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + ranksText(d.Ranks) +
 			shortEdges(runs) + droppedText(runs))
 		if len(runs) > 0 {
 			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
 		}
 	}
 	return printText(f.text(cmd), b.String()+pathsText(d, d.Figures))
+}
+
+// descriptions returns what experiments say about themselves.
+func descriptions(s *scenario.Scenario, width int) (text string) {
+	for _, e := range s.Experiments {
+		if e.Description != "" {
+			text += "\n" + columns.Wrap(e.Name+": "+e.Description, width, 0) + "\n"
+		}
+	}
+	return text
 }
 
 // shortErrors returns the errors at the end with their uncertainty, without those of experiments

@@ -31,7 +31,7 @@ var shortForms = map[string][]string{
 	"ringmaster":       {"run.rounds=4", "run.seeds=[1]", `experiment.ringmaster.axis.devices=["200"]`, "experiment.ringmaster.tuning.extend=0"},
 	"compression":      {"run.rounds=6", "run.seeds=[1]", "data.path=missing.zip", "data.synthetic.features=20", "data.synthetic.clients=12", "experiment.compression.tuning.extend=0"},
 	"fig1-statistical": small("run.rounds=20"),
-	"fig2-systems":     small("run.rounds=20"),
+	"fig2-systems":     small("experiment.fig2-systems.set.run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
 	"absent":           {"run.rounds=40"},
 	"left-behind":      {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},

@@ -68,7 +68,7 @@ class Chart {
     const axis = (a, unit, extra) => ({
       stroke: ink, font: "12px " + css("--sans"), labelFont: "12px " + css("--sans"), label: this.label(a, unit), labelGap: 0, labelSize: 20,
       grid: { stroke: rule, width: 1 }, ticks: { stroke: quiet, width: 1, size: 4 }, gap: 4,
-      splits: a.log ? (_, i, low, high) => (few(low, high) ? evenly : decades)(low / unit.size, high / unit.size).map((v) => v * unit.size) : undefined,
+      splits: a.log ? (_, i, low, high) => (few(low, high) ? evenly(low / unit.size, high / unit.size) : decades(low / unit.size, high / unit.size)).map((v) => v * unit.size) : undefined,
       filter: (_, splits) => splits,
       values: (u, splits, i) => ticks(splits, unit, a.log && !few(u.scales[u.axes[i].scale].min, u.scales[u.axes[i].scale].max)), ...extra,
     });
@@ -86,7 +86,7 @@ class Chart {
         setCursor: [() => this.showValues()],
         setSelect: [(u) => this.dragged(u)],
         setScale: [() => this.remember()],
-        draw: [() => { if (performance.getEntriesByName("first-curve").length === 0) performance.mark("first-curve"); }],
+        draw: [(u) => this.drawEnds(u), () => { if (performance.getEntriesByName("first-curve").length === 0) performance.mark("first-curve"); }],
       },
     }, data, this.frame);
     this.touch();
@@ -98,6 +98,31 @@ class Chart {
       if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: this.plot.height });
     });
     this.width.observe(this.frame);
+  }
+
+  // drawEnds marks where runs end: a dot at their target, a circle at their budget, a cross where
+  // they stalled.
+  drawEnds(u) {
+    const c = u.ctx, ratio = u.width > 0 ? u.ctx.canvas.width / u.width : 1, radius = 3.5 * ratio;
+    c.save();
+    c.lineWidth = 1.5 * ratio;
+    for (const l of this.shown) {
+      c.strokeStyle = rgb(l.look.color);
+      for (const e of l.ends || []) {
+        const x = u.valToPos(e.x, "x", true), y = u.valToPos(e.y, "y", true);
+        if (!(x >= u.bbox.left - 1 && x <= u.bbox.left + u.bbox.width + 1 && y >= u.bbox.top - 1 && y <= u.bbox.top + u.bbox.height + 1)) continue;
+        c.fillStyle = e.of === "target" ? rgb(l.look.color) : css("--paper");
+        c.beginPath();
+        if (e.of === "stalled") {
+          for (const up of [radius, -radius]) { c.moveTo(x - radius, y - up); c.lineTo(x + radius, y + up); }
+        } else {
+          c.arc(x, y, radius, 0, 2 * Math.PI);
+          c.fill();
+        }
+        c.stroke();
+      }
+    }
+    c.restore();
   }
 
   erase() {
@@ -236,12 +261,12 @@ class Chart {
 // of ten.
 const few = (low, high) => high / low < 5;
 
-// evenly returns about five evenly spaced ticks.
-function evenly(low, high) {
-  const least = (high - low) / 5, size = 10 ** Math.floor(Math.log10(least)), list = [];
+// evenly returns about five evenly spaced ticks, at least three.
+function evenly(low, high, most = 5) {
+  const least = (high - low) / most, size = 10 ** Math.floor(Math.log10(least)), list = [];
   const step = [1, 2, 5, 10].map((m) => m * size).find((v) => v >= least) || least;
   for (let k = Math.ceil(low / step); k * step <= high; k++) list.push(k * step);
-  return list;
+  return list.length < 3 && most < 20 ? evenly(low, high, most + 1) : list;
 }
 
 // decades returns the ticks of a longer logarithmic axis: powers of ten, and their
@@ -259,16 +284,16 @@ function decades(low, high) {
 }
 
 // ticks returns the labels of an axis: all values, or with ofDecades the powers of ten, and
-// 2 and 5 times these if there are few.
+// 2 and 5 times these, or all multiples, if there are fewer than three.
 function ticks(splits, unit, ofDecades) {
   const values = splits.map((v) => v / unit.size);
   if (!ofDecades) return values.map((v) => figure(v, 6));
   const exponent = (v) => Math.floor(Math.log10(v) + 1e-9), leading = (v) => Math.round(v / 10 ** exponent(v));
-  const whole = values.filter((v) => leading(v) === 1);
-  const powers = whole.some((v) => v < 0.005 || v > 5000);
+  const labeled = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].find((of, i) => i === 2 || values.filter((v) => of.includes(leading(v))).length >= 3);
+  const powers = values.some((v) => leading(v) === 1 && (v < 0.005 || v > 5000));
   return values.map((v) => {
-    if (leading(v) === 1) return powers ? power(exponent(v)) : figure(v, 6);
-    return whole.length < 2 && [2, 5].includes(leading(v)) ? figure(v, 6) : "";
+    if (!labeled.includes(leading(v))) return "";
+    return leading(v) === 1 && powers ? power(exponent(v)) : figure(v, 6);
   });
 }
 

@@ -17,20 +17,26 @@ function curvesOf(report, index, preset = {}) {
   const c = chosen(key, own);
   const runs = report.runs.filter((r) => r.experiment === index);
   const seeds = new Set(runs.map((r) => r.seed)).size > 1;
-  const place = el("div", { class: "panels" });
+  const place = el("div", { class: "panels" }), notes = el("div", { class: "notes" });
   const legend = el("div", { class: "legend", role: "group", "aria-label": "Lines" });
   let drawn = [];
 
   const paint = () => {
     drawn.forEach((d) => d.erase());
     const x = report.quantity(c.x, index), y = report.quantity(c.y, index), look = looks(f);
+    const groups = f.panels.map((_, panel) => f.lines.map((_, k) => runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0)));
+    const calmed = c.each ? [] : calm(groups, y.best, c.xLog, c.yLog);
+    const off = f.lines.map((_, k) => runs.some((r) => r.line === k && ((c.yLog && r.column(c.y).some((v) => v <= 0)) || (c.xLog && r.count > 1 && r.column(c.x).every((v) => v <= 0)))));
+    const note = (text, of) => (of.length > 0 ? el("p", { class: "quiet" }, `${text}: ${of.map((k) => f.lines[k].Label).join(", ")}.`) : null);
+    notes.replaceChildren(...[note("Values up to 0, which are not on a logarithmic axis", [...off.keys()].filter((k) => off[k])),
+      note("Curves that jump, drawn as the best value so far of each run", calmed)].filter(Boolean));
     drawn = f.panels.map((title, panel) => {
       const lines = [];
       f.lines.forEach((line, k) => {
-        const curves = runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0);
+        const curves = groups[panel][k];
         const of = { label: line.Label, look: look[k], show: !c.hidden.includes(line.Label) };
         if (curves.length === 1 || c.each) {
-          for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, own: v.own, round: v.round, faint: curves.length > 1 });
+          for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, own: calmed.includes(k) ? null : v.own, round: v.round, ends: endsOf([v], v.x, v.y), faint: curves.length > 1 });
         } else if (curves.length > 1) {
           lines.push({ ...of, ...combine(curves, c.xLog, c.yLog) });
         }
@@ -60,7 +66,7 @@ function curvesOf(report, index, preset = {}) {
     el("span", { class: "axis" }, choice(id + "-y", "vertical", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog"))),
     seeds ? choice(id + "-seeds", "seeds", [["false", "mean and range"], ["true", "each"]], String(c.each), (v) => change("each")(v === "true")) : null);
   paint();
-  return { element: el("div", { class: "curves" }, controls, legend, place), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
+  return { element: el("div", { class: "curves" }, controls, legend, place, notes), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
 }
 
 // has reports whether a run records a quantity.

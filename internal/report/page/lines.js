@@ -51,8 +51,53 @@ function nearest(sorted, v, measure) {
 const logarithm = { to: Math.log10, from: (v) => 10 ** v };
 const identity = { to: (v) => v, from: (v) => v };
 
+// A line jumps as in package plots: over a twentieth of its length it turns four times within a fiftieth
+// of the axis, between values that are 1/25 of the vertical range apart.
+function jumps(line, onX, onY, height) {
+  const x = line.x.map(onX.to), y = line.y.map(onY.to), n = x.length;
+  const width = (x[n - 1] - x[0]) / 100;
+  let from = 0, to = 0, covered = 0;
+  for (let i = 0; i + 1 < n; i++) {
+    while (from + 1 < n && x[from + 1] <= x[i] - width) from++;
+    while (to < n && x[to] <= x[i] + width) to++;
+    let turns = 0, low = Infinity, high = -Infinity;
+    for (let k = from; k < to; k++) {
+      low = Math.min(low, y[k]);
+      high = Math.max(high, y[k]);
+      if (k > from && k + 1 < to && (y[k] - y[k - 1]) * (y[k + 1] - y[k]) < 0) turns++;
+    }
+    if (turns >= 4 && high - low >= height / 25) covered += x[i + 1] - x[i];
+  }
+  return covered > 0 && covered >= (x[n - 1] - x[0]) / 20;
+}
+
+// calm replaces the curves of lines that jump by their best values so far, run by run, and returns the
+// indices of these lines. groups are curves by panel and line; best is -1 where lower values are
+// better, 1 where higher ones are, 0 where the best so far would be a choice by test rows.
+function calm(groups, best, xLog, yLog) {
+  if (!best) return [];
+  const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
+  let low = Infinity, high = -Infinity;
+  for (const c of groups.flat(2)) for (const v of c.y) { low = Math.min(low, onY.to(v)); high = Math.max(high, onY.to(v)); }
+  const found = [...(groups[0] || []).keys()].filter((k) => groups.some((lines) => lines[k].length > 0 && jumps(combine(lines[k], xLog, yLog), onX, onY, high - low)));
+  for (const k of found) {
+    for (const c of groups.flatMap((lines) => lines[k])) {
+      for (let i = 1; i < c.y.length; i++) if (best * (c.y[i] - c.y[i - 1]) < 0) c.y[i] = c.y[i - 1];
+    }
+  }
+  return found;
+}
+
+// endsOf returns the marks of the runs that end on a line: {x, y, of}.
+function endsOf(curves, x, y) {
+  return curves.filter((c) => c.run.ended).map((c) => {
+    const end = c.x[c.x.length - 1];
+    return { x: end, y: y[before(x, end)], of: c.run.ended };
+  }).filter((e) => e.x <= x[x.length - 1]);
+}
+
 // combine returns the mean, lowest and highest values of curves; on a logarithmic axis, the
-// geometric mean. A finished run keeps its last value; an interrupted or running one ends
+// geometric mean. A run that reached its target keeps its last value; the first of the others ends
 // the line.
 function combine(curves, xLog, yLog) {
   const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
@@ -62,7 +107,7 @@ function combine(curves, xLog, yLog) {
     last = Math.max(last, c.x[c.x.length - 1]);
   }
   for (const c of curves) {
-    if (c.run.status === "interrupted" || c.run.status === "running") last = Math.min(last, c.x[c.x.length - 1]);
+    if (c.run.ended !== "target") last = Math.min(last, c.x[c.x.length - 1]);
   }
   const line = { x: [], y: [], low: [], high: [], round: null };
   if (last < first) return line;
@@ -74,18 +119,21 @@ function combine(curves, xLog, yLog) {
     const part = (x) => Math.floor(((onX.to(x) - from) / (to - from)) * (maxPlaces - 1));
     places = places.filter((x, i, all) => i === 0 || i === all.length - 1 || part(x) !== part(all[i + 1]));
   }
-  for (const x of places) {
+  places.forEach((x, i) => {
     let sum = 0, low = Infinity, high = -Infinity;
     for (const c of curves) {
-      const v = onY.to(c.y[before(c.x, x)]);
-      sum += v;
-      low = Math.min(low, v);
-      high = Math.max(high, v);
+      const at = before(c.x, x);
+      sum += onY.to(c.y[at]);
+      for (let k = at; k === at || (k < c.x.length && c.x[k] < places[i + 1]); k++) { // the band contains what is between places
+        low = Math.min(low, onY.to(c.y[k]));
+        high = Math.max(high, onY.to(c.y[k]));
+      }
     }
     line.x.push(x);
     line.y.push(onY.from(sum / curves.length));
     line.low.push(onY.from(low));
     line.high.push(onY.from(high));
-  }
+  });
+  line.ends = endsOf(curves, line.x, line.y);
   return line;
 }
