@@ -3,12 +3,12 @@ package algorithms
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/input"
 	"fedsim/internal/rng"
 )
 
@@ -20,6 +20,9 @@ const (
 	graphComplete = "complete"
 	graphFile     = "file"
 )
+
+// maxGraphFile is the largest number of bytes of a file of edges.
+const maxGraphFile = 1 << 36
 
 // graph is an undirected graph without loops: the neighbors of each device, in ascending
 // order.
@@ -182,7 +185,7 @@ func readGraph(path string, devices int) (graph, error) {
 		}
 		return nil, config.Problem{Key: "graph_file", Value: place, Want: fmt.Sprintf(want, args...)}
 	}
-	f, err := os.Open(path)
+	f, err := input.OpenText(path, maxGraphFile)
 	if err != nil {
 		return fail(0, "must be a file that can be read: %v", err)
 	}

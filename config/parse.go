@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -20,10 +21,11 @@ func Parse(file string, source []byte) (*Node, error) {
 	whole := func(format string, args ...any) error {
 		return Errors{{Place: Place{File: file}, Text: fmt.Sprintf(format, args...)}}
 	}
-	text := strings.TrimPrefix(string(source), "\ufeff")
-	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
-		return nil, whole("is written in UTF-16: TOML files must be UTF-8")
+	plain, err := input.Plain(source)
+	if err != nil {
+		return nil, whole("%v", err)
 	}
+	text := string(plain)
 	if len(source) > MaxSource {
 		return nil, whole("has %d bytes: a TOML file must have at most %d", len(source), MaxSource)
 	}

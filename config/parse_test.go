@@ -134,9 +134,10 @@ func TestParseErrors(t *testing.T) {
 		{"a = [1,", "x.toml:1:7: unexpected EOF; expected value"},
 		{"a = \n", "x.toml:1:5: expected value but found '\\n' instead"},
 		{"a = \"\xff\"", "x.toml:1:5: invalid UTF-8 byte: 0xff"},
-		{"\xff\xfea\x00", "x.toml: is written in UTF-16: TOML files must be UTF-8"},
+		{"\xff\xfea\x00", "x.toml: is text in UTF-16 or UTF-32: save it as UTF-8"},
 		{"\a", "x.toml:1:1: TOML files cannot contain control characters: '0x07'"},
-		{"a\x00\x00", "x.toml:1:2: files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8"},
+		{"a\x00\x00", "x.toml: is text in UTF-16 or UTF-32: save it as UTF-8"},
+		{"a = 1\rb = 2\r", "x.toml: has lines that end in a carriage return alone: save it with line feeds, as Unix and Windows do"},
 		{"a = 9223372036854775808", "x.toml:1:5: 9223372036854775808 is out of range: must be an integer of 64 bits"},
 	} {
 		_, err := Parse("x.toml", []byte(test.source))

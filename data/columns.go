@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"fedsim/config"
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -68,9 +67,9 @@ type HeaderProblem struct {
 	Text   string
 }
 
-// ChooseColumns chooses among the columns with the names of a header. It returns all
-// problems of the header.
-func (c *Config) ChooseColumns(header []string) (chosen Columns, problems []HeaderProblem) {
+// ChooseColumns chooses among the columns with the names of a header. Those of index are the index of a table of
+// pandas: no features unless data.columns names them. It returns all problems of the header.
+func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems []HeaderProblem) {
 	report := func(column int, text string) { problems = append(problems, HeaderProblem{column, text}) }
 	find := func(name, about string) int {
 		column := slices.Index(header, name)
@@ -106,7 +105,14 @@ func (c *Config) ChooseColumns(header []string) (chosen Columns, problems []Head
 		if column == chosen.Task || column == chosen.Label || drop[column] || c.Columns != "" && !keep[column] {
 			continue
 		}
-		if problem := refuseName(name); problem != "" {
+		if !keep[column] && slices.Contains(index, name) {
+			continue
+		}
+		if !keep[column] && input.PandasIndex(name) {
+			report(column, fmt.Sprintf("the column %s is an index of pandas; name it in data.columns to use it, or in data.drop_columns to leave it out", quote.Text(name)))
+			continue
+		}
+		if problem := input.RefuseName(name); problem != "" {
 			report(column, fmt.Sprintf("the column's name %s (to leave it out: data.drop_columns = [%s])", problem, quote.Text(name)))
 			continue
 		}
@@ -173,15 +179,4 @@ func matches(pattern, name string) bool {
 		_, rest, found = strings.Cut(rest, part)
 	}
 	return found && strings.HasSuffix(rest, parts[last])
-}
-
-// refuseName returns why the name of a column or a task is invalid, or "".
-func refuseName(name string) string {
-	if name == "" {
-		return "is empty"
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return quote.Text(name) + " must be text without control characters"
-	}
-	return ""
 }

@@ -50,7 +50,7 @@ func TestChooseColumns(t *testing.T) {
 	} {
 		cfg := Defaults()
 		cfg.Columns, cfg.DropColumns, cfg.ClientColumn = c.columns, c.drop, c.task
-		chosen, problems := cfg.ChooseColumns(header)
+		chosen, problems := cfg.ChooseColumns(header, nil)
 		var texts []string
 		for _, p := range problems {
 			texts = append(texts, p.Text)

@@ -43,7 +43,11 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	set, err := readCSV(r, name, &cfg)
+	text, err := plain(r, name)
+	if err != nil {
+		return nil, err
+	}
+	set, err := readCSV(text, name, &cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +55,7 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 }
 
 func TestReadCSV(t *testing.T) {
-	set := parsedCSV(t, "\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
+	set := parsedCSV(t, "\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0.25, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	checkShape(t, set)
 	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
 		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
@@ -353,6 +357,7 @@ func FuzzCSV(f *testing.F) {
 		"client,label,x\n1,2.5,1\n1,-3e-7,0\n",
 		"client;label;x;y\n1;b;1;?\n1;a;NA;0\n2;\"c;d\";;\n", "client,label,x1,y,x2\n1,1,2,text,NaN\n2,NA,null,3,4\n",
 		"client,label,x\n1,1,NaN\n", "client,label,x\n1,1\n", "client,label\n", "", "\n\n", "\"", "task,client,label\n",
+		",client,label,x\n0,1,1,2\n", "client,label,Unnamed: 0,__index_level_0__\n1,1_1,0x1p-2,<NA>\nNone,-nan,#N/A,1.#IND\n", "a\rb\r",
 	} {
 		f.Add([]byte(seed))
 	}

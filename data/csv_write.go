@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"fedsim/internal/input"
 )
 
 // WriteCSV writes the set in the format of the source csv, with the columns "client" and
@@ -28,7 +30,7 @@ func WriteCSV(w io.Writer, set *Set) (err error) {
 		if len(set.FeatureNames) > 0 {
 			name = set.FeatureNames[j]
 		}
-		if problem := refuseName(name); problem != "" {
+		if problem := input.RefuseName(name); problem != "" {
 			return fmt.Errorf("the name of feature %d %s", j+1, problem)
 		}
 		if taken[name] {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -198,6 +199,9 @@ func eachHARLine(folder *dataFolder, file string, visit func(line int, text stri
 	if err != nil {
 		return err
 	}
+	if content, err = input.Plain(content); err != nil {
+		return &ParseError{File: folder.path(file), Problem: err.Error()}
+	}
 	line := 0
 	for text := range strings.Lines(string(content)) {
 		line++
@@ -219,7 +223,11 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 		return err
 	}
 	defer closeAfter(file, &err)
-	lines := bufio.NewReaderSize(file, max(1<<16, maxHARField*into.Cols))
+	text, err := plain(file, name)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(text, max(1<<16, maxHARField*into.Cols))
 	row := 0
 	for number := 1; ; number++ {
 		line, err := lines.ReadSlice('\n')

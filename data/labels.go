@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -41,7 +42,7 @@ func (l *labels) text(field string) (y float64, problem string) {
 	if code, ok := l.index[field]; ok {
 		return float64(code), ""
 	}
-	if isMissing(field) {
+	if input.Missing(field) {
 		return math.NaN(), ""
 	}
 	if l.real {
@@ -52,7 +53,7 @@ func (l *labels) text(field string) (y float64, problem string) {
 	}
 	// Numbers have one name for all ways of writing them: 1 and +1.0 are one class.
 	next := label{name: strings.Clone(field), number: math.NaN()}
-	if number, err := strconv.ParseFloat(field, 64); err == nil && !math.IsInf(number, 0) {
+	if number, err := input.Number(field); err == nil {
 		next = label{strconv.FormatFloat(number+0, 'g', -1, 64), number}
 	}
 	code, known := l.index[next.name]
@@ -91,7 +92,7 @@ func (l *labels) number(value float64) (y float64, problem string) {
 
 // refuse returns why a new class is not allowed, or "".
 func (l *labels) refuse(next *label) string {
-	if problem := refuseName(next.name); problem != "" {
+	if problem := input.RefuseName(next.name); problem != "" {
 		return "the label " + problem
 	}
 	switch {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func (r *leafReader) read() ([]*leafUser, error) {
 					return r.fail("users must be a list of texts, it has %s", kindOf(token))
 				}
 				user := token.String()
-				if problem := refuseName(user); problem != "" {
+				if problem := input.RefuseName(user); problem != "" {
 					return r.fail("the name of a user %s", problem)
 				}
 				r.users = append(r.users, user)
@@ -293,6 +294,15 @@ func (r *leafReader) next() (jsontext.Token, error) {
 	token, err := r.in.ReadToken()
 	if err == nil {
 		return token, nil
+	}
+	rest := bytes.TrimLeft(r.in.UnreadBuffer(), ",: \t\r\n")
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} { // Python writes them, though they are not JSON
+		if bytes.HasPrefix(rest, []byte(word)) {
+			if r.user != "" && r.in.StackDepth() == 4 {
+				r.at++ // the list of rows counts a row when it has its first token
+			}
+			return token, r.fail("has %s: must have finite numbers, since LEAF files have no missing values", word)
+		}
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		err = syntax.Err

@@ -110,7 +110,8 @@ func TestLEAFErrors(t *testing.T) {
 		{data(`"x": [[1], [null]], "y": [1, 2]`), `user "a", row 2: feature 1: is null, must be a number`},
 		{data(`"x": [[1], [1e101]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e101" is too large`},
 		{data(`"x": [[1], [1e999]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e999" is too large`},
-		{data(`"x": [[1], [NaN]], "y": [1, 2]`), `user "a", row 2: not JSON at byte`},
+		{data(`"x": [[1], [NaN]], "y": [1, 2]`), `user "a", row 2: has NaN: must have finite numbers, since LEAF files have no missing values`},
+		{data(`"x": [[1], [2]], "y": [1, -Infinity]`), `user "a", row 2: has -Infinity: must have finite numbers`},
 		{data(`"x": [[1], [[]]], "y": [1, 2]`), `user "a", row 2: has no features`},
 		{data(`"x": [[1, 2], [3]], "y": [1, 2]`), `user "a", row 2: has 1 features, rows before it have 2`},
 		{data(`"x": [[1], [2]], "y": [1, [2, 3]]`), `user "a", row 2: the label is a list of several values`},
@@ -218,7 +219,7 @@ func FuzzLEAF(f *testing.F) {
 		`{"users": ["b", "a"], "num_samples": [1, 2], "user_data": {"a": {"x": [[1, 2], [3, 4]], "y": [1, -1]}, "b": {"x": [[5, 6]], "y": [1]}}}`,
 		`{"hierarchies": [["z"]], "users": ["a"], "num_samples": [2], "user_data": {"a": {"y": ["u", ["v"]], "x": [[[1], [2]], [[3], [4e-300]]]}}}`,
 		`{"users": ["a"], "user_data": {"a": {"x": [[1], [NaN]], "y": [0, 1]}}}`,
-		`{"user_data": {"a": {"x": [[1e999]]}}}`, `{"users": [`, `[[[[`, `{"a": {"a": [`, "", "\ufeff{}",
+		`{"user_data": {"a": {"x": [[1e999]]}}}`, `{"users": [`, `[[[[`, `{"a": {"a": [`, "", "\ufeff{}", `{"user_data": {"a": {"y": [-Infinity]}}}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -131,7 +131,7 @@ func (r *libsvmReader) row(text string) error {
 		}
 		name = strings.TrimSpace(name)
 	}
-	if problem := refuseName(name); problem != "" {
+	if problem := refuseClient(name); problem != "" {
 		return r.fail("the client's name %s", problem)
 	}
 	if err := r.readFeatures(rest); err != nil {

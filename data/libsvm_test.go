@@ -87,7 +87,7 @@ func TestLIBSVMErrors(t *testing.T) {
 func FuzzLIBSVM(f *testing.F) {
 	for _, seed := range []string{
 		"+1 1:0.5 3:-2 # end\n-1 2:1e-3\t3:4\r\n", "2 qid:10 1:1 2:1\n3 qid:9 1:2\n1 qid:10 268435456:3\n",
-		"1 1:1\n2 0:3", "1 2:1 2:2", "1 1:nan", "# only", "", "1\n", "a b:c", "1 1:\n",
+		"1 1:1\n2 0:3", "1 2:1 2:2", "1 1:nan", "# only", "", "1\n", "a b:c", "1 1:\n", "\ufeff1 1:1\n", "1_1 1:0x1p-2\n", "1 1:1\r2 1:2\r", "<NA> qid:None 1:1\n",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -69,7 +69,7 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 		set.byTask(all, tasks)
 	}
 	for t := range set.Clients {
-		if problem := refuseName(set.Clients[t].Name); problem != "" {
+		if problem := refuseClient(set.Clients[t].Name); problem != "" {
 			return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: "the client's name " + problem}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"fedsim/internal/input"
 )
 
 // exportFile is the file of an export that describes its arrays.
@@ -91,7 +93,7 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 		set.append(halves[h], about.Names, &x, y, half == "test")
 	}
 	for t := range set.Clients {
-		if problem := refuseName(set.Clients[t].Name); problem != "" {
+		if problem := input.RefuseName(set.Clients[t].Name); problem != "" {
 			return nil, f.failExport("the client's name %s", problem)
 		}
 	}
@@ -126,7 +128,7 @@ func (s *Set) append(rows []int, names []string, x *Matrix, y []float64, held bo
 // named replaces labels by the numbers of named classes.
 func (s *Set) named(labels []Label) (problem string) {
 	for _, label := range labels {
-		if problem := refuseName(label.Class); problem != "" || slices.Contains(s.Classes, label.Class) {
+		if problem := input.RefuseName(label.Class); problem != "" || slices.Contains(s.Classes, label.Class) {
 			return fmt.Sprintf("the class %d has no name of its own", label.Value)
 		}
 		s.Classes = append(s.Classes, label.Class)

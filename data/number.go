@@ -1,10 +1,12 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -15,9 +17,9 @@ const maxMagnitude = 1e100
 // parseValue parses a feature or a real target. problem is empty if it is a finite
 // number within maxMagnitude.
 func parseValue(field string) (value float64, problem string) {
-	value, err := strconv.ParseFloat(field, 64)
+	value, err := input.Number(field)
 	switch {
-	case math.IsNaN(value) || math.IsInf(value, 0):
+	case errors.Is(err, strconv.ErrRange) || err != nil && notFinite(field):
 		return 0, fmt.Sprintf("%s is not a finite number", quote.Text(field))
 	case err != nil:
 		return 0, fmt.Sprintf("%s is not a number", quote.Text(field))
@@ -25,6 +27,12 @@ func parseValue(field string) (value float64, problem string) {
 		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote.Text(field))
 	}
 	return value, ""
+}
+
+// notFinite reports whether a field is a word for infinity or for no number.
+func notFinite(field string) bool {
+	value, _ := strconv.ParseFloat(field, 64) // it accepts such words
+	return math.IsInf(value, 0) || math.IsNaN(value)
 }
 
 // uniqueNames appends "#2", "#3" and so on to duplicate names.
@@ -42,4 +50,12 @@ func uniqueNames(names []string) []string {
 		unique[j] = candidate
 	}
 	return unique
+}
+
+// refuseClient returns why the name of a client is invalid in a file that has no missing values, or "".
+func refuseClient(name string) string {
+	if name != "" && input.Missing(name) {
+		return quote.Text(name) + " is a missing value"
+	}
+	return input.RefuseName(name)
 }

@@ -10,24 +10,40 @@ import (
 	"fedsim/internal/input"
 )
 
-// openFile opens a regular file. Where it begins like one of gzip, its content is unpacked.
+// openFile opens a regular file of text, see input.Plain. Where it begins like one of gzip, its content is unpacked.
 func openFile(path string) (io.ReadCloser, error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	buffered := bufio.NewReader(file)
-	if magic, _ := buffered.Peek(2); string(magic) != "\x1f\x8b" {
-		return struct {
-			io.Reader
-			io.Closer
-		}{buffered, file}, nil
+	type opened struct {
+		io.Reader
+		io.Closer
 	}
-	content, err := gzip.NewReader(buffered)
+	buffered := bufio.NewReaderSize(file, 1<<16)
+	content := opened{buffered, file}
+	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
+		unpacked, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, errors.Join(&ParseError{File: path, Problem: "cannot be unpacked", Err: err}, file.Close())
+		}
+		whole := &gzipped{content: unpacked, file: file, left: maxFile}
+		content = opened{whole, whole}
+	}
+	text, err := plain(content, path)
 	if err != nil {
-		return nil, errors.Join(&ParseError{File: path, Problem: "cannot be unpacked", Err: err}, file.Close())
+		return nil, errors.Join(err, content.Close())
 	}
-	return &gzipped{content: content, file: file, left: maxFile}, nil
+	return opened{text, content}, nil
+}
+
+// plain returns a reader of text, see input.Plain. name is for messages.
+func plain(r io.Reader, name string) (*bufio.Reader, error) {
+	in, err := input.NewText(r)
+	if err != nil {
+		return nil, &ParseError{File: name, Problem: err.Error()}
+	}
+	return in, nil
 }
 
 // gzipped is the unpacked content of a packed file.

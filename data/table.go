@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -33,23 +34,6 @@ type MissingColumn struct {
 	Name   string
 	Values int
 	Alone  int // rows that miss a value in no other column
-}
-
-// isMissing reports whether a field stands for a missing value.
-func isMissing(field string) bool {
-	switch len(field) {
-	case 0:
-		return true
-	case 1:
-		return field == "?"
-	case 2:
-		return strings.EqualFold(field, "na")
-	case 3:
-		return strings.EqualFold(field, "nan") || strings.EqualFold(field, "n/a")
-	case 4:
-		return strings.EqualFold(field, "null")
-	}
-	return false
 }
 
 // TableReader makes a set of the rows of a table with named columns.
@@ -100,7 +84,7 @@ func (t *TableReader) Number(label float64) (y float64, problem string) {
 func (t *TableReader) Add(task string, y float64, x []float64) error {
 	t.lines++
 	k, known := t.index[task]
-	absent := !known && t.Task >= 0 && isMissing(task)
+	absent := !known && t.Task >= 0 && input.Missing(task)
 	missing := 0
 	if absent {
 		missing += t.miss(t.Task)
@@ -127,7 +111,7 @@ func (t *TableReader) Add(task string, y float64, x []float64) error {
 	if !known {
 		if t.Task < 0 {
 			task = "all"
-		} else if problem := refuseName(task); problem != "" {
+		} else if problem := input.RefuseName(task); problem != "" {
 			return t.at(t.Task, "the client's name "+problem)
 		}
 		k = len(t.tasks)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fedsim/internal/input"
@@ -49,7 +48,7 @@ func (e *PowerProfileError) Error() string {
 // readPowerProfile reads a file. An error is a *PowerProfileError or from the file
 // system.
 func readPowerProfile(path string) (PowerProfile, error) {
-	text, err := input.ReadFile(path, maxPowerProfile)
+	text, err := input.ReadText(path, maxPowerProfile)
 	if err != nil {
 		return PowerProfile{}, err
 	}
@@ -163,7 +162,7 @@ func (p *powerProfile) end(at int64) error {
 	p.open = p.open[:len(p.open)-1]
 	if element == "item" || element == "value" {
 		text := strings.TrimSpace(p.number.String())
-		x, err := strconv.ParseFloat(text, 64)
+		x, err := input.Number(text)
 		if err != nil || !(x >= 0 && x <= 1e9) {
 			return failAt(at, "%s = %.40q: must be a number in [0, 1e9]", p.name, text)
 		}

@@ -101,7 +101,9 @@ func TestOmegaFileFaults(t *testing.T) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
-	if omega, err := parseOmega(strings.NewReader("\ufeff2, 1\r\n1 ,2\r\n"), "omega.csv", 2); err != nil || omega.At(0, 0) != 2 || omega.At(0, 1) != 1 {
+	path := filepath.Join(t.TempDir(), "omega.csv")
+	filetest.Write(t, path, "\ufeff2, 1\r\n1 ,2\r\n")
+	if omega, err := readOmega(path, 2); err != nil || omega.At(0, 0) != 2 || omega.At(0, 1) != 1 {
 		t.Errorf("a spreadsheet's file: %v", err)
 	}
 	if _, err := readOmega(filepath.Join(t.TempDir(), "absent.csv"), 2); !errors.Is(err, os.ErrNotExist) {

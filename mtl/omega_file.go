@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,7 +28,7 @@ const (
 // readOmega reads the known m x m matrix Omega from a csv file without a header. A malformed
 // file is a *data.ParseError with line and column.
 func readOmega(path string, m int) (*mat.SymDense, error) {
-	file, err := input.Open(path, maxOmegaFile)
+	file, err := input.OpenText(path, maxOmegaFile)
 	if err != nil {
 		return nil, fmt.Errorf("read omega: %w", err)
 	}
@@ -72,8 +71,8 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 		}
 		for t, field := range record {
 			line, column := records.FieldPos(t)
-			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
-			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
+			x, err := input.Number(strings.TrimSpace(field))
+			if err != nil || math.Abs(x) > 1e100 {
 				return nil, fault(line, column, "%s must be a number of at most 1e100 in size",
 					quote.Text(strings.TrimSpace(field)))
 			}

@@ -19,6 +19,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/input"
+	"fedsim/internal/parquetrows"
 	"fedsim/internal/quote"
 )
 
@@ -28,7 +29,7 @@ func init() { data.RegisterReader(data.SourceParquet, read) }
 const maxFile = 1 << 36
 
 // read reads a set from a parquet file, one row group after the other. Its columns are
-// chosen like those of csv. Features are numbers and truth values (0 and 1); a column of
+// chosen like those of csv, without an index of pandas. Features are numbers and truth values (0 and 1); a column of
 // lists with the same number of values in each row is a feature for each place in the list.
 // Labels and tasks are numbers or texts. Nulls are missing values, and so is NaN. An error in
 // the file is a *data.ParseError.
@@ -53,10 +54,7 @@ func read(cfg data.Config, path string) (set *data.Set, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFooter(file, info.Size()); err != nil {
-		return nil, err
-	}
-	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquetrows.Open(file, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +160,11 @@ func (r *reader) choose() (data.Columns, error) {
 	for _, c := range r.columns {
 		header = append(header, c.Name())
 	}
-	chosen, problems := r.cfg.ChooseColumns(header)
+	index, err := parquetrows.Index(r.file)
+	if err != nil {
+		return data.Columns{}, err
+	}
+	chosen, problems := r.cfg.ChooseColumns(header, index)
 	var wrong []error
 	for _, p := range problems {
 		if p.Column >= 0 {
@@ -286,7 +288,7 @@ func (r *reader) check(group parquet.RowGroup, metadata *format.RowGroup) error 
 		if rows := group.NumRows(); rows < 0 || n != rows*int64(c.width) {
 			return r.wrong(c, fmt.Sprintf("has %d values in %d rows", n, rows))
 		}
-		if err := checkPages(r.raw, r.file.Size(), &metadata.Columns[c.index].MetaData); err != nil {
+		if err := parquetrows.CheckPages(r.raw, r.file.Size(), &metadata.Columns[c.index].MetaData); err != nil {
 			return r.wrong(c, err.Error())
 		}
 	}

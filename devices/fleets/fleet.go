@@ -6,6 +6,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/internal/input"
+	"fedsim/internal/quote"
 	"fedsim/network"
 )
 
@@ -84,6 +86,7 @@ func validateCorrelation(c *config.Checker, key string, rho float64) {
 
 func (k *Class) validate(c *config.Checker) {
 	c.Require(k.Name != "", "name", k.Name, "must not be empty")
+	c.Require(k.Name == "" || input.RefuseName(k.Name) == "", "name", quote.Cut(k.Name), "must be text of at most 200 characters, without control characters")
 	c.Require(k.Share >= leastShare && k.Share <= 1, "share", k.Share, fmt.Sprintf("must be in [%g, 1]", leastShare))
 	figure := func(key string, x, most float64) {
 		switch {

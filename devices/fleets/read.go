@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fedsim/config"
@@ -18,7 +17,7 @@ import (
 
 // Read reads a fleet from a TOML or csv file. An error is config.Errors, with positions.
 func Read(path string) (*Fleet, error) {
-	source, err := input.ReadFile(path, config.MaxSource)
+	source, err := input.ReadText(path, config.MaxSource)
 	if err != nil {
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
@@ -102,10 +101,10 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 				return nil, config.Errors{{Place: place, Text: fmt.Sprintf("two columns are named %q", key)}}
 			}
 			var value any = cell
-			if x, err := strconv.ParseFloat(cell, 64); err == nil && !texts[key] {
+			if x, err := input.Number(cell); err == nil && !texts[key] {
 				value = x
 			}
-			if cell == "" && !texts[key] {
+			if input.Missing(cell) && !texts[key] {
 				continue
 			}
 			if err := class.Set(config.Path{key}, config.NewScalar(value, place)); err != nil {

@@ -111,7 +111,7 @@ const maxCalibration = 1 << 30
 // Read reads the calibration in a directory that Write made.
 func Read(dir string) (*Calibration, error) {
 	path := filepath.Join(dir, CalibrationFile)
-	text, err := input.ReadFile(path, maxCalibration)
+	text, err := input.ReadText(path, maxCalibration)
 	if err != nil {
 		return nil, err
 	}

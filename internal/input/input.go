@@ -39,7 +39,7 @@ func require(path string, info fs.FileInfo, most int64) error {
 	case !info.Mode().IsRegular():
 		return refuse(path, "is %s, must be a regular file", kind(info.Mode()))
 	case info.Size() > most:
-		return refuse(path, "has %s, must have at most %s", bytes(info.Size()), bytes(most))
+		return refuse(path, "has %s, must have at most %s", sizeText(info.Size()), sizeText(most))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func kind(mode fs.FileMode) string {
 	}
 }
 
-func bytes(n int64) string {
+func sizeText(n int64) string {
 	for _, unit := range []struct {
 		name string
 		size int64

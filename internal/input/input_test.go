@@ -76,15 +76,13 @@ func TestRecords(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	for _, mark := range []string{"", "\ufeff"} {
-		c := NewCSV(strings.NewReader(mark+"a,\"b\nc\"\n1,2\n"+strings.Repeat("x", 20000)), 5000)
-		for _, want := range []string{"a|b\nc", "1|2"} {
-			if row, err := c.Read(); err != nil || strings.Join(row, "|") != want {
-				t.Errorf("%q, %v: want %q", row, err, want)
-			}
+	c := NewCSV(strings.NewReader("a,\"b\nc\"\n1,2\n"+strings.Repeat("x", 20000)), 5000)
+	for _, want := range []string{"a|b\nc", "1|2"} {
+		if row, err := c.Read(); err != nil || strings.Join(row, "|") != want {
+			t.Errorf("%q, %v: want %q", row, err, want)
 		}
-		if _, err := c.Read(); err == nil || !strings.Contains(err.Error(), "a row has more than 5000 bytes") {
-			t.Errorf("%v", err)
-		}
+	}
+	if _, err := c.Read(); err == nil || !strings.Contains(err.Error(), "a row has more than 5000 bytes") {
+		t.Errorf("%v", err)
 	}
 }

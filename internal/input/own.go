@@ -62,7 +62,7 @@ func readAll(open func(string, int64) (*os.File, error), path string, most int64
 	}
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err = cmp.Or(err, file.Close()); err == nil && int64(len(content)) > most { // it grows, or its size is not known
-		err = refuse(file.Name(), "has more than %s", bytes(most))
+		err = refuse(file.Name(), "has more than %s", sizeText(most))
 	}
 	if err != nil {
 		return nil, err

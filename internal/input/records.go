@@ -21,7 +21,7 @@ func (r *Records) Next() { r.left = r.most }
 // Read reads from the input, and fails where a record exceeds the limit.
 func (r *Records) Read(b []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, fmt.Errorf("a row has more than %s", bytes(r.most))
+		return 0, fmt.Errorf("a row has more than %s", sizeText(r.most))
 	}
 	n, err := r.in.Read(b[:min(int64(len(b)), r.left)])
 	r.left -= int64(n)

@@ -13,6 +13,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -29,8 +30,12 @@ const (
 // Errors are a *ParseError with line and column, and end the sequence.
 func CSV(r io.Reader, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		p := &csvReader{name: name, lines: bufio.NewReaderSize(r, maxLine), rules: newRules()}
-		if err := p.header(); err != nil {
+		lines, err := plain(r, name)
+		p := &csvReader{name: name, lines: lines, rules: newRules()}
+		if err == nil {
+			err = p.header()
+		}
+		if err != nil {
 			yield(nil, err)
 			return
 		}
@@ -89,7 +94,7 @@ func (p *csvReader) header() error {
 	if err != nil {
 		return err
 	}
-	if got := string(bytes.TrimPrefix(line, []byte("\ufeff"))); got != csvHeader {
+	if got := string(line); got != csvHeader {
 		return p.at(1, "the header is %q, must be %s", quote.Cut(got), csvHeader)
 	}
 	return nil
@@ -181,7 +186,7 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 	case n > 0 && at <= steps[n-1].At:
 		return false, p.at(row.column[1], "%v has two rows at %s s: must have one", kind, formatTime(nil, at))
 	}
-	value, parseErr := strconv.ParseFloat(string(row.value), 64)
+	value, parseErr := input.Number(string(row.value))
 	if parseErr != nil {
 		return false, p.at(row.column[3], "value = %q: must be a number", quote.Cut(string(row.value)))
 	}
@@ -235,11 +240,11 @@ func parseTime(text string) (t engine.Time, problem string) {
 		}
 		return 0, tooLate
 	}
-	s, err := strconv.ParseFloat(text, 64)
+	s, err := input.Number(text)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, tooLate
-	case err != nil || math.IsNaN(s):
+	case err != nil:
 		return 0, "must be a number of seconds"
 	default:
 		return seconds(s)

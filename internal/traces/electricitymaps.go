@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,12 +25,16 @@ const (
 // ElectricityMaps reads the csv files that Electricity Maps exports, with a row for each zone and
 // hour. Every zone becomes a trace of [GridGPerKWh] over the life cycle of the plants, with the id
 // of the zone as its name. Time 0 is the first row of the file, in UTC, and each zone begins there.
-// The last row of a zone lasts as long as the one before it. Rows without an intensity are refused.
+// The rows of a zone are in order of time and evenly spaced, but for the lengths of months. The last
+// one lasts as long as the one before it. Rows without an intensity are refused.
 // Errors are a *ParseError with the line, and end the sequence.
 func ElectricityMaps(r io.Reader, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		m := mapsReader{name: name, rows: input.NewCSV(r, maxLine)}
-		err := m.header()
+		text, err := plain(r, name)
+		m := mapsReader{name: name, rows: input.NewCSV(text, maxLine)}
+		if err == nil {
+			err = m.header()
+		}
 		for err == nil {
 			var more bool
 			if more, err = m.row(); !more {
@@ -98,14 +101,14 @@ func (m *mapsReader) row() (more bool, err error) {
 	if err != nil {
 		return false, m.fail("%s = %q: must be a time as 2021-01-01 00:00:00", mapsTime, quote.Cut(row[m.at]))
 	}
-	value, err := strconv.ParseFloat(row[m.value], 64)
+	value, err := input.Number(row[m.value])
 	if err != nil {
 		return false, m.fail("carbon intensity %q: must be a number", quote.Cut(row[m.value]))
 	}
 	if m.origin.IsZero() {
 		m.origin = when
 	}
-	at := engine.FromSeconds(when.Sub(m.origin).Seconds())
+	at := engine.Time(when.Sub(m.origin)) // not before 0 unless times go back
 	m.done.Name = ""
 	switch zone := row[m.zone]; {
 	case zone != m.trace.Name:
@@ -122,7 +125,12 @@ func (m *mapsReader) row() (more bool, err error) {
 	case at <= m.last:
 		return false, m.fail("%s of zone %q comes after another row of that or a later time: times must increase", row[m.at], quote.Cut(zone))
 	default:
-		m.step = at - m.last
+		step := at - m.last
+		if m.step > 0 && max(step, m.step) > min(step, m.step)*3/2 {
+			return false, m.fail("%s of zone %q comes %v after the row before it, which comes %v after its own: a row is missing, and an intensity lasts until the next",
+				row[m.at], quote.Cut(zone), step, m.step)
+		}
+		m.step = step
 	}
 	m.last = at
 	m.trace.add(GridGPerKWh, at, value)

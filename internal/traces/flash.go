@@ -86,7 +86,12 @@ func FLASH(r io.Reader, name string, o FLASHOptions) Sequence {
 
 func flash(r io.Reader, name string, o FLASHOptions) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		in := &lagging{in: r}
+		text, err := plain(r, name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		in := &lagging{in: text}
 		in.tokens = json.NewDecoder(in)
 		f := &flashReader{name: name, tokens: in.tokens, options: o}
 		if err := f.delimiter('{', "the file must hold an object of devices"); err != nil {

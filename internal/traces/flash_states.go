@@ -3,11 +3,11 @@ package traces
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"fedsim/engine"
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -118,7 +118,7 @@ const wantYear = "must be in [1970, 2199]"
 
 func parseState(state string) (event, bool) {
 	if percent, ok := strings.CutSuffix(state, "%"); ok {
-		x, err := strconv.ParseFloat(percent, 64)
+		x, err := input.Number(percent)
 		return event{level: x / 100}, err == nil && x >= 0 && x <= 100
 	}
 	s, ok := phoneStates[state]

@@ -88,9 +88,22 @@ func read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 		return ElectricityMaps(in, name)
 	default:
 		return func(yield func(*Trace, error) bool) {
+			if _, err := plain(in, name); err != nil {
+				yield(nil, err)
+				return
+			}
 			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is not a trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale, a JSON file of FLASH or a csv of Electricity Maps"})
 		}
 	}
+}
+
+// plain returns a reader of text, see input.Plain. Its buffer holds a line.
+func plain(r io.Reader, name string) (*bufio.Reader, error) {
+	in, err := input.NewText(r)
+	if err != nil {
+		return nil, &ParseError{File: name, Offset: -1, Problem: err.Error()}
+	}
+	return in, nil
 }
 
 // detect returns the format of the input, "" if unknown. It ignores errors of the input,

@@ -7,6 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/input"
+	"fedsim/internal/parquetrows"
 )
 
 // places returns the places of columns in a file, which it finds by name; -1: the file does not have the
@@ -49,7 +50,7 @@ func openParquet(path string, use func(*parquet.File) error) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := parquet.OpenFile(file, info.Size())
+	f, err := parquetrows.Open(file, info.Size())
 	if err != nil {
 		return err
 	}

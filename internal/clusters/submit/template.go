@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
 
+	"fedsim/config"
+	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -64,7 +65,7 @@ func Shipped(engine string) *Engine {
 
 // Load reads the engine of a file.
 func Load(file string) (*Engine, error) {
-	text, err := os.ReadFile(file)
+	text, err := input.ReadText(file, config.MaxSource)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package parquet
+package parquetrows
 
 import (
 	"encoding/binary"
@@ -44,9 +44,9 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkPages checks the pages of a column chunk: their places, and the values and bytes that
+// CheckPages checks the pages of a column chunk: their places, and the values and bytes that
 // they claim.
-func checkPages(file io.ReaderAt, size int64, chunk *format.ColumnMetaData) error {
+func CheckPages(file io.ReaderAt, size int64, chunk *format.ColumnMetaData) error {
 	if chunk.Codec == format.Lz4Raw || chunk.Codec == format.Lz4 { // the library decodes corrupt pages without end
 		return errors.New("is packed by LZ4: write the file with another compression, such as zstd")
 	}
