@@ -250,12 +250,70 @@ func TestReadParquetDates(t *testing.T) {
 	}
 }
 
+// pandasFile is a file as pandas writes one: an index of two levels, of which one has a name, and a feature.
+func pandasFile(tb testing.TB, metadata string) []byte {
+	type row struct {
+		Index int64   `parquet:"__index_level_0__"`
+		Task  string  `parquet:"client"`
+		Label float64 `parquet:"label"`
+		X     float64 `parquet:"x"`
+	}
+	var b bytes.Buffer
+	options := []parquet.WriterOption{}
+	if metadata != "" {
+		options = append(options, parquet.KeyValueMetadata("pandas", metadata))
+	}
+	w := parquet.NewGenericWriter[row](&b, options...)
+	if _, err := w.Write([]row{{0, "a", -1, 2}, {1, "b", 1, 3}}); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What pandas wrote as its index is no feature, unless it is chosen.
+func TestPandasIndex(t *testing.T) {
+	const index = `{"index_columns": ["__index_level_0__", "client"]}`
+	for _, c := range []struct {
+		metadata string
+		change   func(*data.Config)
+		want     string // features, or a part of the error
+	}{
+		{index, nil, "x"},
+		{`{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 2, "step": 1}]}`, func(c *data.Config) { c.DropColumns = data.NamesOf("__index*") }, "x"},
+		{index, func(c *data.Config) { c.Columns = data.NamesOf("__index_level_0__", "x") }, "__index_level_0__ x"},
+		{`{"index_columns": ["x"]}`, func(c *data.Config) { c.Columns = data.NamesOf("x") }, "x"},
+		{`{"index_columns": ["x", "__index_level_0__"]}`, nil, "the header has no features"},
+		{"", nil, `column 1: the column "__index_level_0__" is an index of pandas; name it in data.columns to use it, or in data.drop_columns to leave it out`},
+		{"{", nil, "has corrupt metadata of pandas"},
+	} {
+		set, err := readParquetBytes(t, pandasFile(t, c.metadata), func(cfg *data.Config) {
+			cfg.DropColumns = ""
+			if c.change != nil {
+				c.change(cfg)
+			}
+		})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if got = strings.Join(set.FeatureNames, " "); len(set.Clients) != 2 {
+			t.Errorf("%s: %d clients, want 2", c.metadata, len(set.Clients))
+		}
+		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.metadata, got, c.want)
+		}
+	}
+}
+
 // FuzzParquet changes files of several compressions.
 func FuzzParquet(f *testing.F) {
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
 		f.Add(parquetBytes(codec, smallParquet()...))
 	}
 	f.Add(arrowFile(f))
+	f.Add(pandasFile(f, `{"index_columns": ["__index_level_0__"]}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, change := range []func(*data.Config){nil, func(c *data.Config) { c.DropColumns, c.Missing, c.ClientColumn = "", data.MissingMean, "task" }} {
 			set, err := readParquetBytes(t, content, change)

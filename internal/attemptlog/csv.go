@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,12 +29,12 @@ const (
 const settingMark = "#!"
 
 func (b *builder) readCSV(path string) error {
-	file, err := input.Open(path, maxFile)
+	file, err := input.OpenText(path, maxFile)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
@@ -168,6 +169,7 @@ func (b *builder) header(path string, header []string, found []comment) (*table,
 	for _, name := range header {
 		t.names = append(t.names, strings.TrimSpace(name))
 	}
+	input.NameIndex(t.names)
 	for i := range layouts {
 		lacks := func(name string) bool { return !slices.Contains(t.names, name) }
 		if !slices.ContainsFunc(layouts[i].has, lacks) {
@@ -201,6 +203,9 @@ func (b *builder) header(path string, header []string, found []comment) (*table,
 // unknownColumn returns the text for an unknown column. It suggests only columns that the file
 // does not have.
 func unknownColumn(name string, header []string) string {
+	if input.PandasIndex(name) {
+		return fmt.Sprintf("the column %s is an index of pandas: write the log with index=False", quote.Text(name))
+	}
 	var free []string
 	for _, c := range Columns {
 		if !slices.Contains(header, c.Name) {
@@ -230,7 +235,9 @@ func (t *table) add(line int, record []string) {
 		for i, c := range t.columns {
 			cell := strings.TrimSpace(record[i])
 			if c.Name == runColumn {
-				name = cell
+				if !input.Missing(cell) {
+					name = t.name(c.Name, cell)
+				}
 				continue
 			}
 			t.parse(c, c.Field(a), cell)
@@ -253,7 +260,7 @@ func (t *table) reserve(rows int) {
 // parse sets a field to the value of a cell.
 func (t *table) parse(c *Column, field any, cell string) {
 	wrong := func(want string) { t.wrong(t.path, t.line, c.Name, quote.Cut(cell), want) }
-	if cell == "" {
+	if input.Missing(cell) {
 		if c.Required {
 			wrong("must not be empty")
 		}
@@ -261,7 +268,7 @@ func (t *table) parse(c *Column, field any, cell string) {
 	}
 	switch field := field.(type) {
 	case *string:
-		*field = t.text(cell)
+		*field = t.name(c.Name, cell)
 	case *Outcome:
 		if !slices.Contains(outcomes, cell) {
 			wrong("must be one of " + strings.Join(outcomes, ", "))
@@ -274,8 +281,8 @@ func (t *table) parse(c *Column, field any, cell string) {
 		}
 		*field = int(n)
 	case *float64:
-		x, err := strconv.ParseFloat(cell, 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		x, err := input.Number(cell)
+		if err != nil {
 			wrong("must be a finite number, or empty")
 			return
 		}
@@ -284,6 +291,17 @@ func (t *table) parse(c *Column, field any, cell string) {
 		}
 		*field = x
 	}
+}
+
+// name returns a text that shares memory with equal ones, and reports one that is no name.
+func (t *table) name(column, cell string) string {
+	if known, ok := t.texts[cell]; ok {
+		return known
+	}
+	if problem := input.RefuseName(cell); problem != "" && cell != "" {
+		t.wrong(t.path, t.line, column, quote.Cut(cell), strings.TrimPrefix(problem, quote.Text(cell)+" "))
+	}
+	return t.text(cell)
 }
 
 // cell returns the text in a cell of another layout, empty without the column.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/input"
+	"fedsim/internal/quote"
 )
 
 // layout is another layout of a log, which is recognized by its header.
@@ -91,10 +93,9 @@ func rigRow(t *table, a *Attempt) (string, bool) {
 
 // flower is the state of the importer of a log of Flower, whose clocks are one.
 type flower struct {
-	work     []float64          // by client, s
-	bytes    float64            // of the model
-	polls    [][]poll           // of the server, by round
-	previous map[string]float64 // end of the previous reply, by client
+	work  []float64 // by client, s
+	bytes float64   // of the model
+	polls [][]poll  // of the server, by round
 }
 
 // poll is a look of the server for replies.
@@ -110,9 +111,9 @@ var (
 )
 
 func startFlower(t *table, found []comment) error {
-	f := &flower{bytes: math.NaN(), previous: map[string]float64{}}
+	f := &flower{bytes: math.NaN()}
 	number := func(s string) float64 {
-		x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		x, err := input.Number(strings.TrimSpace(s))
 		if err != nil {
 			return math.NaN()
 		}
@@ -148,16 +149,13 @@ func startFlower(t *table, found []comment) error {
 // 10^9 FLOP/s.
 func flowerRow(t *table, a *Attempt) (string, bool) {
 	f := t.state.(*flower)
-	a.Client, a.Round = t.text(t.cell("client")), t.whole("round")
+	a.Client, a.Round = t.name("client", t.cell("client")), t.whole("round")
 	received, fetched := t.number("received_s"), t.number("fetched_s")
 	start, end, sent := t.number("work_start_s"), t.number("work_end_s"), t.number("reply_sent_s")
 	a.BytesDown, a.BytesUp = f.bytes, f.bytes
 	a.Sent, a.Seen = t.number("sent_s"), sent // finishFlower replaces it by the poll that sees it
 	a.Receive, a.Wait, a.Compute, a.Reply = fetched-received, start-fetched, end-start, sent-end
-	if previous, ok := f.previous[a.Client]; ok {
-		a.Idle = received - previous
-	}
-	f.previous[a.Client] = sent
+	a.Idle = received // finishFlower takes off the end of the previous reply
 	a.CPU = t.number("process_cpu_s")
 	if i, err := strconv.Atoi(a.Client); err == nil && i >= 1 && i <= len(f.work) {
 		a.FLOPs, a.GFLOPS = f.work[i-1]*1e9, 1
@@ -165,11 +163,20 @@ func flowerRow(t *table, a *Attempt) (string, bool) {
 	return "", true
 }
 
-// finishFlower finds the poll of the server that sees each reply: polls see replies in the order
+// finishFlower finds the idle times of clients, and the poll of the server that sees each reply: polls see replies in the order
 // in which these were sent.
 func finishFlower(t *table) {
 	f := t.state.(*flower)
+	previous := map[string]float64{} // end of the previous reply, by client
 	for _, round := range t.run.Rounds() {
+		for _, a := range round {
+			end, known := previous[a.Client]
+			if !known {
+				end = math.NaN()
+			}
+			previous[a.Client] = a.Seen
+			a.Idle -= end
+		}
 		k := round[0].Round
 		if k >= len(f.polls) {
 			t.problems.Add(config.Place{File: t.path}, fmt.Sprintf("round %d: has no polls of the server", k))
@@ -194,12 +201,13 @@ func finishFlower(t *table) {
 // devicesState is the state of the importer of devices.csv and devices.parquet.
 type devicesState struct {
 	run        string
+	seen       map[string]bool // runs
 	round      int
 	start, end float64 // of the round
 }
 
 func startDevices(t *table, _ []comment) error {
-	t.state = &devicesState{round: -1}
+	t.state = &devicesState{round: -1, seen: map[string]bool{}}
 	return nil
 }
 
@@ -212,9 +220,16 @@ var coordinateMethods = []string{"mocha", "local", "cocoa", "async-mocha"}
 // end of the previous one.
 func devicesRow(t *table, a *Attempt) (string, bool) {
 	s := t.state.(*devicesState)
-	run, round := t.text(t.cell("run")), t.whole("round")
+	run, round := t.name(runColumn, t.cell("run")), t.whole("round")
 	if run != s.run {
-		*s = devicesState{run: run, round: -1}
+		*s = devicesState{run: run, round: -1, seen: s.seen}
+		if s.seen[run] {
+			t.wrong(t.path, t.line, runColumn, quote.Cut(run), "must have all its rows one after the other")
+		}
+		s.seen[run] = true
+	}
+	if round < s.round {
+		t.wrong(t.path, t.line, "round", strconv.Itoa(round), fmt.Sprintf("comes after %d: rounds of a run must be in order", s.round))
 	}
 	if round != s.round {
 		s.round, s.start = round, s.end
@@ -223,7 +238,7 @@ func devicesRow(t *table, a *Attempt) (string, bool) {
 	if t.number("attempts") != 1 || !(t.number("response_s") >= 0) || t.number("responses") != 1 {
 		return run, false
 	}
-	a.Client, a.Round = t.text(t.cell("device")), round
+	a.Client, a.Round = t.name("device", t.cell("device")), round
 	a.BytesDown, a.BytesUp = t.number("bytes_down"), t.number("bytes_up")
 	a.FLOPs, a.Receive, a.Compute = t.number("flops"), t.number("downlink_s"), t.number("compute_s")
 	if slices.Contains(coordinateMethods, t.cell("algorithm")) {

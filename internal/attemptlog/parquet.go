@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -35,16 +36,24 @@ func (b *builder) readParquet(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquetrows.Open(file, info.Size())
+	if err != nil {
+		return err
+	}
+	index, err := parquetrows.Index(f)
 	if err != nil {
 		return err
 	}
 	var header []string
-	for _, c := range f.Root().Columns() {
+	var places []int
+	for i, c := range f.Root().Columns() {
+		if slices.Contains(index, c.Name()) && !slices.ContainsFunc(Columns, func(own Column) bool { return own.Name == c.Name() }) {
+			continue
+		}
 		if !c.Leaf() || c.MaxRepetitionLevel() > 0 {
 			return fmt.Errorf("column %s is nested: must have one value a row", c.Name())
 		}
-		header = append(header, c.Name())
+		header, places = append(header, c.Name()), append(places, i)
 	}
 	t, err := b.header(path, header, nil)
 	if err != nil {
@@ -52,10 +61,15 @@ func (b *builder) readParquet(path string) (err error) {
 	}
 	line := 0
 	cells := make([]string, len(header))
-	for _, group := range f.RowGroups() {
+	for i, group := range f.RowGroups() {
+		for _, place := range places {
+			if err := parquetrows.CheckPages(file, info.Size(), &f.Metadata().RowGroups[i].Columns[place].MetaData); err != nil {
+				return fmt.Errorf("column %s: %w", header[slices.Index(places, place)], err)
+			}
+		}
 		if err := parquetrows.Each(group, func(row []parquet.Value) error {
-			for i := range cells {
-				cells[i] = text(&row[i])
+			for i, place := range places {
+				cells[i] = text(&row[place])
 			}
 			line++
 			t.add(line, cells)

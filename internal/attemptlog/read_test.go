@@ -2,6 +2,7 @@ package attemptlog
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/filetest"
 )
 
 // realLogs returns the paths of real logs. It skips the test if there are none.
@@ -44,6 +47,91 @@ func TestRealLogs(t *testing.T) {
 	}
 }
 
+// A footer that is longer than its file, from 112 bytes, must not take memory.
+func TestLogWithoutFooter(t *testing.T) {
+	path := file(t, "x.parquet", "PAR1"+strings.Repeat("x", 100)+"\x00\x00\x00\xf0PAR1")
+	if _, err := Read(path); err == nil || err.Error() != path+": is not a complete parquet file" {
+		t.Errorf("%v", err)
+	}
+}
+
+// An index of pandas is left out, a column of the log that is its index is not.
+func TestLogOfPandas(t *testing.T) {
+	type row struct {
+		Index  int64   `parquet:"__index_level_0__"`
+		Client string  `parquet:"client"`
+		Round  int64   `parquet:"round"`
+		Down   float64 `parquet:"bytes_down"`
+		Up     float64 `parquet:"bytes_up"`
+		Sent   float64 `parquet:"sent_s"`
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	for metadata, want := range map[string]string{
+		`{"index_columns": ["__index_level_0__", "client"]}`: "",
+		`{"index_columns": []}`:                              "x.parquet: the column \"__index_level_0__\" is an index of pandas: write the log with index=False",
+	} {
+		if err := parquet.WriteFile(path, []row{{5, "a", 0, 1, 2, 3}}, parquet.KeyValueMetadata("pandas", metadata)); err != nil {
+			t.Fatal(err)
+		}
+		log, err := Read(path)
+		switch {
+		case want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)):
+			t.Errorf("%v, want %s", err, want)
+		case want == "" && (err != nil || log.Runs[0].Attempts[0].Client != "a" || log.Runs[0].Attempts[0].Sent != 3):
+			t.Errorf("%+v, %v", log, err)
+		}
+	}
+	if _, err := Read(file(t, "x.csv", ","+header+"0,0,a,1,1,0,1,1\n")); err == nil || !strings.HasSuffix(err.Error(), "x.csv: the column \"Unnamed: 0\" is an index of pandas: write the log with index=False") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Rows of a log may be in any order: the attempts, and the idle times of the clients of Flower, are those of the sorted log.
+// Tables by device are refused in another order, with the line.
+func TestLogsInAnyOrder(t *testing.T) {
+	whole := string(filetest.Read(t, realLogs(t, "flower*.csv")[0]))
+	var comments, rows []string
+	for _, line := range strings.Split(strings.TrimSpace(whole), "\n") {
+		if strings.HasPrefix(line, "#") || len(rows) == 0 && strings.Contains(line, "pushed_s") {
+			comments = append(comments, line)
+		} else {
+			rows = append(rows, line)
+		}
+	}
+	sorted, err := Read(file(t, "x.csv", whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(rows)
+	reversed, err := Read(file(t, "x.csv", strings.Join(append(comments, rows...), "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, round := range sorted.Runs[0].Rounds() {
+		for _, a := range round {
+			other := reversed.Runs[0].Rounds()[i]
+			b := other[slices.IndexFunc(other, func(b *Attempt) bool { return b.Client == a.Client })]
+			if same := a.Idle == b.Idle || math.IsNaN(a.Idle) && math.IsNaN(b.Idle); !same || a.Seen != b.Seen {
+				t.Fatalf("round %d: %+v, want %+v", i, *b, *a)
+			}
+		}
+	}
+	const devices = "run,round,time_s,algorithm,device,attempts,responses,late,steps,flops,bytes_down,bytes_up,downlink_s,compute_s,uplink_s,response_s\n"
+	row := func(run string, round, end int) string {
+		return fmt.Sprintf("%s,%d,%d,fedavg,0,1,1,0,1,1,1,1,1,1,1,3\n", run, round, end)
+	}
+	for text, want := range map[string]string{
+		row("a", 1, 3) + row("a", 2, 6) + row("b", 1, 3): "",
+		row("a", 2, 6) + row("a", 1, 3):                  "x.csv:3: round = 1: comes after 2: rounds of a run must be in order",
+		row("a", 1, 3) + row("b", 1, 3) + row("a", 2, 6): "x.csv:4: run = a: must have all its rows one after the other",
+	} {
+		_, err := Read(file(t, "x.csv", devices+text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // file writes a file and returns its path.
 func file(t testing.TB, name, text string) string {
 	t.Helper()
@@ -66,7 +154,10 @@ func TestBadLogs(t *testing.T) {
 		"missing":          {"round,client,bytes_down,bytes_up\n", "has no column sent_s"},
 		"twice a column":   {"round,client,bytes_down,bytes_up,sent_s,sent_s\n", "two columns are named sent_s"},
 		"no number":        {header + "0,a,x,1,0,1,1\n", "x.csv:2: bytes_down = x: must be a finite number"},
-		"not a number":     {header + "0,a,NaN,1,0,1,1\n", "x.csv:2: bytes_down = NaN: must be a finite number"},
+		"not a number":     {header + "0,a,NaN,1,0,1,1\n", "x.csv:2: bytes_down = NaN: must not be empty"},
+		"infinite":         {header + "0,a,inf,1,0,1,1\n", "x.csv:2: bytes_down = inf: must be a finite number"},
+		"separators":       {header + "0,a,1_000,1,0,1,1\n", "x.csv:2: bytes_down = 1_000: must be a finite number"},
+		"hexadecimal":      {header + "0,a,1,1,0,0x1p4,1\n", "x.csv:2: seen_s = 0x1p4: must be a finite number"},
 		"negative":         {header + "0,a,1,1,0,1,-1\n", "x.csv:2: compute_s = -1: must not be negative"},
 		"half a round":     {header + "0.5,a,1,1,0,1,1\n", "x.csv:2: round = 0.5: must be a whole number"},
 		"no client":        {header + "0,,1,1,0,1,1\n", "x.csv:2: client: must not be empty"},
@@ -77,6 +168,11 @@ func TestBadLogs(t *testing.T) {
 		"milliseconds":     {header + "0,a,1,1,0,2,1500\n1,a,1,1,3,5,1500\n", "compute_s = 1500 (median): attempts take 2 from sent_s to seen_s: is the column in milliseconds, a factor of 1000?"},
 		"outcome":          {"round,client,bytes_down,bytes_up,sent_s,outcome\n0,a,1,1,0,gone\n", "x.csv:2: outcome = gone: must be one of taken, late, failed, lost"},
 		"taken without":    {"round,client,bytes_down,bytes_up,sent_s,outcome\n0,a,1,1,0,taken\n", "x.csv:2: outcome = taken: must be failed or lost, or seen_s must be there"},
+		"a marker":         {header + "0,None,1,1,0,1,1\n", "x.csv:2: client = None: must not be empty"},
+		"long client":      {header + "0," + strings.Repeat("x", 201) + ",1,1,0,1,1\n", "x.csv:2: client = " + strings.Repeat("x", 80) + "...: has 201 characters, must have at most 200"},
+		"long run":         {"run," + header + strings.Repeat("x", 201) + ",0,a,1,1,0,1,1\n", "x.csv:2: run = " + strings.Repeat("x", 80) + "...: has 201 characters, must have at most 200"},
+		"utf-16":           {"r\x00o\x00u\x00", "is text in UTF-16 or UTF-32: save it as UTF-8"},
+		"carriage returns": {strings.ReplaceAll(header+"0,a,1,1,0,1,1\n", "\n", "\r"), "has lines that end in a carriage return alone"},
 		"too few cells":    {header + "0,a,1\n", "x.csv:2: wrong number of fields"},
 		"reply before":     {"round,client,bytes_down,bytes_up,sent_s,reply_first_s,seen_s\n0,a,1,1,2,1,3\n", "x.csv:2: reply_first_s = 1: must be from sent_s = 2 to seen_s = 3"},
 		"setting":          {"#! federation.protocol = first\n" + header + "0,a,1,1,0,1,1\n", "x.csv:1:1:"},
