@@ -28,7 +28,8 @@ func Plain(text []byte) ([]byte, error) {
 	cr := bytes.IndexByte(head, '\r')
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")),
-		bytes.IndexByte(head[:min(len(head), 2)], 0) >= 0: // a character of ASCII has a zero in its first two bytes
+		bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")),
+		len(head) > 1 && (head[0] == 0) != (head[1] == 0): // without a mark, a character of ASCII has one zero there
 		return nil, errUTF16
 	case cr >= 0 && cr+1 < len(head) && bytes.IndexByte(head, '\n') < 0:
 		return nil, errLoneCR

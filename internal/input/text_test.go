@@ -31,7 +31,7 @@ func TestText(t *testing.T) {
 	long := "a,b\n" + strings.Repeat("1,2\r\n", textHead)
 	for text, want := range map[string]string{
 		"": "", "a": "a", "\ufeff": "", "\ufeffa,b\n1,2\n": "a,b\n1,2\n", "\ufeff\ufeffa": "\ufeffa", long: long,
-		"a\r\nb\r\n": "a\r\nb\r\n", "a\r": "a\r", "a\nb\rc\n": "a\nb\rc\n", "ä\n": "ä\n",
+		"a\r\nb\r\n": "a\r\nb\r\n", "a\r": "a\r", "a\nb\rc\n": "a\nb\rc\n", "\x00\x00\x00": "\x00\x00\x00", "ä\n": "ä\n",
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		filetest.Write(t, path, text)
