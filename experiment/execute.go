@@ -261,9 +261,7 @@ func resultOf(run *scenario.RunSpec) results.Run {
 		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
 		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(), StopAt: run.Settings.Run.StopAt,
 	}
-	if k := run.Settings.Run.ReportLast; k > 1 {
-		r.ReportLast = k
-	}
+	r.ReportLast = run.Settings.Run.LastEvaluations(false)
 	if vary := run.Settings.Run.Vary; vary != results.VarySystem {
 		r.Vary = vary
 	}

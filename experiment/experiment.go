@@ -265,6 +265,13 @@ func (r *runner) repeat(rep repetition) {
 	result.Events, result.Steps, result.Known = out.Events, out.Steps, out.Known
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Stragglers = results.StragglersOf(out.Rounds)
+	if last, ok := (&results.Run{Rounds: out.Rounds}).Last(); !ok {
+		result.ReportLast = 0
+	} else {
+		stop := run.Settings.Run.StopAt
+		metric, _ := (&results.Run{Metrics: out.Metrics}).Metric(stop.Metric)
+		result.ReportLast = run.Settings.Run.LastEvaluations(stop.IsSet() && metric.Reached(metric.Of(&last), stop.Value))
+	}
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
 	result.ProgramTime = rec.about.ProgramTime
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds

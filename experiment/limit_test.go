@@ -153,3 +153,21 @@ target = { test_error = 0.0001 }
 		t.Errorf("without an optimum: %v", err)
 	}
 }
+
+// Errors at the end are means of five evaluations, unless the run says how many, or ended at its target.
+func TestEvaluationsThatStandForTheEnd(t *testing.T) {
+	const source = "[methods.fedavg]\n"
+	for _, c := range []struct {
+		sets []string
+		want int
+	}{
+		{nil, 5}, {[]string{"run.report_last=3"}, 3}, {[]string{"run.report_last=1"}, 1},
+		{[]string{"run.stop_at={test_error=0.49}"}, 1}, {[]string{"run.stop_at={test_error=0.0001}"}, 5}, {[]string{"run.stop_at={test_error=0.49}", "run.report_last=2"}, 2},
+	} {
+		for _, r := range mustGather(t, parse(t, source, append(c.sets, "run.rounds=12")...), Options{}) {
+			if r.ReportLast != c.want {
+				t.Errorf("%v: %d evaluations after %d rounds, want %d", c.sets, r.ReportLast, len(r.Rounds)-1, c.want)
+			}
+		}
+	}
+}

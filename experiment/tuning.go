@@ -343,7 +343,7 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 		return Trial{}, err
 	}
 	trial := Trial{Options: run.Tuned}
-	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics, ReportLast: run.Settings.Run.ReportLast}
+	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics, ReportLast: run.Settings.Run.LastEvaluations(false)}
 	if last, ok := x.Last(); ok {
 		metric, _ := x.Metric(j.Target.Metric)
 		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, x.AtEnd(&metric).Mean

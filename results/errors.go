@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -31,15 +32,39 @@ func EstimateOf(values []float64) Estimate {
 	return e
 }
 
-// AtEnd returns the last ReportLast values of a metric in the run, or as many as there are.
+// AtEnd returns the last ReportLast values of a metric after a round of the run, or as many as there are. Of P, and
+// of what is derived from it, it is the last one.
 func (r *Run) AtEnd(m *Metric) Estimate {
 	var last []float64
-	for i := len(r.Rounds) - 1; i >= 0 && len(last) < max(1, r.ReportLast); i-- {
+	most := max(1, r.ReportLast)
+	if m.Couples {
+		most = 1
+	}
+	for i := len(r.Rounds) - 1; i >= 0 && len(last) < most && (i > 0 || len(last) == 0); i-- {
 		if x := m.Of(&r.Rounds[i]); !math.IsNaN(x) {
 			last = append(last, x)
 		}
 	}
 	return EstimateOf(last)
+}
+
+const lastEvaluation = "last evaluation"
+
+// lastOf says which evaluations stand for the ends of runs.
+func lastOf(runs []Run) string {
+	least, most := math.MaxInt, 0
+	for i := range runs {
+		n := max(1, runs[i].ReportLast)
+		least, most = min(least, n), max(most, n)
+	}
+	switch {
+	case most <= 1:
+		return lastEvaluation
+	case least == 1:
+		return fmt.Sprintf("mean of the last %d evaluations, or the last where run.stop_at ended the run", most)
+	default:
+		return fmt.Sprintf("mean of the last %d evaluations", most)
+	}
 }
 
 // ErrorTable has the errors at the end of the runs of an experiment, their uncertainty, and how
@@ -50,9 +75,10 @@ type ErrorTable struct {
 	Worst      Metric // its worst 10 % of clients
 	RowKey     string // as in ExperimentSummary
 	Real       bool
-	Seeds      int  // largest number of runs in a row
-	Vary       Vary // varied by their seeds; empty where runs differ in it
-	ReportLast int  // Run.ReportLast
+	Seeds      int    // largest number of runs in a row
+	Vary       Vary   // varied by their seeds; empty where runs differ in it
+	ReportLast int    // Run.ReportLast, the most of them
+	Last       string // lastOf the runs
 	Blocks     []ErrorBlock
 }
 
@@ -80,7 +106,7 @@ type ErrorRow struct {
 }
 
 // ErrorTables returns a table for each experiment whose runs have errors that are uncertain,
-// or a known limit: several seeds, several last evaluations, or an optimum.
+// or a known limit: several seeds or an optimum.
 func ErrorTables(runs []Run) []ErrorTable {
 	var tables []ErrorTable
 	for _, group := range ByExperiment(runs) {
@@ -94,7 +120,7 @@ func ErrorTables(runs []Run) []ErrorTable {
 // errorTable returns the table of the runs of an experiment, in the order of its summary.
 func errorTable(runs []Run) ErrorTable {
 	e := summarize(runs, nil)
-	t := ErrorTable{Experiment: e.Experiment, RowKey: e.RowHead(), Real: e.real(), Vary: e.Vary}
+	t := ErrorTable{Experiment: e.Experiment, RowKey: e.RowHead(), Real: e.real(), Vary: e.Vary, Last: lastOf(runs)}
 	for _, name := range []string{"test_error", "train_error"} {
 		t.Metric, _ = MetricNamed(name)
 		t.Worst, _ = MetricOf(runs, name+"_worst10")
@@ -208,5 +234,5 @@ func (t *ErrorTable) some(property func(*ErrorRow) bool) bool {
 // informs reports whether the table says more than the ends of the runs do.
 func (t *ErrorTable) informs() bool {
 	return t.some(func(r *ErrorRow) bool { return !math.IsNaN(r.Error.Mean) }) &&
-		(t.Seeds > 1 || t.ReportLast > 1 || t.some(func(r *ErrorRow) bool { return !math.IsNaN(r.Limit.Mean) }))
+		(t.Seeds > 1 || t.some(func(r *ErrorRow) bool { return !math.IsNaN(r.Limit.Mean) }))
 }

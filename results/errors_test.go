@@ -116,3 +116,36 @@ func TestNotesOnErrors(t *testing.T) {
 		t.Errorf("means do not jump:\n%s", notes)
 	}
 }
+
+// The mean is of errors alone, and not of the state before the first round.
+func TestLastEvaluations(t *testing.T) {
+	r := ended("x", 1, 5, 0.9, 0.2, 0.1)
+	for i := range r.Rounds {
+		r.Rounds[i].Suboptimality, r.Rounds[i].Primal = float64(10-i), float64(20-i)
+	}
+	for name, want := range map[string]float64{"test_error": 0.15, "test_error_worst10": 0.3, "train_error": 0.075, Suboptimality: 5, "primal": 15} {
+		m, _ := r.Metric(name)
+		if got := r.AtEnd(&m).Mean; !(math.Abs(got-want) < 1e-15) {
+			t.Errorf("%s ends at %v, want %v", name, got, want)
+		}
+	}
+	start, m := ended("x", 1, 5, 0.9), testError()
+	if got := start.AtEnd(m).Mean; got != 0.9 {
+		t.Errorf("a run without rounds ends at %v", got)
+	}
+	stopped := ended("x", 2, 1, 0.9, 0.2, 0.1)
+	for want, runs := range map[string][]Run{
+		"mean of the last 5 evaluations":                                              {r, start},
+		"mean of the last 5 evaluations, or the last where run.stop_at ended the run": {r, stopped},
+		"last evaluation": {stopped},
+	} {
+		if table := errorTable(runs); !strings.Contains(table.Caption(), want) || strings.Contains(want, "mean") != strings.Contains(Summarize(runs, nil).Text(200), "errors at the end: "+want) {
+			t.Errorf("%q is not in %q, or the summary\n%s", want, table.Caption(), Summarize(runs, nil).Text(200))
+		}
+	}
+}
+
+func testError() *Metric {
+	m, _ := MetricNamed("test_error")
+	return &m
+}

@@ -34,11 +34,7 @@ func (t *ErrorTable) Caption() string {
 	if t.share() {
 		text += " in %"
 	}
-	if t.ReportLast > 1 {
-		text += fmt.Sprintf(", mean of the last %d evaluations", t.ReportLast)
-	} else {
-		text += ", last evaluation"
-	}
+	text += ", " + t.Last
 	if t.Seeds > 1 {
 		text += ", mean over " + t.Vary.Repetitions(t.Seeds) + " (standard error)"
 	}

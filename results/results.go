@@ -53,7 +53,7 @@ type Run struct {
 	Hashes    `json:"-"`
 	Work
 	StopAt     Target    `json:"stop_at,omitzero"`        // the run ends there; none: it has its whole budget
-	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run; 0 or 1: the last one
+	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
 	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
 	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
 	Warnings   []Warning `json:"warnings,omitempty"`      // what a reader of its numbers must know

@@ -19,6 +19,7 @@ type ExperimentSummary struct {
 	Sampled    []string // keys with one value for each of RowKey: those of a sample; of Row.Sampled
 	Seeds      int      // largest number of runs in a row
 	Vary       Vary     // varied by their seeds; empty where runs differ in it
+	Last       string   // lastOf the runs
 	Targets    Targets
 	ByP        bool     // P compares the rows; see ComparableByP
 	Known      []bool   // by target: whether any run has a value of its metric, and ByP where the metric needs it
@@ -112,7 +113,7 @@ func Summarize(runs []Run, targets Targets) Summary {
 }
 
 func summarize(runs []Run, targets Targets) ExperimentSummary {
-	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Targets: targets, ByP: ComparableByP(runs)}
+	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs), Targets: targets, ByP: ComparableByP(runs)}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
 	}

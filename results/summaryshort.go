@@ -158,6 +158,9 @@ func writeNotes(b *strings.Builder, notes []string, width int) {
 func (e *ExperimentSummary) shortNotes() []string {
 	var notes, remarks []string
 	notes = append(notes, e.censored()...)
+	if !slices.Contains(e.Known, true) {
+		notes = append(notes, e.ends()...)
+	}
 	notes = append(notes, e.shared()...)
 	stalled, interrupted := 0, 0
 	for i := range e.Blocks {

@@ -309,7 +309,15 @@ func (e *ExperimentSummary) Notes() []string {
 	if slices.ContainsFunc(model, func(c endColumn) bool { return c.head == headP }) {
 		notes = append(notes, headP+": the objective P, loss of the training rows and regularizer; lower is better")
 	}
-	return append(notes, e.shared()...)
+	return append(append(notes, e.ends()...), e.shared()...)
+}
+
+// ends says which evaluations the errors at the end are, unless they are the last.
+func (e *ExperimentSummary) ends() []string {
+	if e.Last == lastEvaluation || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }) {
+		return nil
+	}
+	return []string{"errors at the end: " + e.Last}
 }
 
 // shared are the notes of Notes and of the short summary.

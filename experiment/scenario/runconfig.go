@@ -26,7 +26,7 @@ type RunConfig struct {
 	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error, train_accuracy, test_accuracy or validation_accuracy (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	MaxCO2G       float64         `toml:"max_co2_g" doc:"grams of CO2e, of all that the run counts (docs/energy.md), after which no further round begins; needs energy.grid; 0: no limit"`
-	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one"`
+	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one; 0: 5, or 1 where stop_at ended the run. For P and what is derived from it, such as a sub-optimality, always the last one"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
 	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
 	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
@@ -40,10 +40,21 @@ const (
 
 func defaultRun() RunConfig {
 	return RunConfig{
-		Mode: Learning, Outer: 1, EvalEvery: 1, ReportLast: 1,
+		Mode: Learning, Outer: 1, EvalEvery: 1,
 		Seeds: []uint64{1}, Vary: results.VarySystem,
 		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
 	}
+}
+
+// usualLast is the number of evaluations that stand for the end of a run which run.stop_at did not end.
+const usualLast = 5
+
+// LastEvaluations returns how many evaluations stand for the end of a run.
+func (r *RunConfig) LastEvaluations(stopped bool) int {
+	if r.ReportLast == 0 && stopped {
+		return 1
+	}
+	return cmp.Or(r.ReportLast, usualLast)
 }
 
 // usualRounds are those of a run without a limit of its own.
@@ -80,7 +91,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	}
 	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
 	c.Require(r.MaxCO2G >= 0 && r.MaxCO2G <= 1e15, "max_co2_g", r.MaxCO2G, "must be in [0, 1e15] grams")
-	c.Require(r.ReportLast >= 1, "report_last", r.ReportLast, "must be at least 1")
+	c.Require(r.ReportLast >= 0, "report_last", r.ReportLast, "must not be negative")
 	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")
 	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")
 	c.OneOf("vary", string(r.Vary), string(results.VarySystem), string(results.VarySplit), string(results.VaryAll))

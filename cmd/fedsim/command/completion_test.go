@@ -69,7 +69,7 @@ func TestCompletion(t *testing.T) {
 		{"run --set faults.drop_phase=", []string{"faults.drop_phase=start", "faults.drop_phase=compute", "faults.drop_phase=upload", "faults.drop_phase=uniform"}, ":36"},
 		{"run --set faults.drop_phase=u", []string{"faults.drop_phase=upload", "faults.drop_phase=uniform"}, ":36"},
 		{"run --set data.bias=", []string{"data.bias=true", "data.bias=false"}, ":36"},
-		{"run --set run.rounds=", []string{"run.rounds=100"}, ":36"},
+		{"run --set run.rounds=", []string{"run.rounds=0"}, ":36"},
 		{"run --set data.path=", nil, ":0"},
 		{"run --set run.nothing=", nil, ":4"},
 		{"run --set methods.cocoa.options.th", []string{"methods.cocoa.options.theta="}, ":38"},
