@@ -6,7 +6,7 @@ type ClientRow struct {
 	TimeS  float64 // virtual time at the end of the round, seconds
 	Client int     // its number, from 0
 	ClientFacts
-	Rows  int    // of the split, see ClientMetric
+	Rows  int    // of the split, see ClientMetric; UnknownCount: not known
 	Split string // of the metric, as in NamedMetric
 	Name  string
 	Value float64 // NaN: not known
@@ -18,7 +18,7 @@ var ClientColumns = []Column[ClientRow]{
 	{Kind: TimeColumn, Name: "time_s", Unit: "s", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *ClientRow) any { return &r.TimeS }},
 	{Kind: KeyColumn, Name: "client", Doc: "its number, from 0; that of its device in devices.parquet", Field: func(r *ClientRow) any { return &r.Client }},
 	{Kind: StateColumn, Name: "class", Doc: "the class of the client in the fleet; null: there are no classes", Field: func(r *ClientRow) any { return &r.Class }},
-	{Kind: StateColumn, Name: "rows", Doc: "rows of the client in the split; its training rows where a learner has the split", Field: func(r *ClientRow) any { return &r.Rows }},
+	{Kind: StateColumn, Name: "rows", Optional: true, Doc: "rows of the client in the split; its training rows where a learner has the split; null: a program that drives the run does not say", Field: func(r *ClientRow) any { return &r.Rows }},
 	{Kind: StateColumn, Name: "updates", Doc: "updates of the client that the server took so far", Field: func(r *ClientRow) any { return &r.Updates }},
 	{Kind: StateColumn, Name: "compute_s", Unit: "s", Doc: "one pass over the client's training rows at its usual speed; null: not known", Field: func(r *ClientRow) any { return &r.ComputeS }},
 	{Kind: StateColumn, Name: "transfer_s", Unit: "s", Doc: "model to the client and update back at the usual rates of its link, without contention; null: not known", Field: func(r *ClientRow) any { return &r.TransferS }},

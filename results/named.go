@@ -26,7 +26,7 @@ type ClientMetric struct {
 	Split, Name string
 	Clients     []int32   // numbers of clients, from 0
 	Values      []float64 // of each of them
-	Rows        []int32   // of the split, of each of them; nil: their training rows
+	Rows        []int32   // of the split, of each of them, UnknownCount where it is not known; nil: their training rows
 }
 
 // Splits and Directions are what NamedMetric.Split and NamedMetric.Better may be.

@@ -55,6 +55,9 @@ func mean(values []float64) float64 {
 func (v clientValues) weighted() float64 {
 	sum, rows := 0.0, 0.0
 	for i, x := range v.values {
+		if v.rows[i] == UnknownCount {
+			return math.NaN()
+		}
 		sum += float64(float64(v.rows[i]) * x)
 		rows += float64(v.rows[i])
 	}

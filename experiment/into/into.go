@@ -283,9 +283,13 @@ func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 		return about, err
 	}
 	o.complete()
+	sources := s.DataSources(false)
+	if o.Driver != nil { // the data of the scenario say how many clients there are
+		sources = []string{"of the driver, " + o.Driver.Name}
+	}
 	return rundir.About{
 		Version: o.Version, Command: o.Command, Driver: o.Driver,
-		Seeds: s.Settings.Run.Seeds, Data: strings.Join(append(s.DataSources(false), from...), "; "),
+		Seeds: s.Settings.Run.Seeds, Data: strings.Join(append(sources, from...), "; "),
 		Scenario: resolved, Targets: s.Targets(), Started: o.Compute.Clock(),
 		Runs: experiment.Total(s.Experiments), Every: o.Every, Resumable: !o.Whole,
 	}, nil

@@ -37,6 +37,7 @@ type pending struct {
 	query    bool           // the message requests another response that the server may count
 	policy   bool           // the message is one of Round
 	late     bool           // the message was counted as late
+	broken   bool           // the response reports an error of the client
 	unread   bool           // the notice of the end is in the backlog
 }
 

@@ -179,6 +179,22 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	return r, nil
 }
 
+// Fail notes that the responses of messages report errors: Close counts their clients as dropped.
+func (s *Session) Fail(ids []int64) error {
+	for _, id := range ids {
+		place, err := s.queue.place(id)
+		if err != nil {
+			return err
+		}
+		m := &s.queue.messages[place]
+		if m.state != responded || m.policy {
+			return refuse(CodeUnknownID, id, "message %d: has no response of the driver's own that can report an error", id)
+		}
+		m.broken = true
+	}
+	return nil
+}
+
 // awaitAvailable waits for federation.min_available clients before a round of the driver. While
 // a client asks for its work the clock stands still.
 func (s *Session) awaitAvailable() {
@@ -236,6 +252,8 @@ func (s *Session) settle() {
 		case m.awaited:
 			accounts.Take(m.Client)
 			s.sizes[m.Client] = [2]float64{m.BytesDown, m.BytesUp}
+		case m.broken:
+			s.drop(m, clients.DroppedOut)
 		default:
 			s.server.Note(federation.UpdateRefused, m.Client, 0)
 			m.countLate(s.server.Accounts())

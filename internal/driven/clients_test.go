@@ -43,10 +43,50 @@ func TestWhatIsKnownOfClients(t *testing.T) {
 		t.Errorf("transfers of %v, %v and %v s", one, two, three)
 	}
 	last := p.finished.Rounds[2]
-	if len(last.Metrics) != 7 || last.ClientMetrics != nil || last.Client != nil {
+	if len(last.Metrics) != 6 || // no weighted mean: the rows are not known
+		last.ClientMetrics != nil || last.Client != nil {
 		t.Errorf("%+v", last)
 	}
 	if m, ok := p.finished.Metric("test_accuracy_worst10"); !ok || m.Of(&last) != 0.25 {
 		t.Errorf("%+v is %v", m, m.Of(&last))
+	}
+}
+
+// The rows of clients are those that the driver says, and never those of the scenario.
+func TestRowsOfTheDriver(t *testing.T) {
+	for rows, want := range map[string]float64{"": math.NaN(), `,"rows":[3,1]`: 0.375, `,"rows":[0,1]`: 0.75, `,"rows":[3,null]`: math.NaN()} {
+		p := place{clients: 4}
+		_, err := p.serve(t, hello,
+			`{"op":"close","round":0,"clients":[{"split":"test","name":"accuracy","clients":[0,3],"values":[0.25,0.75],"better":"higher"`+rows+`}]}`,
+			`{"op":"finish","state":"done"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := p.finished.Metric("test_accuracy_weighted")
+		if got := m.Of(&p.finished.Rounds[0]); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s: %g, want %g", rows, got, want)
+		}
+	}
+}
+
+// A response that reports an error counts as dropped, and a driver's warnings are those of the run.
+func TestResponsesThatReportErrors(t *testing.T) {
+	p := place{clients: 4}
+	answers, err := p.serve(t, hello,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"client":0,"down_bytes":10,"flops":2e6,"up_bytes":10},{"id":2,"client":1,"down_bytes":10,"flops":0,"up_bytes":0},{"id":3,"client":2,"down_bytes":10,"flops":2e6,"up_bytes":10}]}`,
+		`{"op":"close","round":1,"taken":[1],"failed":[9]}`,
+		`{"op":"close","round":1,"taken":[1],"failed":[2]}`,
+		`{"op":"finish","state":"done","warnings":["client 1 failed\nin 1 of 1 attempts"]}`,
+		`{"op":"finish","state":"done","warnings":["client 1 failed in 1 of 1 attempts: no file"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{2: `"code":"unknown-id"`, 3: `"participants":1,"dropped":1,"late":1,`, 4: `warnings[0]: must be text in one line of at most 1000 bytes`} {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("%s, want %s", answers[i], want)
+		}
+	}
+	if w := p.finished.Warnings; len(w) == 0 || w[0].Text != "client 1 failed in 1 of 1 attempts: no file" {
+		t.Errorf("%v", w)
 	}
 }

@@ -138,6 +138,7 @@ type server struct {
 	notices  []session.Notice
 	stalled  string // why the protocol can never end the round; empty: it can
 	finished bool
+	warnings []results.Warning // of the driver
 	failed   bool
 }
 
@@ -480,6 +481,9 @@ func (s *server) greet() {
 // finish stores the run.
 func (s *server) finish(r *request) *Error {
 	s.failed = r.state == stateFailed
+	for _, text := range r.warnings {
+		s.warnings = append(s.warnings, results.Warning{About: "driver", Text: text})
+	}
 	switch {
 	case s.failed:
 		s.run.Status, s.run.Reason = results.Interrupted, ErrFailed.Error()
@@ -518,7 +522,7 @@ func (s *server) finish(r *request) *Error {
 func (s *server) end() error {
 	out := s.session.Finish()
 	s.run.EventHash, s.run.Events = out.EventHash, out.Events
-	s.run.Warnings = append(out.Warnings, results.Unreported(s.run.Metrics, s.run.Rounds)...)
+	s.run.Warnings = append(append(out.Warnings, s.warnings...), results.Unreported(s.run.Metrics, s.run.Rounds)...)
 	s.run.WallS = s.options.Clock().Sub(s.started).Seconds()
 	if s.failed || s.run.Status == results.Interrupted {
 		if err := s.digests.save(); err != nil {

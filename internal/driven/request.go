@@ -9,6 +9,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation/session"
 	"fedsim/internal/pipe"
+	"fedsim/internal/quote"
 	"fedsim/results"
 )
 
@@ -38,10 +39,12 @@ type request struct {
 	work  devices.Work
 	up    float64
 
-	taken   []int64
-	metrics []metric
-	clients []results.ClientMetric
-	named   []results.NamedMetric // the metrics of clients
+	taken    []int64
+	metrics  []metric
+	broken   []int64 // ids of responses that report an error
+	warnings []string
+	clients  []results.ClientMetric
+	named    []results.NamedMetric // the metrics of clients
 
 	state string
 	model string
@@ -70,6 +73,8 @@ const (
 	nanosecond = "an integer of nanoseconds, not negative"
 	aClient    = "the number of a client, an integer from 0 on"
 	mostBytes  = 1 << 53
+
+	mostWarning = 1000 // bytes
 )
 
 // fields are the fields of all operations.
@@ -110,10 +115,21 @@ var fields = pipe.Object[request]{
 	pipe.Optional("steps", func(d *pipe.Decoder, r *request) { r.work.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
 	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
 	pipe.Optional("up_bytes", func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
+	pipe.Optional("failed", func(d *pipe.Decoder, r *request) { r.broken = integers(d, r.broken, "an id") }),
+	pipe.Optional("warnings", func(d *pipe.Decoder, r *request) {
+		r.warnings = pipe.List(d, r.warnings, "a list of texts", func(d *pipe.Decoder, text *string) {
+			if *text = d.Text(); *text == "" || *text != quote.Line(*text) || len(*text) > mostWarning {
+				d.Fail("must be text in one line of at most %d bytes", mostWarning)
+			}
+		})
+	}),
 	pipe.Optional("taken", func(d *pipe.Decoder, r *request) { r.taken = integers(d, r.taken, "an id") }),
 	pipe.Optional("clients", func(d *pipe.Decoder, r *request) {
 		for _, m := range pipe.List(d, []clientMetric(nil), "a list of metrics by client", clientFields.Read) {
 			m.values.Split, m.values.Name = m.of.Split, m.of.Name
+			if m.values.Rows == nil { // the rows of the scenario are not those of the driver
+				m.values.Rows = slices.Repeat([]int32{results.UnknownCount}, len(m.values.Values))
+			}
 			r.clients, r.named = append(r.clients, m.values), append(r.named, m.of)
 		}
 	}),
@@ -159,8 +175,8 @@ var operations = []operation{
 	{"work", fields.Bits("id", "flops", "up_bytes"), fields.Bits("steps", "traffic_bytes")},
 	{"advance", fields.Bits("until_ns"), 0},
 	{"cancel", fields.Bits("ids"), 0},
-	{"close", fields.Bits("round"), fields.Bits("taken", "flops", "metrics", "clients")},
-	{"finish", fields.Bits("state"), fields.Bits("model_sha256")},
+	{"close", fields.Bits("round"), fields.Bits("taken", "failed", "flops", "metrics", "clients")},
+	{"finish", fields.Bits("state"), fields.Bits("model_sha256", "warnings")},
 }
 
 func operationOf(name string) (operation, bool) {
@@ -296,6 +312,13 @@ var clientFields = pipe.Object[clientMetric]{
 	pipe.Required("values", func(d *pipe.Decoder, m *clientMetric) {
 		m.values.Values = pipe.List(d, m.values.Values, "a list of numbers", func(d *pipe.Decoder, x *float64) {
 			*x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number")
+		})
+	}),
+	pipe.Optional("rows", func(d *pipe.Decoder, m *clientMetric) {
+		m.values.Rows = pipe.List(d, m.values.Rows, "a list of rows", func(d *pipe.Decoder, n *int32) {
+			if *n = results.UnknownCount; !d.Null() {
+				*n = int32(d.Integer(0, math.MaxInt32, "a number of rows or null"))
+			}
 		})
 	}),
 	pipe.Optional("better", func(d *pipe.Decoder, m *clientMetric) { m.of.Better = d.Text() }),

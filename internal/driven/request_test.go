@@ -97,11 +97,11 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%+v\n%s", r, diff)
 	}
 	line = `{"op":"close","round":4,"taken":[1,2],"flops":3,"metrics":[{"split":"train","name":"loss","value":-0.5,"better":"lower","unit":"nat"}],
-		"clients":[{"split":"test","name":"accuracy","clients":[0,3],"values":[0.9,1]}]}`
+		"clients":[{"split":"test","name":"accuracy","clients":[0,3],"values":[0.9,1],"rows":[7,null]}]}`
 	if err := r.parse(new(pipe.Decoder), []byte(line)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]results.ClientMetric{{Split: "test", Name: "accuracy", Clients: []int32{0, 3}, Values: []float64{0.9, 1}}}, r.clients); diff != "" {
+	if diff := cmp.Diff([]results.ClientMetric{{Split: "test", Name: "accuracy", Clients: []int32{0, 3}, Values: []float64{0.9, 1}, Rows: []int32{7, results.UnknownCount}}}, r.clients); diff != "" {
 		t.Error(diff)
 	}
 	loss := metric{results.NamedMetric{Split: "train", Name: "loss", Better: "lower", Unit: "nat"}, -0.5, true}

@@ -40,6 +40,9 @@ func (s *server) closeRound(r *request) *Error {
 	if err != nil {
 		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
 	}
+	if err := s.session.Fail(r.broken); err != nil {
+		return s.refuse(err)
+	}
 	row, err := s.session.Close(r.round, r.taken, r.work.FLOPs)
 	if err != nil {
 		return s.refuse(err)

@@ -1,4 +1,4 @@
-"""Test pyfedsim.flower with four releases of Flower, and against Flower's own simulation.
+"""Test pyfedsim.flower with five releases of Flower, and against Flower's own simulation.
 
     python flower_releases.py FOLDER
 
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RELEASES = ("1.22.0", "1.30.0", "1.36.0", "newest")
+RELEASES = ("1.22.0", "1.30.0", "1.36.0", "1.41.0", "newest")
 TESTS = Path(__file__).resolve().parent
 ENVIRONMENT = {
     **os.environ,

@@ -242,6 +242,74 @@ def test_a_loop_that_polls(tmp_path: Path) -> None:
     assert all(count > 0 for count in counts)
 
 
+def test_metrics_of_clients_weigh_by_their_examples(tmp_path: Path) -> None:
+    """As Flower aggregates: (0 10 + 0 + 2 30 + 3 40) / 80, and not by rows of the scenario."""
+    client = apps.ClientApp()
+
+    def train(message: Any, context: Any) -> Any:
+        k = context.node_config["partition-id"]
+        metrics = apps.flwr.MetricRecord(
+            {"num-examples": 10 * (k + 1) * (k != 1), "loss": float(k)}
+        )
+        records = {"arrays": message.content["arrays"], "metrics": metrics}
+        return apps.flwr.Message(apps.flwr.RecordDict(records), reply_to=message)
+
+    def evaluate(message: Any, context: Any) -> Any:
+        k = context.node_config["partition-id"]
+        metrics = {"accuracy": k / 4, **({"num-examples": k + 1} if k else {})}
+        records = {"metrics": apps.flwr.MetricRecord(metrics)}
+        return apps.flwr.Message(apps.flwr.RecordDict(records), reply_to=message)
+
+    client.train()(train)
+    client.evaluate()(evaluate)
+
+    def main(grid: Any) -> None:
+        nodes = list(grid.get_node_ids())
+        grid.send_and_receive([apps.ask(np.zeros(2), node) for node in nodes])
+        grid.send_and_receive([apps.ask(np.zeros(2), node, "evaluate") for node in nodes])
+
+    flops = {"train": 1e6, "evaluate": 1e6}
+    scenario = apps.scenario(4)
+    done = run(apps.plain_app(main), tmp_path, client, scenario=scenario, flops=flops)
+    values = {f"{r['split']}_{r['name']}": r["value"] for r in done.table("metrics", "numpy")}
+    assert float(values["train_loss_weighted"]) == 180 / 80
+    assert "test_accuracy_weighted" not in values  # client 0 says no number
+    rows = {(r["split"], r["client"]): r["rows"] for r in done.table("clients", "numpy")}
+    assert [rows["train", k] for k in range(4)] == [10, 0, 30, 40]
+    assert [rows["test", k] for k in range(1, 4)] == [2, 3, 4]
+    assert done.manifest["data"].startswith("of the driver")
+
+
+def test_a_client_that_fails_is_dropped_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _releases.log.__self__.propagate = True
+    client = apps.ClientApp()
+
+    def train(message: Any, context: Any) -> Any:
+        k = context.node_config["partition-id"]
+        if k == 3 or (k == 2 and not context.state):
+            context.state["once"] = apps.flwr.ConfigRecord({"a": 1})
+            raise ValueError("no such\nfile")
+        return apps.flwr.Message(message.content, reply_to=message)
+
+    client.train()(train)
+
+    def main(grid: Any) -> None:
+        for _ in range(3):
+            messages = [apps.ask(np.zeros(2), node) for node in grid.get_node_ids()]
+            grid.send_and_receive(messages)
+
+    flops = {"train": 1e6}
+    done = run(apps.plain_app(main), tmp_path, client, scenario=apps.scenario(4), flops=flops)
+    assert [(r["dropped"], r["late"]) for r in rounds(done)] == [(2, 0)] * 3
+    text = "client 3 failed in 3 of 3 attempts: ValueError: no such file"
+    assert text in caplog.text
+    found = [w["text"] for w in done.manifest["runs"][0]["warnings"]]
+    assert text in found
+    assert done.seconds > 0
+
+
 def test_legacy_strategies_ask_all_clients_at_once(tmp_path: Path) -> None:
     done = run(
         flower_legacy.server_app(3), tmp_path, flower_legacy.client_app, scenario=apps.scenario()

@@ -128,7 +128,7 @@ func (r *Report) method(runs []*results.Run) Method {
 func (r *Report) clients(run *results.Run, m *Method) (round int, list []client) {
 	training := map[int]int{}
 	for i := range run.ByClient {
-		if x := &run.ByClient[i]; x.Split == "train" {
+		if x := &run.ByClient[i]; x.Split == "train" && x.Rows != results.UnknownCount {
 			training[x.Client] = x.Rows
 		}
 	}
@@ -141,6 +141,8 @@ func (r *Report) clients(run *results.Run, m *Method) (round int, list []client)
 		c := client{class: x.Class, value: x.Value, bad: x.Value, rows: float64(x.Rows), computeS: x.ComputeS, transferS: x.TransferS, updates: float64(x.Updates)}
 		if n, ok := training[x.Client]; ok {
 			c.rows = float64(n)
+		} else if x.Rows == results.UnknownCount {
+			c.rows = math.NaN()
 		}
 		if r.Higher {
 			c.bad = -c.bad

@@ -134,14 +134,16 @@ class MetricValue(TypedDict):
 class ClientMetric(TypedDict):
     """The ``values`` of a metric of ``clients``: one value for each client, in its unit.
 
-    ``split`` and ``name`` are those of the metric. ``better`` and ``unit`` declare one that
-    ``hello`` did not declare.
+    ``split`` and ``name`` are those of the metric. ``rows`` are how many rows each client has,
+    by which the weighted mean weighs them; without it, or with None, they are not known. ``better``
+    and ``unit`` declare a metric that ``hello`` did not declare.
     """
 
     split: str
     name: str
     clients: Sequence[int]
     values: Sequence[float]
+    rows: NotRequired[Sequence[int | None]]
     better: NotRequired[str]
     unit: NotRequired[str]
 
@@ -493,6 +495,7 @@ class Engine:
         round: int,  # noqa: A002 - the field of the protocol
         taken: Iterable[int],
         *,
+        failed: Iterable[int] = (),
         flops: float = 0.0,
         metrics: Iterable[MetricValue] = (),
         clients: Iterable[ClientMetric] = (),
@@ -505,6 +508,9 @@ class Engine:
             Number from 1; 0 before the first message: the initial model.
         taken
             Ids of the messages whose responses the server uses.
+        failed
+            Ids of messages whose responses report an error: their clients count as dropped, not as
+            late.
         flops
             FLOPs of the server; they take virtual time under ``federation.server_gflops``.
         metrics
@@ -518,12 +524,16 @@ class Engine:
             "taken": list(taken),
             "flops": flops,
             "metrics": list(metrics),
-            **_given(clients=list(clients) or None),
+            **_given(clients=list(clients) or None, failed=list(failed) or None),
         }
         return cast("CloseResponse", self._ask(request))
 
     def finish(
-        self, state: Literal["done", "failed"] = "done", *, model_sha256: str | None = None
+        self,
+        state: Literal["done", "failed"] = "done",
+        *,
+        model_sha256: str | None = None,
+        warnings: Iterable[str] = (),
     ) -> FinishResponse:
         """Write the run directory and return its place; the engine ends.
 
@@ -533,8 +543,10 @@ class Engine:
             Whether the driver is done or has failed.
         model_sha256
             SHA-256 of the final model in hex digits, for the manifest; None: there is none.
+        warnings
+            Reasons to doubt the results, which summaries and reports show.
         """
-        optional = _given(model_sha256=model_sha256)
+        optional = _given(model_sha256=model_sha256, warnings=list(warnings) or None)
         response = self._ask({"op": "finish", "state": state, **optional})
         self.close()
         return cast("FinishResponse", response)

@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,12 +18,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pyfedsim.errors import RunError, UsageError
+from pyfedsim.learner._serve import last_line
 
 from . import _releases as flwr
 from .arrays import nonfinite
 from .work import Meter, count_bytes
 
 _EXIT = os._exit
+
+_MOST_WARNINGS = 10
+_MOST_TEXT = 200
 
 FIRST_NODE = 2
 """Node id of client 0; 0 and 1 have a meaning in Flower."""
@@ -54,6 +59,8 @@ class Attempt:
         Whether the app has asked for the reply.
     reply
         The reply once the ClientApp was called, else None.
+    raised
+        Whether the ClientApp failed.
     state
         The client's state after the call, pickled; None if it is empty.
     """
@@ -68,6 +75,7 @@ class Attempt:
     kept: bool = True
     asked: bool = False
     reply: Any = None
+    raised: bool = False
     state: bytes | None = None
 
 
@@ -168,6 +176,19 @@ class Clients:
         self.trained = 0
         self.failed = 0
         self.last_failure = ""
+        self._attempts: Counter[int] = Counter()
+        self._failures: dict[int, list[str]] = {}
+
+    def warnings(self) -> list[str]:
+        """Return a text about each client that failed in over half of its attempts, or of many."""
+        found = [
+            f"client {k} failed in {len(failures)} of {self._attempts[k]} attempts: {failures[-1]}"
+            for k, failures in sorted(self._failures.items())
+            if 2 * len(failures) > self._attempts[k]
+        ]
+        if len(found) > _MOST_WARNINGS:
+            found[_MOST_WARNINGS:] = [f"so did {len(found) - _MOST_WARNINGS} more clients"]
+        return found
 
     def check_trained(self) -> None:
         """Raise RunError if every training message has ended in an error of the ClientApp."""
@@ -199,7 +220,8 @@ class Clients:
             run_config=dict(self._run_config),
         )
         self.calls += 1
-        counted = None
+        self._attempts[attempt.client] += 1
+        counted, failure = None, ""
         try:
             seed_streams(self._seed, attempt.client, attempt.number)
             with self._meter.counting(attempt.message) as counted, exits(_whose(attempt)):
@@ -210,6 +232,7 @@ class Clients:
             raise
         except Exception as raised:  # noqa: BLE001 - Flower reports it to the server
             flwr.log(ERROR, "%s", "".join(traceback.format_exception(raised)))
+            failure = last_line(raised)
             reply = error_reply(
                 attempt.message,
                 flwr.ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
@@ -228,8 +251,11 @@ class Clients:
             attempt.state = pickle.dumps(context.state)
         train = attempt.kind == "train"
         if reply.has_error():
+            attempt.raised = True
             self.failed += train
-            self.last_failure = reply.error.reason
+            self.last_failure = str(reply.error.reason)
+            text = " ".join((failure or self.last_failure).split())[:_MOST_TEXT]
+            self._failures.setdefault(attempt.client, []).append(text)
             return Work(0.0, 0)
         self.trained += train
         if train and not self._allow_nonfinite and (name := nonfinite(reply.content)):

@@ -310,7 +310,9 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
             attempt = self._end(event["id"])
             if event["ev"] == "response":
                 self._clients.commit(attempt)
-                if not attempt.asked and attempt.kind == "train":
+                if attempt.raised:
+                    self._rounds.failed(attempt)
+                elif not attempt.asked and attempt.kind == "train":
                     self._rounds.arrived(attempt)
             else:
                 attempt.reply = _failed(attempt, event["ev"], event.get("reason"))

@@ -12,6 +12,7 @@ from pyfedsim.errors import UsageError
 
 from . import _releases as flwr
 from .names import Name, direction, metric_name
+from .work import examples
 
 if TYPE_CHECKING:
     from pyfedsim.engine import Engine
@@ -71,7 +72,8 @@ class Rounds:
         self._taken: list[Attempt] = []
         self._unread: list[Attempt] = []  # responses that the app has not pulled
         self._values: dict[Name, float] = {}
-        self._clients: dict[Name, dict[int, float]] = {}
+        self._failed: list[Attempt] = []
+        self._clients: dict[Name, dict[int, tuple[float, int | None]]] = {}  # values and examples
         self._skipped: set[str] = set()
         self.number = 1
         self.evaluated = "test"
@@ -172,13 +174,18 @@ class Rounds:
         if attempt.kind == "query":
             return
         split = "train" if attempt.kind == "train" else self.evaluated
+        rows = whole(examples(reply.content))
         for key, value in scalars(reply.content):
             values = self._clients.setdefault(metric_name(split, key), {})
-            values[attempt.client] = value
+            values[attempt.client] = value, rows
 
     def arrived(self, attempt: Attempt) -> None:
         """Note the response to a training message that the app has pushed and not pulled."""
         self._unread.append(attempt)
+
+    def failed(self, attempt: Attempt) -> None:
+        """Note that a ClientApp failed: its reply reports an error."""
+        self._failed.append(attempt)
 
     def report(self, split: str, metrics: Mapping[str, Any] | None) -> None:
         """Record metrics of the whole model in the round under way."""
@@ -218,11 +225,9 @@ class Rounds:
         answer = self._engine.close_round(
             0 if initial else self.number,
             [] if initial else taken,
+            failed=[a.id for a in self._failed if a.round == self.number and not initial],
             metrics=[_entry(name, value=value) for name, value in self._values.items()],
-            clients=[
-                _entry(name, clients=[c for c, _ in pairs], values=[v for _, v in pairs])
-                for name, pairs in ((n, sorted(v.items())) for n, v in self._clients.items())
-            ],
+            clients=[_by_client(name, values) for name, values in self._clients.items()],
         )
         self._values.clear()
         if not initial:
@@ -230,7 +235,7 @@ class Rounds:
             self._open = False
             self._sent.clear()
             self._answered.clear()
-            self._taken, self._unread = [], []
+            self._taken, self._unread, self._failed = [], [], []
             self._clients.clear()
         return answer["row"]
 
@@ -255,6 +260,20 @@ def scalars(content: Any) -> Iterable[tuple[str, float]]:
                 continue
             if math.isfinite(value):
                 yield key, float(value)
+
+
+def whole(number: float | None) -> int | None:
+    """Return a number of rows; None if it is none that fedsim has."""
+    if number is None or not 0 <= number < 2**31 or number != int(number):
+        return None
+    return int(number)
+
+
+def _by_client(name: Name, values: Mapping[int, tuple[float, int | None]]) -> Any:
+    """Return the values and the examples of clients as the engine takes them."""
+    clients = sorted(values)
+    found, rows = zip(*(values[client] for client in clients), strict=True)
+    return _entry(name, clients=clients, values=list(found), rows=list(rows))
 
 
 def _entry(name: Name, **fields: Any) -> Any:

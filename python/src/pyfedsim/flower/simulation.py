@@ -10,6 +10,7 @@ import platform
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from logging import WARNING
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -260,7 +261,10 @@ def _run(
     seconds = engine.now_ns / 1e9
     arrays = final[-1] if final else None
     digest = None if arrays is None else model_sha256(arrays)
-    answer = engine.finish("done", model_sha256=digest)
+    warnings = clients.warnings()
+    for text in warnings:
+        flwr.log(WARNING, "%s", text)
+    answer = engine.finish("done", model_sha256=digest, warnings=warnings)
     return FlowerRun(
         answer["directory"],
         arrays=arrays,

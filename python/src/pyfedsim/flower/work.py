@@ -181,9 +181,9 @@ class Meter:
         kind, name = kind_of(message), message.metadata.message_type
         if declared is None and kind in self._per_example:
             per_example = self._per_example[kind]
-            examples = 0.0 if per_example == 0 else _examples(reply.content)
-            if examples is not None:
-                declared = per_example * examples * (self._epochs if kind == "train" else 1)
+            count = 0.0 if per_example == 0 else examples(reply.content)
+            if count is not None:
+                declared = per_example * count * (self._epochs if kind == "train" else 1)
         if declared is None and name in _FREE:
             declared = 0.0
         if declared is None and counted is not None:
@@ -234,7 +234,7 @@ def _undeclared(client: int, message: Any, reply: Any, per_example: Mapping[str,
     """Return the error of a message whose FLOPs nothing declares."""
     kind = kind_of(message)
     text = f"the FLOPs of a {kind} message of client {client} are not declared; "
-    if kind in per_example and _examples(reply.content) is None:
+    if kind in per_example and examples(reply.content) is None:
         text += (
             "flops_per_example needs num-examples in a MetricRecord of the reply, which has none; "
         )
@@ -245,7 +245,7 @@ def _undeclared(client: int, message: Any, reply: Any, per_example: Mapping[str,
     )
 
 
-def _examples(content: Any) -> float | None:
+def examples(content: Any) -> float | None:
     """Return the number of examples that a reply reports, or None."""
     for record in content.values():
         if not isinstance(record, flwr.MetricRecord):
