@@ -139,7 +139,7 @@ func (c *Clients) Cancel(t int) {
 		c.inbox.cancel(t)
 	}
 	d.set(paused|onHold, false)
-	if d.phase != depleted && d.phase != failed && d.phase != idle {
+	if !d.empty() && d.phase != failed && d.phase != idle {
 		c.stop(t, idle)
 	}
 }
@@ -282,6 +282,19 @@ func (c *Clients) fail(t int, why Reason) {
 	c.at(t).set(paused, false)
 	c.stop(t, failed)
 	c.listener.Failed(t, why)
+}
+
+// miss lets a client fail whose hub has not received the server's message: the response was due at
+// an instant.
+func (c *Clients) miss(t int, due engine.Time) {
+	if c.due != nil {
+		*c.due.At(t) = due
+	}
+	if d := c.at(t); d.empty() {
+		d.phase = drained
+	} else {
+		d.phase = failed
+	}
 }
 
 // downloaded lets a client, whose downlink is over, compute.

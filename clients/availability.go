@@ -60,7 +60,7 @@ func (c *Clients) changeAvailability(t int) {
 	d.set(unavailable, !present)
 	c.updateAvailable(t, before)
 	switch {
-	case d.phase == depleted:
+	case d.empty():
 	case present:
 		resumes := d.is(paused)
 		d.set(paused, false)
@@ -124,7 +124,7 @@ func (c *Clients) NextChange(t int) engine.Time {
 	if a := c.setup.Availability; a != nil {
 		_, next = a.Available(t, c.Now())
 	}
-	if c.at(t).phase == depleted {
+	if c.at(t).empty() {
 		if at, charged := c.batteries.RestoreAt(t); charged {
 			next = min(next, at)
 		}

@@ -26,20 +26,23 @@ func (c *Clients) ranEmpty(t int) {
 	if d.working() {
 		c.leave(t, false)
 	}
-	stopped := c.StopTimer(t)
 	c.deplete(t)
 	c.NoteLevel(t)
 	if d.available() {
 		c.unavailable++
 	}
-	d.phase = depleted
+	if atWork || d.failed() {
+		d.phase = drained
+	} else {
+		d.phase = depleted
+	}
 	d.set(paused, false)
 	c.recorder.activity(t, d)
 	if atWork {
 		c.recorder.failure(t, BatteryDepleted)
 		c.listener.Failed(t, BatteryDepleted)
 	}
-	c.listener.Depleted(t, atWork || stopped)
+	c.listener.Depleted(t)
 }
 
 // recharge lets a client work again when its battery is full enough.
@@ -50,7 +53,11 @@ func (c *Clients) recharge(t int) {
 	c.NoteLevel(t)
 	d := c.at(t)
 	d.set(refuses, c.low(t))
-	c.stop(t, idle)
+	after := idle
+	if d.failed() {
+		after = failed
+	}
+	c.stop(t, after)
 	if !d.available() {
 		return
 	}

@@ -24,9 +24,9 @@ func TestDepletedWhileComputing(t *testing.T) {
 	at := engine.Never
 	var c *Clients
 	c = start(t, setup(1, func(s *Setup) { s.Devices.BatteryWh = 4. / 3600 }), Listener{
-		Depleted: func(_ int, pending bool) {
-			if at = c.Now(); !pending {
-				t.Error("no attempt is pending")
+		Depleted: func(int) {
+			if at = c.Now(); !c.Failed(0) {
+				t.Error("no attempt has failed")
 			}
 		},
 	})
@@ -101,12 +101,12 @@ func TestDepletion(t *testing.T) {
 		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2./3600, 1, 0.5
 	}), Listener{
 		Failed:    func(_ int, why Reason) { hear("failed: " + why.String())(0) },
-		Depleted:  func(_ int, pending bool) { hear(fmt.Sprintf("depleted %t", pending))(0) },
+		Depleted:  hear("depleted"),
 		Recharged: hear("recharged"), Available: hear("available"), Responded: hear("responded"),
 	})
 	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 5000}, BytesUp: 1000})
 	c.RunUntil(engine.FromSeconds(2.5))
-	if want := []string{"failed: " + BatteryDepleted.String(), "depleted true", "recharged", "available"}; !slices.Equal(heard, want) {
+	if want := []string{"failed: " + BatteryDepleted.String(), "depleted", "recharged", "available"}; !slices.Equal(heard, want) {
 		t.Errorf("%q, want %q", heard, want)
 	}
 }

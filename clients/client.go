@@ -18,6 +18,7 @@ const (
 	uplink                 // the client sends its response
 	failed                 // nothing: the attempt has failed, and the client was not released
 	depleted               // nothing: the battery is empty
+	drained                // depleted, and failed: the client was not released since
 
 	// anywhere, as the phase in which an attempt drops, stands for the whole attempt
 	// until the lengths of its phases are known.
@@ -66,7 +67,13 @@ func (d *client) set(f flags, to bool) {
 }
 
 // available reports whether the client can be started, unless it is at work.
-func (d *client) available() bool { return d.phase != depleted && !d.is(unavailable|refuses) }
+func (d *client) available() bool { return !d.empty() && !d.is(unavailable|refuses) }
+
+// empty reports whether the client's battery is empty.
+func (d *client) empty() bool { return d.phase == depleted || d.phase == drained }
+
+// failed reports whether the last attempt has failed, and the client was not released.
+func (d *client) failed() bool { return d.phase == failed || d.phase == drained }
 
 // working reports whether the client is in a phase of an attempt that has not ended.
 func (d *client) working() bool {
@@ -167,7 +174,7 @@ func (p phase) way() network.Direction {
 // activity returns the client's present activity.
 func (d *client) activity() Activity {
 	switch {
-	case d.phase == depleted:
+	case d.empty():
 		return Depleted
 	case d.is(unavailable):
 		return Unavailable

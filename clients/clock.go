@@ -69,7 +69,18 @@ func (c *clock) SetTimer(t int, at engine.Time) {
 // there was one.
 func (c *clock) StopTimer(t int) bool {
 	d := c.population.at(t)
-	return d.phase == failed && c.engine.CancelSeq(t, d.next)
+	return d.failed() && c.engine.CancelSeq(t, d.next)
+}
+
+// Release lets a client whose attempt has failed be idle again, without a timer.
+func (c *clock) Release(t int) {
+	c.StopTimer(t)
+	switch d := c.population.at(t); d.phase {
+	case failed:
+		d.phase = idle
+	case drained:
+		d.phase = depleted
+	}
 }
 
 // SetServerTimer calls Listener.Timer for engine.Server at an instant, behind all else

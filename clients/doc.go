@@ -12,7 +12,7 @@
 // An attempt fails when the client drops out, a message is lost, the client becomes
 // unavailable, its battery is depleted, or it has no time to compute. A client whose
 // attempt has failed keeps that state until [Clients.Release] or the next attempt, since
-// a server learns of most failures only when the response is overdue. [Clients.Due] and
+// a server learns of a failure only when the response is overdue. [Clients.Due] and
 // [Clients.SetTimer] are for that.
 //
 // # Groups

@@ -232,7 +232,7 @@ func (e *energy) step(t int) int {
 // Depleted reports whether the battery of a client is empty, and if so, whether it
 // will be charged.
 func (e *energy) Depleted(t int) (empty, charged bool) {
-	if e.population.at(t).phase != depleted {
+	if !e.population.at(t).empty() {
 		return false, true
 	}
 	_, charged = e.batteries.RestoreAt(t)

@@ -39,7 +39,7 @@ type moving struct {
 // newSharedLinks returns the shared links of clients; nil when nothing is shared and no rate
 // changes, so that the length of a transfer is known when it begins.
 func newSharedLinks(s *Setup, links *network.Links, clock *engine.Engine) *sharedLinks {
-	if !s.flows() {
+	if !s.Sharing() {
 		return nil
 	}
 	down, up := s.Network.Trees(s.Clients)

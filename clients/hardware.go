@@ -52,7 +52,7 @@ func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Bat
 	}
 	h.links.AddRoundTrips(s.RoundTrips)
 	h.powerRadios()
-	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.flows(), newCost(s, h.fleet, h.links)
+	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.Sharing(), newCost(s, h.fleet, h.links)
 	if h.runtime = s.Network.InForce(); s.NoMessages {
 		h.runtime = network.Runtime{ColdStartS: h.runtime.ColdStartS}
 	}

@@ -56,6 +56,8 @@ type hubClients interface {
 	// attemptTime returns how long the prepared attempt of a client takes that begins at an
 	// instant.
 	attemptTime(t int, at engine.Time) engine.Time
+	// miss lets a client fail that the server's message does not reach.
+	miss(t int, due engine.Time)
 }
 
 // hub is the state of a hub in the open round.
@@ -63,12 +65,13 @@ type hub struct {
 	next     engine.Handle // its transfer ends, or its sender tries again
 	began    engine.Time
 	transfer network.Transfer
-	bytes    float64 // the size of its message
-	models   float64 // the number of models that the server's message carries
-	missing  int32   // the number of responses of its clients that may still come
-	try      int32   // which try of the transfer it is, from 0 on
-	phase    phase   // downlink, uplink, or idle: it has no message to pass on
-	moving   bool    // the transfer is under way
+	bytes    float64     // the size of its message
+	models   float64     // the number of models that the server's message carries
+	rest     engine.Time // what usually passes from the server's message until the report is there
+	missing  int32       // the number of responses of its clients that may still come
+	try      int32       // which try of the transfer it is, from 0 on
+	phase    phase       // downlink, uplink, or idle: it has no message to pass on
+	moving   bool        // the transfer is under way
 }
 
 // place is where the open round stands with a client behind a hub.
@@ -187,7 +190,8 @@ func (h *hubs) sendGroup() (end engine.Time) {
 		}
 		responses := h.header + h.payload(int(g), expecting, h.values)
 		up := h.between.links.Send(network.Up, int(g), h.number, 0, responses).Duration
-		end = max(end, at.Add(work.Times(h.between.rounds)).Add(up))
+		h.each[g].rest = work.Times(h.between.rounds).Add(up)
+		end = max(end, at.Add(h.each[g].rest))
 	}
 	return end
 }
@@ -255,6 +259,8 @@ func (h *hubs) repeat(g int) {
 			h.place[t] = outside
 			if at == held {
 				h.record.failure(t, MessageLost)
+			} else {
+				h.clients.miss(t, h.clock.Now().Add(hub.rest))
 			}
 			h.listener.Unreached(t, MessageLost)
 		}
@@ -285,6 +291,9 @@ func (h *hubs) ask(t int) {
 // Awaits reports whether the hub of a client has not passed the server's message on to
 // it yet. Without hubs it never does.
 func (h *hubs) Awaits(t int) bool { return h != nil && h.place[t] == expecting }
+
+// Serves reports whether the hub of a client waits for its response. Without hubs it is true.
+func (h *hubs) Serves(t int) bool { return h == nil || h.place[t] == asked }
 
 // Held reports whether the response of a client has come as far as its hub.
 func (h *hubs) Held(t int) bool { return h != nil && h.place[t] == held }

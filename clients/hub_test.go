@@ -12,8 +12,9 @@ import (
 
 // members are clients behind hubs, without devices: they respond when the test says so.
 type members struct {
-	away    []int   // clients that are not available
-	started []int32 // in order
+	away    []int         // clients that are not available
+	started []int32       // in order
+	missed  []engine.Time // when the responses of clients were due that the message did not reach, in order
 }
 
 func (m *members) Available(t int) bool      { return !slices.Contains(m.away, t) }
@@ -21,6 +22,7 @@ func (m *members) WhyUnavailable(int) Reason { return BecameUnavailable }
 func (m *members) Work(t int) (devices.Work, float64) {
 	return devices.Work{}, header + float64(100*(t+1))
 }
+func (m *members) miss(_ int, due engine.Time)                  { m.missed = append(m.missed, due) }
 func (m *members) attemptTime(t int, _ engine.Time) engine.Time { return engine.Time(t+1) * second }
 func (m *members) Send(t int) engine.Time                       { m.started = append(m.started, int32(t)); return 0 }
 

@@ -17,9 +17,8 @@ type Listener struct {
 	Available func(client int)
 	// Unavailable: the client cannot be reached, or refuses new work.
 	Unavailable func(client int)
-	// Depleted: the battery is empty. pending says whether it ended an attempt, of
-	// which Failed has reported, or stopped the timer of one that had failed.
-	Depleted func(client int, pending bool)
+	// Depleted: the battery is empty. If that ended an attempt, Failed has reported it.
+	Depleted func(client int)
 	// Recharged: there is enough in the battery again.
 	Recharged func(client int)
 
@@ -50,7 +49,7 @@ const WatchEvery = 1 << 10
 
 // ensureDefaults replaces functions that are nil.
 func (l *Listener) ensureDefaults() {
-	for _, f := range [...]*func(int){&l.Responded, &l.Available, &l.Unavailable, &l.Recharged, &l.Timer} {
+	for _, f := range [...]*func(int){&l.Responded, &l.Available, &l.Unavailable, &l.Depleted, &l.Recharged, &l.Timer} {
 		if *f == nil {
 			*f = func(int) {}
 		}
@@ -60,9 +59,6 @@ func (l *Listener) ensureDefaults() {
 	}
 	if l.Failed == nil {
 		l.Failed = func(int, Reason) {}
-	}
-	if l.Depleted == nil {
-		l.Depleted = func(int, bool) {}
 	}
 	if l.Needed == nil {
 		l.Needed = func(int) bool { return false }

@@ -102,7 +102,7 @@ func (p *population) State(t int) State {
 	d := p.at(t)
 	return State{
 		Activity: d.activity(), Available: d.available(), Unseen: d.is(unseen),
-		Failed: d.phase == failed, Paused: d.is(paused), Refuses: d.is(refuses),
+		Failed: d.failed(), Paused: d.is(paused), Refuses: d.is(refuses),
 		DownlinkLost: d.is(downlinkLost), UplinkLost: d.is(uplinkLost),
 		Number: int(d.number), Try: int(d.try),
 		Downlink: d.down, Compute: d.compute, Uplink: d.up, Work: p.work(t).Work, BytesUp: d.bytesUp,
@@ -121,7 +121,7 @@ func (p *population) Idle(t int) bool {
 
 // Failed reports whether the last attempt of a client has failed, and the client was
 // not released.
-func (p *population) Failed(t int) bool { return p.at(t).phase == failed }
+func (p *population) Failed(t int) bool { return p.at(t).failed() }
 
 // AtWork reports whether a client is at an attempt: it works, is paused, or was held, or the
 // server has not polled for its response.
@@ -136,7 +136,7 @@ func (p *population) Paused(t int) bool { return p.at(t).is(paused) }
 // WhyUnavailable returns why a client is not available.
 func (p *population) WhyUnavailable(t int) Reason {
 	switch d := p.at(t); {
-	case d.phase == depleted:
+	case d.empty():
 		return BatteryDepleted
 	case d.is(unavailable):
 		return BecameUnavailable
@@ -190,13 +190,6 @@ func (p *population) DropsAtOnce(t int) bool { return p.at(t).drops == failed }
 // Listener.Downloaded, which then calls Stop. Nothing may happen before Proceed or
 // Cancel.
 func (p *population) Hold(t int) { p.at(t).set(onHold, true) }
-
-// Release lets a client whose attempt has failed be idle again.
-func (p *population) Release(t int) {
-	if d := p.at(t); d.phase == failed {
-		d.phase = idle
-	}
-}
 
 // SetBytesDown sets the size of the messages of the attempts that are prepared from
 // now on.

@@ -20,7 +20,7 @@ type radios struct {
 }
 
 func newRadios(s *Setup, h *hardware) radios {
-	r := radios{links: h.links, fleet: h.fleet, rated: s.physical(), shared: s.flows()}
+	r := radios{links: h.links, fleet: h.fleet, rated: s.physical(), shared: s.Sharing()}
 	if h.links.Stateless() || s.NoMessages {
 		return r
 	}

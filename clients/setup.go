@@ -102,8 +102,8 @@ type Setup struct {
 	Journal Journal // receives what clients do; nil: none
 }
 
-// flows reports whether transfers share links or have rates that change.
-func (s *Setup) flows() bool {
+// Sharing reports whether transfers share links or have rates that change.
+func (s *Setup) Sharing() bool {
 	return !s.NoMessages && (s.Network.SharesLinks() || s.Network.TCPSlowStart || s.Bandwidth != nil)
 }
 
@@ -118,11 +118,11 @@ func (s *Setup) Validate(c *config.Checker) {
 		c.Require(ok || physical, "federation.cost", s.Cost, "must be \"physical\" "+want)
 	}
 	hubs := func(ok bool, want string) { c.Require(ok || size == 0, "network.hub_size", size, "must be "+want) }
-	cost(!s.flows(), "where transfers "+changing+": under others their lengths are given")
+	cost(!s.Sharing(), "where transfers "+changing+": under others their lengths are given")
 	cost(s.Fleet == nil, "with a fleet: under others all devices and links are of one profile")
 	hubs(size <= s.Clients, fmt.Sprintf("at most %d, the number of devices", s.Clients))
 	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
-	hubs(!s.flows(), "0 where transfers "+changing)
+	hubs(!s.Sharing(), "0 where transfers "+changing)
 	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
 	cost(s.Grid == nil, "with energy.grid: under others there is no energy")
 	runtime := s.Network.InForce()

@@ -32,7 +32,7 @@ func heard(c **Clients, into *[]string) Listener {
 	return Listener{
 		Responded: func(t int) { note("%d responds", t) },
 		Failed:    func(t int, why Reason) { note("%d fails: %v", t, why) },
-		Depleted:  func(t int, pending bool) { note("%d is depleted, %v", t, pending) },
+		Depleted:  func(t int) { note("%d is depleted", t) },
 	}
 }
 
@@ -197,8 +197,8 @@ func TestDepletionWhileWaiting(t *testing.T) {
 		want   []string
 	}{
 		// The client draws 0.5 W, and 2 W from 3 s to 4 s.
-		{1, []string{"2000: 0 fails: battery depleted", "2000: 0 is depleted, true"}},
-		{4, []string{"5000: 0 is depleted, false", "7000: 0 responds"}},
+		{1, []string{"2000: 0 fails: battery depleted", "2000: 0 is depleted"}},
+		{4, []string{"5000: 0 is depleted", "7000: 0 responds"}},
 	} {
 		var all *Clients
 		var got []string

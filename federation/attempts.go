@@ -21,6 +21,7 @@ type attempts struct {
 	server  *Server
 	devices *roster.Column[device]
 	budgets *roster.Column[int32] // the steps that the protocol allows a device; nil: the driver decides
+	waits   bool                  // see mustWait
 }
 
 // device returns the state of a device on the server.
@@ -88,7 +89,11 @@ func (a *attempts) prepareUplink(t int) {
 	f := a.server
 	if !a.device(t).solved {
 		var work devices.Work
-		if f.continuous != nil { // the last one of the device
+		switch {
+		case f.continuous == nil: // it will not compute
+		case f.clients.Number(t) == 0:
+			work = f.estimates.usual(t)
+		default: // the last one of the device
 			work, _ = f.clients.Work(t)
 		}
 		_, bytesUp := f.work.Bytes(t)
@@ -98,14 +103,14 @@ func (a *attempts) prepareUplink(t int) {
 }
 
 // mustSolve reports whether device t may compute in this round. If the round waits for
-// all, every device will. A device that drops may be asked again. Without rounds only
-// devices that compute are listed.
+// all, every device will. A device that drops may be asked again, and its response is due when its
+// work would be done. Without rounds only devices that compute are listed.
 func (a *attempts) mustSolve(t int) bool {
 	f := a.server
 	if f.traits.WaitsForAll || f.continuous != nil {
 		return true
 	}
-	return f.clients.Available(t) && a.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
+	return f.clients.Available(t) && a.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || a.waits)
 }
 
 // solve lets the driver do the local work of those devices listed that must.
@@ -207,42 +212,50 @@ func (a *attempts) checkExhausted() {
 	}
 }
 
-// failed hears that the attempt of device t brings no response. The server notices
-// when the response is overdue, but at once when the device has no time to compute, or
-// its battery is depleted.
+// failed hears that the attempt of device t brings no response. The server, or its hub, notices
+// when the response is overdue, but at once when the device has no time to compute, which the
+// protocol knows.
 func (a *attempts) failed(t int, why clients.Reason) {
-	switch c := a.server.clients; why {
-	case clients.BatteryDepleted: // see depleted
-	case clients.NoTime:
+	if why == clients.NoTime {
 		a.stopExpecting(t)
+		return
+	}
+	a.server.accounts.Drop(t, why)
+	a.awaitDue(t)
+}
+
+// awaitDue lets the server notice the failure of device t when its response is overdue.
+func (a *attempts) awaitDue(t int) {
+	if c := a.server.clients; a.waits {
+		c.SetTimer(t, c.Due(t))
+	} else {
+		a.stopExpecting(t)
+	}
+}
+
+// mustWait reports whether it matters when the server notices a failure. It does not where the end of
+// a round is known when the round opens, and nothing is expected behind it.
+func (a *attempts) mustWait(sharing bool) bool {
+	f := a.server
+	switch end := f.traits.End; {
+	case a.asksAgain(0), f.traits.Late, f.setup.Network.HubSize > 0:
+		return true
+	case end == EndsWithCharge:
+		return sharing
 	default:
-		a.server.accounts.Drop(t, why)
-		if a.asksAgain(c.Try(t)) {
-			c.SetTimer(t, c.Due(t))
-		} else {
-			a.stopExpecting(t)
-		}
+		return end != EndsAtDeadline
 	}
 }
 
 // depleted hears that the battery of device t is empty.
-func (a *attempts) depleted(t int, pending bool) {
+func (a *attempts) depleted(t int) {
 	f := a.server
 	if d := a.device(t); !d.chosen || d.responded || f.clients.Held(t) {
 		return
 	}
 	a.server.accounts.Drop(t, clients.BatteryDepleted)
-	switch {
-	case f.continuous != nil:
-		f.continuous.discardAttempt(t)
-	case !f.traits.WaitsForAll:
-		if pending {
-			a.stopExpecting(t)
-		}
-	default:
-		if _, charged := f.clients.Depleted(t); !charged {
-			a.stall(t, "has an empty battery and is never charged")
-		}
+	if _, charged := f.clients.Depleted(t); !charged && f.traits.WaitsForAll {
+		a.stall(t, "has an empty battery and is never charged")
 	}
 }
 
@@ -298,8 +311,8 @@ func (a *attempts) asksAgain(try int) bool {
 	return f.traits.Continuous || f.traits.WaitsForAll || try < f.setup.Config.Retries
 }
 
-// askAgain handles the end of the wait for device t. The device, or another one in its
-// place, is asked again.
+// askAgain handles the end of the wait for device t: the device, or another one in its
+// place, is asked again, or the server no longer expects its response.
 func (a *attempts) askAgain(t int) {
 	f := a.server
 	switch {
@@ -307,7 +320,7 @@ func (a *attempts) askAgain(t int) {
 		f.continuous.discardAttempt(t)
 	case f.continuous != nil: // the server has processed a response
 		f.continuous.served(t)
-	case !f.clients.Available(t):
+	case !f.clients.Available(t) || !f.clients.Serves(t) || !a.asksAgain(f.clients.Try(t)):
 		f.clients.Release(t)
 		if !f.traits.WaitsForAll {
 			a.stopExpecting(t)
@@ -342,8 +355,13 @@ func (a *attempts) repeat(hub, n int) bool {
 
 // unreached hears that a hub has no further use of device t.
 func (a *attempts) unreached(t int, why clients.Reason) {
-	a.server.accounts.Drop(t, why)
-	if !a.server.traits.WaitsForAll { // otherwise it is asked when it is available
+	f := a.server
+	f.accounts.Drop(t, why)
+	switch {
+	case f.traits.WaitsForAll: // it is asked when it is available
+	case f.clients.Failed(t): // the hub has not received the message
+		a.awaitDue(t)
+	default:
 		a.stopExpecting(t)
 	}
 }

@@ -76,7 +76,7 @@ type Messenger interface {
 	Failed(client int, why clients.Reason, ofRound bool)
 	// Ended hears that a client does not work on the message of a round any more, and that
 	// the server does not ask it again.
-	Ended(client int, why clients.Reason)
+	Ended(client int)
 }
 
 // Clock lets virtual time pass.

@@ -26,9 +26,6 @@ func (a *attempts) failedBeside(t int, why clients.Reason) {
 	a.server.outside.Failed(t, why, ofRound)
 	if ofRound {
 		a.failed(t, why)
-		if !a.asksAgain(a.server.clients.Try(t)) {
-			a.server.outside.Ended(t, why)
-		}
 	}
 }
 
@@ -40,16 +37,13 @@ func (a *attempts) unreachedBeside(t int, why clients.Reason) {
 	}
 }
 
-func (a *attempts) depletedBeside(t int, pending bool) {
-	if a.device(t).chosen && !a.server.clients.Held(t) {
-		a.depleted(t, pending)
-		a.server.outside.Ended(t, clients.BatteryDepleted)
-	}
-}
-
 func (a *attempts) timeoutBeside(t int) {
+	if t >= 0 && !a.device(t).chosen { // a message of the driver's own has failed
+		a.server.clients.StopWaiting(t)
+		return
+	}
 	a.timeout(t)
-	if c := a.server.clients; t >= 0 && !c.AtWork(t) {
-		a.server.outside.Ended(t, c.WhyUnavailable(t))
+	if t >= 0 && !a.server.clients.AtWork(t) {
+		a.server.outside.Ended(t)
 	}
 }

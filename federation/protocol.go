@@ -22,10 +22,11 @@ type Protocol interface {
 	// Responded is called when a response has arrived in the open round, to it or to an
 	// earlier one.
 	Responded(r *OpenRound, client int)
-	// Exhausted is called when no client that was asked can respond in this round any
-	// more. It may be called several times in a round. The server learns of a dropout when
-	// it happens. End the round here to end it at once; do nothing to wait for the time set
-	// with [OpenRound.EndAt]. Without EndAt the protocol must end the round here.
+	// Exhausted is called when the server expects no response in this round any more: each
+	// has arrived or is overdue. The server learns of a failure when the response was due. The
+	// call may come several times in a round. End the round here to end it at once; do nothing
+	// to wait for the time set with [OpenRound.EndAt]. Without EndAt the protocol must end the
+	// round here.
 	Exhausted(r *OpenRound)
 	// Close is called when the round has ended and the server has taken its responses.
 	Close(r *OpenRound)

@@ -46,8 +46,8 @@ func (r *OpenRound) Needed() int { return r.server.wanted }
 // ones since the last round.
 func (r *OpenRound) Received() int { return r.received }
 
-// Outstanding returns how many clients may still respond in this round, those that
-// still work for an earlier round included.
+// Outstanding returns how many responses the server still expects in this round, those to
+// an earlier one included. It knows of no failure before the response is overdue.
 func (r *OpenRound) Outstanding() int { return r.outstanding }
 
 // Late returns how many clients of this round had not responded when it ended, and had not

@@ -99,6 +99,8 @@ func (f *Server) Open(of Cohort) {
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
 			f.open.outstanding++
+		case f.clients.Failed(int(t)): // which the server does not know yet
+			f.open.outstanding++
 		}
 	}
 	f.tiers.open()
@@ -247,6 +249,9 @@ func (f *Server) Close() {
 			if fresh {
 				f.accounts.Late(int(t))
 			}
+			continue
+		case f.traits.Late && f.clients.Failed(int(t)): // its response is not overdue yet
+			f.open.late = append(f.open.late, t)
 			continue
 		default:
 			f.attempts.end(int(t), fresh)

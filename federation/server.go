@@ -136,9 +136,11 @@ func (f *Server) clientsSetup() clients.Setup {
 	c := clients.Setup{
 		System: s.System,
 		Cost:   s.Config.Cost, PassFLOPs: f.work.PassFLOPs, Least: f.estimates.least(),
-		Model: f.work.Model, Due: f.attempts.asksAgain(0), Ahead: f.fetch, GiveUp: f.supervisor.interrupted,
+		Model: f.work.Model, Ahead: f.fetch, GiveUp: f.supervisor.interrupted,
 		HubRounds: f.work.HubRounds, NoMessages: f.work.NoMessages, RoundTrips: f.work.RoundTrips,
 	}
+	f.attempts.waits = f.attempts.mustWait(c.Sharing())
+	c.Due = f.attempts.waits
 	if s.Journal != nil {
 		c.Journal = &f.journal
 	}
@@ -156,7 +158,7 @@ func (f *Server) listener() clients.Listener {
 	}
 	if f.outside != nil {
 		l.Downloaded, l.Responded, l.Failed = a.downloadedBeside, a.respondedBeside, a.failedBeside
-		l.Depleted, l.Timer, l.Unreached = a.depletedBeside, a.timeoutBeside, a.unreachedBeside
+		l.Timer, l.Unreached = a.timeoutBeside, a.unreachedBeside
 	}
 	return l
 }

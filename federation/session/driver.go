@@ -77,13 +77,13 @@ func (d driver) Failed(t int, why clients.Reason, ofRound bool) {
 
 // Ended hears that a message of Round has no response. Between two rounds the driver learns
 // of it like of other failures; in a round it does when the round ends.
-func (d driver) Ended(t int, why clients.Reason) {
+func (d driver) Ended(t int) {
 	place := d.queue.current[t]
 	if d.call.inRound || place < 0 {
 		return
 	}
 	if m := &d.queue.messages[place]; m.state == underWay {
-		m.state, m.why = failed, why
+		m.state = failed
 		d.detectAt(place)
 	}
 }

@@ -154,6 +154,7 @@ func (s *Session) prepare(m *pending) {
 	if m.update {
 		s.server.Accounts().Asked(t, int(m.round))
 	}
+	c.Release(t)
 	c.SetBytesDown(m.BytesDown)
 	c.PrepareDownlink(t, int(m.round), try)
 	work, up := m.Work, m.BytesUp

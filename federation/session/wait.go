@@ -236,7 +236,11 @@ func (s *Session) fail(t int, why clients.Reason) {
 	m := &s.queue.messages[place]
 	m.state, m.why = failed, why
 	s.drop(m, why)
-	s.clients.StopWaiting(t)
+	if c := s.clients; s.hubs && c.Failed(t) { // its hub learns of it when the response is overdue
+		c.SetTimer(t, c.Due(t))
+	} else {
+		c.StopWaiting(t)
+	}
 	s.detectAt(place)
 }
 
