@@ -101,21 +101,26 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 // updateRate gives the flow of a client the rate that its link has now, and schedules
 // the next change.
 func (l *sharedLinks) updateRate(t int, way network.Direction) {
-	now := l.clock.Now()
-	mbps, until := l.links.Mbps(way, t), engine.Never
-	if b := l.bandwidth; b != nil {
-		if way == network.Down {
-			mbps, until = b.Downlink(t, mbps, now)
-		} else {
-			mbps, until = b.Uplink(t, mbps, now)
-		}
-	}
+	mbps, until := l.rate(t, way)
 	m, w := &l.moving[t], &l.ways[way]
 	if until != engine.Never {
 		m.change = l.clock.Schedule(until, EventRateChange, t)
 	}
-	w.share.SetRate(now, t, mbps/m.jitter)
+	w.share.SetRate(l.clock.Now(), t, mbps/m.jitter)
 	w.stale = true
+}
+
+// rate returns the rate that the link of a client has now, and until when.
+func (l *sharedLinks) rate(t int, way network.Direction) (mbps float64, until engine.Time) {
+	usual := l.links.Mbps(way, t)
+	switch b := l.bandwidth; {
+	case b == nil:
+		return usual, engine.Never
+	case way == network.Down:
+		return b.Downlink(t, usual, l.clock.Now())
+	default:
+		return b.Uplink(t, usual, l.clock.Now())
+	}
 }
 
 // complete ends the flow of a client that has moved all its bytes.

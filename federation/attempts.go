@@ -255,7 +255,7 @@ func (a *attempts) depleted(t int) {
 	}
 	a.server.accounts.Drop(t, clients.BatteryDepleted)
 	if _, charged := f.clients.Depleted(t); !charged && f.traits.WaitsForAll {
-		a.stall(t, "has an empty battery and is never charged")
+		a.stall(t, f.clients.Obstacle(t).String())
 	}
 }
 

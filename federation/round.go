@@ -146,7 +146,7 @@ func (f *Server) openAttempts() (up int, possible bool) {
 		if available {
 			up++
 		} else if depleted, charged := f.clients.Depleted(int(t)); f.traits.WaitsForAll && depleted && !charged {
-			f.attempts.stall(int(t), "has an empty battery and is never charged")
+			f.attempts.stall(int(t), f.clients.Obstacle(int(t)).String())
 			return up, false
 		}
 	}
@@ -176,10 +176,15 @@ func (f *Server) Play() {
 
 // stallReason returns why a round without further events has not ended.
 func (f *Server) stallReason() string {
-	if f.clients.Clock().Pending() == 0 && !f.open.timed {
-		return fmt.Sprintf("round %d waits for responses that never arrive: devices are unavailable forever", f.round+1)
+	listed := f.Listed()
+	if f.continuous != nil {
+		listed = f.supervisor.everyone()
 	}
-	return beyond(fmt.Sprintf("round %d", f.round+1))
+	what := beyond(fmt.Sprintf("round %d", f.round+1))
+	if f.clients.Clock().Pending() == 0 && !f.open.timed {
+		what = fmt.Sprintf("round %d waits for responses that never arrive", f.round+1)
+	}
+	return f.supervisor.explain(what, listed)
 }
 
 // CurrentRound returns the open round.

@@ -96,7 +96,7 @@ func (v *supervisor) watch() {
 	case f.traits.WaitsForAll && v.dueForCheck():
 		for _, t := range f.Listed() {
 			if f.attempts.needsResponse(int(t)) && f.clients.NeverAvailable(int(t)) {
-				f.attempts.stall(int(t), "can never be reached again")
+				f.attempts.stall(int(t), f.clients.Obstacle(int(t)).String())
 				break
 			}
 		}
@@ -137,12 +137,43 @@ func (v *supervisor) everAvailable() (possible int) {
 
 // whyNoneAvailable returns why no device will ever be available again.
 func (v *supervisor) whyNoneAvailable() string {
-	for t := range v.server.setup.Clients {
-		if empty, _ := v.server.clients.Depleted(t); !empty {
-			return "no device can ever be reached again"
+	return v.explain("no device can ever be reached again", v.everyone())
+}
+
+// everyone lists all clients.
+func (v *supervisor) everyone() []int32 {
+	all := make([]int32, v.server.setup.Clients)
+	for t := range all {
+		all[t] = int32(t)
+	}
+	return all
+}
+
+// explain adds to what happens which obstacles clients have whose responses do not come.
+func (v *supervisor) explain(what string, listed []int32) string {
+	f := v.server
+	var count [clients.ObstacleCount]int
+	for _, t := range listed {
+		if d := f.attempts.device(int(t)); !d.chosen || !d.responded {
+			count[f.clients.Obstacle(int(t))]++
 		}
 	}
-	return "every device's battery is empty and none is ever charged"
+	if n := count[clients.NeverCharged]; n > 0 && n == f.setup.Clients {
+		return "every device's battery is empty and none is ever charged"
+	}
+	separator := ": "
+	for o := clients.NoObstacle + 1; o < clients.ObstacleCount; o++ {
+		switch count[o] {
+		case 0:
+			continue
+		case 1:
+			what += separator + "1 device " + o.String()
+		default:
+			what += fmt.Sprintf("%s%d devices %s", separator, count[o], o.Plural())
+		}
+		separator = ", "
+	}
+	return what
 }
 
 func (v *supervisor) numberAvailable() int {

@@ -2,6 +2,7 @@ package learning
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"fedsim/devices"
@@ -176,6 +177,40 @@ func TestAFailedAttemptHoldsItsPlace(t *testing.T) {
 		out := finish(t, f)
 		if want := 104_001 * 10.0; out.Status != results.Stalled || math.Abs(f.clients.Now().Seconds()-want) > 0.01 {
 			t.Errorf("%s: %v after %.3f s, want %g", w.name, out.Status, f.clients.Now().Seconds(), want)
+		}
+	}
+}
+
+// still has rates and speeds of 0.
+type still struct{}
+
+func (still) Downlink(int, float64, engine.Time) (float64, engine.Time) { return 0, engine.Never }
+func (still) Uplink(int, float64, engine.Time) (float64, engine.Time)   { return 0, engine.Never }
+func (still) Speed(int, engine.Time) (float64, engine.Time)             { return 0, engine.Never }
+func (still) Available(int, engine.Time) (bool, engine.Time)            { return false, engine.Never }
+
+// The reason of a stall is why no response comes, and not the battery that empties meanwhile.
+func TestAStallHasItsCause(t *testing.T) {
+	for what, change := range map[string]func(*Setup){
+		"of 0 Mbit/s forever":  func(s *Setup) { s.Bandwidth = still{} },
+		"unavailable forever":  func(s *Setup) { s.Availability = still{} },
+		"a speed of 0 forever": func(s *Setup) { s.Speed = still{} },
+		"battery":              func(*Setup) {},
+	} {
+		for method, protocol := range map[string]string{"fedavg": federation.WaitForAll, "fedprox": federation.First, "fedasync": federation.Asynchronous} {
+			for _, battery := range []bool{true, false} {
+				if what == "battery" && !battery {
+					continue
+				}
+				out := run(t, tens(t, method, protocol, 3, 5, func(s *Setup) {
+					if change(s); battery {
+						joules(s, 10)
+					}
+				}))
+				if out.Status != results.Stalled || !strings.Contains(out.Reason, what) || what != "battery" && strings.Contains(out.Reason, "battery") {
+					t.Errorf("%s, battery %t: %s: %q, want %q", protocol, battery, out.Status, out.Reason, what)
+				}
+			}
 		}
 	}
 }
