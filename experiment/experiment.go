@@ -244,7 +244,7 @@ func (r *runner) repeat(rep repetition) {
 	result := resultOf(&run)
 	result.Edges, result.Trials = rep.job.Edges, len(rep.job.Trials)
 	if len(rep.job.Trials) > 0 {
-		result.Searched = rep.job.Ranges()
+		result.Searched, result.Chosen = rep.job.Ranges(), rep.seed < rep.job.under
 	}
 	start := r.options.Clock()
 	rec := &record{index: rep.job.first + rep.seed, about: result}

@@ -125,11 +125,12 @@ type MeanCost struct {
 	HorizonS        float64 `json:"horizon_s"`
 
 	times map[uint64]signtest.Bounds // by seed
+	fair  map[uint64]bool            // seeds that did not choose options of the method
 }
 
 // MeanCostOf returns the cost of a target over runs; see Restrict.
 func MeanCostOf(runs []Run, t Target) MeanCost {
-	c := MeanCost{Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(), times: map[uint64]signtest.Bounds{}}
+	c := MeanCost{Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(), times: map[uint64]signtest.Bounds{}, fair: map[uint64]bool{}}
 	var low, high []float64
 	var spent []Amounts
 	for i := range runs {
@@ -146,7 +147,7 @@ func MeanCostOf(runs []Run, t Target) MeanCost {
 		}
 		bounds := TimeOf(x, state)
 		low, high, spent = append(low, bounds.Low), append(high, bounds.High), append(spent, x)
-		c.times[runs[i].Seed] = bounds
+		c.times[runs[i].Seed], c.fair[runs[i].Seed] = bounds, !runs[i].Chosen
 	}
 	if len(spent) > 0 {
 		c.AtLeast = Amounts{}

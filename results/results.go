@@ -76,6 +76,7 @@ type Tuning struct {
 	Edges    []Edge    `json:"edges,omitempty"`    // options of Tuned whose value is the lowest or highest tried
 	Searched []Range   `json:"searched,omitempty"` // values of the options of Tuned that were tried
 	Trials   int       `json:"trials,omitempty"`   // candidates that were tried
+	Chosen   bool      `json:"chosen,omitempty"`   // candidates were tried under this seed, too: it favors the winner
 }
 
 // Reference is the optimum that a run is compared with.

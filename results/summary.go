@@ -64,6 +64,7 @@ type Row struct {
 
 	longest             float64 // the virtual time at the end of the run that ends last
 	doubted, endDoubted bool    // by a message: all of its numbers, those at the end
+	stopped             bool    // a run ended at StopAt
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
@@ -263,7 +264,7 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		row.Last += last.Suboptimality / n
 		row.Totals.add(&seeds[i], n)
 		if k := len(seeds[i].Rounds); k > 0 {
-			row.longest = max(row.longest, seeds[i].Rounds[k-1].TimeS)
+			row.longest, row.stopped = max(row.longest, seeds[i].Rounds[k-1].TimeS), row.stopped || seeds[i].AtStop()
 		}
 		row.Limit, row.Capped = seeds[i].Limit, row.Capped+seeds[i].Capped
 		row.Known = max(row.Known, seeds[i].Known)

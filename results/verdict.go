@@ -94,11 +94,11 @@ func (b *Block) first(target int) First {
 	return f
 }
 
-// certain reports whether a row is ahead of all others.
+// certain reports whether a row is ahead of all others, by the seeds that favor none.
 func certain(rows []*Row, target int, label string) bool {
 	costs := make([][]signtest.Bounds, len(rows))
 	for seed := range rows[0].Cells[target].times {
-		if slices.ContainsFunc(rows, func(r *Row) bool { _, has := r.Cells[target].times[seed]; return !has }) {
+		if slices.ContainsFunc(rows, func(r *Row) bool { return !r.Cells[target].fair[seed] }) {
 			continue
 		}
 		for i, r := range rows {
@@ -135,6 +135,9 @@ func reason(before, rows []*Row, target int, least float64, fastest string) stri
 		text += " ended at " + span(texts[0], texts[1]) + ", before " + texts[2] + " of " + fastest
 	} else {
 		text += " ended without it in some runs, so that a mean below " + texts[2] + " of " + fastest + " is possible"
+	}
+	if slices.ContainsFunc(before, func(r *Row) bool { return r.stopped }) {
+		return text + "; the runs ended at run.stop_at, before this target"
 	}
 	if end < 0.95*longest {
 		return text + "; give all methods the same time: run.max_time_s = " + upward(longest) + " with run.rounds = 0"

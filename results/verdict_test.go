@@ -47,11 +47,18 @@ func TestFirst(t *testing.T) {
 	ten := Targets{{"test_error", 0.1}}
 	slow, fast := []float64{4, 5, 6, 7, 8, 9, 10, 11}, []float64{2, 3, 4, 5, 6, 7, 8, 9}
 	mixed := []float64{1, 3, 4, 5, 6, 7, 8, 12}
+	chosen := seedsOf("a", Done, fast...)
+	chosen[0].Chosen, chosen[1].Chosen = true, true
+	stopped := seedsOf("b", "ended", 1)
+	stopped[0].StopAt = Target{"test_error", 0.4}
 	for _, c := range []struct {
 		name string
 		runs []Run
 		want string
 	}{
+		{"tuned under two of eight seeds", slices.Concat(chosen, seedsOf("b", Done, slow...)), "a (not certain)"},
+		{"tuned under one of eight seeds", slices.Concat(chosen[1:], seedsOf("a", Done, fast[:1]...), seedsOf("b", Done, slow...)), "a (certain at 95 %)"},
+		{"stopped at another target", slices.Concat(seedsOf("a", Done, 2), stopped), "not known: b ended at 1.00 s, before 2.00 s of a; the runs ended at run.stop_at, before this target"},
 		{"one seed", slices.Concat(seedsOf("a", Done, 2), seedsOf("b", Done, 3)), "a"},
 		{"all seeds ahead", slices.Concat(seedsOf("b", Done, slow...), seedsOf("a", Done, fast...)), "a (certain at 95 %)"},
 		{"six seeds", slices.Concat(seedsOf("b", Done, slow[:6]...), seedsOf("a", Done, fast[:6]...)), "a (not certain)"},
