@@ -29,8 +29,8 @@ type sweptAxis struct {
 type measure struct {
 	Name   string `json:"name"`
 	Units  string `json:"units"`  // name of the quantity with its units; empty: none
-	Target bool   `json:"target"` // a run without a value did not reach the target
-	of     func(*results.Run) float64
+	Target bool   `json:"target"` // an ended run without a value stalled before the target
+	of     func(*results.Run) (value float64, bound bool)
 }
 
 // trial is a run at its place.
@@ -38,6 +38,7 @@ type trial struct {
 	At     []int     `json:"at"`     // index of the value on each axis
 	Ended  bool      `json:"ended"`  // the run reached its end, or stalled
 	Values []float64 `json:"values"` // by measure; null: none
+	Bounds []bool    `json:"bounds"` // by measure: the run ended before the target, and its cost is above the value
 }
 
 // sweptOf returns the page about the axes of an experiment. It has no trials without an axis
@@ -48,18 +49,19 @@ func sweptOf(e *scenario.Experiment, runs []results.Run, targets results.Targets
 		return page
 	}
 	for _, m := range measuresOf(runs, targets) {
-		if slices.ContainsFunc(runs, func(r results.Run) bool { return !math.IsNaN(m.of(&r)) }) {
+		if slices.ContainsFunc(runs, func(r results.Run) bool { v, bound := m.of(&r); return !math.IsNaN(v) && !math.IsInf(v, 1) && !bound }) {
 			page.Measures = append(page.Measures, m)
 		}
 	}
 	for i := range runs {
 		r := &runs[i]
-		t := trial{At: []int{}, Values: []float64{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
+		t := trial{At: []int{}, Values: []float64{}, Bounds: []bool{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
 		for _, a := range page.Axes {
 			t.At = append(t.At, slices.Index(a.Values, r.ValueOf(a.Name)))
 		}
 		for _, m := range page.Measures {
-			t.Values = append(t.Values, m.of(r))
+			value, bound := m.of(r)
+			t.Values, t.Bounds = append(t.Values, value), append(t.Bounds, bound)
 		}
 		page.Trials = append(page.Trials, t)
 	}
@@ -105,16 +107,22 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 			continue
 		}
 		text := t.Text(runs...)
-		cost := func(name, units string, of func(results.Cost) float64) {
-			all = append(all, measure{name + " to " + text, units, true, func(r *results.Run) float64 { return of(r.CostTo(t)) }})
+		cost := func(name, units string, of func(results.Amounts) float64) {
+			all = append(all, measure{name + " to " + text, units, true, func(r *results.Run) (float64, bool) {
+				spent, state := r.Spent(t)
+				if r.Status == results.UnderWay && state == results.Ended {
+					return math.NaN(), false
+				}
+				return of(spent), state == results.Ended
+			}})
 		}
-		cost("time", "time_s", func(c results.Cost) float64 { return c.TimeS })
-		cost("rounds", "", func(c results.Cost) float64 { return c.Rounds })
-		cost("data sent", "bytes_up", func(c results.Cost) float64 { return c.Bytes })
-		cost("energy", "energy_j", func(c results.Cost) float64 { return c.EnergyJ })
+		cost("time", "time_s", func(a results.Amounts) float64 { return a.TimeS })
+		cost("rounds", "", func(a results.Amounts) float64 { return a.Rounds })
+		cost("data sent", "bytes_up", func(a results.Amounts) float64 { return a.Bytes })
+		cost("energy", "energy_j", func(a results.Amounts) float64 { return a.EnergyJ })
 	}
 	end := func(name, units string, of func(*results.Run) float64) {
-		all = append(all, measure{name, units, false, of})
+		all = append(all, measure{name, units, false, func(r *results.Run) (float64, bool) { return of(r), false }})
 	}
 	evaluated := func(of func(*results.Round) float64) func(*results.Run) float64 {
 		return func(r *results.Run) float64 {

@@ -11,7 +11,7 @@ import (
 )
 
 // The axes are those in which runs differ, with the keys of a sample in place of its numbers and
-// the methods last. A run that misses a target has no value, and whether it has ended.
+// the methods last. A run that ended before a target has a bound; one that was interrupted has no value.
 func TestSwept(t *testing.T) {
 	nan := math.NaN()
 	target := results.Target{Metric: "test_error", Value: 0.2}
@@ -56,17 +56,18 @@ func TestSwept(t *testing.T) {
 	for i, want := range []struct {
 		at     []int
 		ended  bool
+		bound  bool
 		values []float64
 	}{
-		{[]int{0, 0, 0}, true, []float64{6, 2, 30, 3, 0.1, 6, 3}},
-		{[]int{1, 1, 0}, true, []float64{nan, nan, nan, nan, 0.25, 6, 3}},
-		{[]int{0, 0, 1}, false, []float64{nan, nan, nan, nan, 0.3, 3, 2}},
+		{[]int{0, 0, 0}, true, false, []float64{6, 2, 30, 3, 0.1, 6, 3}},
+		{[]int{1, 1, 0}, true, true, []float64{6, 2, 30, 3, 0.25, 6, 3}},
+		{[]int{0, 0, 1}, false, false, []float64{nan, nan, nan, nan, 0.3, 3, 2}},
 	} {
 		trial := got.Trials[i]
 		same := slices.EqualFunc(trial.Values, want.values, func(a, b float64) bool {
 			return a == b || math.IsNaN(a) && math.IsNaN(b)
 		})
-		if !slices.Equal(trial.At, want.at) || trial.Ended != want.ended || !same {
+		if !slices.Equal(trial.At, want.at) || trial.Ended != want.ended || trial.Bounds[0] != want.bound || trial.Bounds[4] || !same {
 			t.Errorf("trial %d is %+v, want %+v", i, trial, want)
 		}
 	}

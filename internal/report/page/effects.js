@@ -9,7 +9,7 @@ function effectsOf(e, grid, trials, measure) {
     label: l.label, trials: methods ? trials.filter((t) => t.at[grid.indexOf(methods)] === k) : trials,
     look: { color: hex(css("--line-" + (k % categories))), dash: dashes[Math.floor(k / categories + k) % dashes.length] },
   }));
-  const lines = axes.map((a) => groups.map((g) => ({ ...g, points: a.levels.map((l, i) => ({ ...l, ...summarized(g.trials.filter((t) => a.of[t.at[grid.indexOf(a)]] === i), measure.index) })) })));
+  const lines = axes.map((a) => groups.map((g) => ({ ...g, points: a.levels.map((l, i) => ({ ...l, ...summarized(g.trials.filter((t) => a.of[t.at[grid.indexOf(a)]] === i), measure) })) })));
   const bounds = lines.flat().flatMap((g) => g.points.flatMap((p) => (known(p.mean) ? [p.mean, p.mean - (p.error || 0), p.mean + (p.error || 0)] : [])));
   const dots = axes.some((a) => a.binned) ? trials.map((t) => t.values[measure.index]).filter(known) : [];
   const all = [...bounds, ...dots];
@@ -17,10 +17,10 @@ function effectsOf(e, grid, trials, measure) {
   const means = lines.flat().flatMap((g) => g.points.map((p) => p.mean)).filter(known);
   const log = Math.min(...means, ...dots) > 0 && Math.max(...means, ...dots) / Math.min(...means, ...dots) > 30;
   const range = widened(Math.min(...(log ? [...means, ...dots] : all)), Math.max(...all), log, "y");
-  const missed = lines.flat().some((g) => g.points.some((p) => p.missed > 0));
+  const missed = lines.flat().some((g) => g.points.some((p) => p.missed + p.above > 0));
   return [
     el("h4", {}, `Main effects on ${measure.text}`),
-    el("p", { class: "quiet" }, `The mean over all runs with a value of one key, whatever their other keys and seeds; bars reach two standard errors of the mean to either side, which takes the runs of one setting under several seeds${axes.some((a) => a.sampled) ? ", or of one point of the sample," : ""} as one observation, if there are several settings.${axes.some((a) => a.binned) ? " A dot is a run; the mean is over the runs of a bin." : ""}${missed ? measure.target ? " The mean is over the runs that reached the target; an open circle says that others did not, a cross that none did." : " Runs without a value are left out." : ""}`),
+    el("p", { class: "quiet" }, `The mean over all runs with a value of one key, whatever their other keys and seeds; bars reach two standard errors of the mean to either side, which takes the runs of one setting under several seeds${axes.some((a) => a.sampled) ? ", or of one point of the sample," : ""} as one observation, if there are several settings.${axes.some((a) => a.binned) ? " A dot is a run; the mean is over the runs of a bin." : ""}${missed ? measure.target ? " An open circle: runs ended before the target, so that the mean is above. A cross: a run stalled." : " Runs without a value are left out." : ""}`),
     groups.length > 1 ? el("p", { class: "key" }, groups.map((g) => el("span", {}, swatch(g.look), " ", g.label))) : null,
     el("div", { class: "panels", "data-count": axes.length }, axes.map((a, i) => panelOf(a, lines[i], grid.indexOf(a), measure, range, log))),
     el("details", { id: slug(e.name + "-effects") }, el("summary", {}, "The means as a table"), axes.map((a, i) => tableOfEffects(a, lines[i], measure))),
@@ -76,7 +76,7 @@ function panelOf(axis, lines, at, measure, range, log) {
       if (axis.numeric && known(p.mean) && known(q.mean)) put("line", { x1: x(q), y1: toY(q.mean), x2: x(p), y2: toY(p.mean), stroke: color, "stroke-width": 2, "stroke-dasharray": g.look.dash.join(" ") });
     });
     for (const p of g.points) {
-      const title = svg("title", {}, `${g.label ? g.label + ", " : ""}${axis.name} ${p.label}: ${amount(p.mean, measure.scale, 4)}${known(p.error) ? " ± " + amount(p.error, measure.scale, 2) : ""}; ${counted(p, measure.target)}`);
+      const title = svg("title", {}, `${g.label ? g.label + ", " : ""}${axis.name} ${p.label}: ${meanText(p, measure.scale, 4)}${known(p.error) ? " ± " + amount(p.error, measure.scale, 2) : ""}; ${counted(p, measure.target)}`);
       if (known(p.mean)) {
         if (known(p.error)) put("line", { x1: x(p), x2: x(p), y1: toY(p.mean - p.error), y2: toY(p.mean + p.error), stroke: color, "stroke-width": 1.5 });
         put("circle", { cx: x(p), cy: toY(p.mean), r: 4, stroke: color, "stroke-width": 2, fill: p.values < p.runs ? css("--paper") : color, class: "mean" }, title);
@@ -90,6 +90,6 @@ function panelOf(axis, lines, at, measure, range, log) {
 
 // tableOfEffects returns the numbers of a panel.
 function tableOfEffects(axis, lines, measure) {
-  const rows = lines.flatMap((g) => g.points.map((p) => [g.label ? `${p.label}, ${g.label}` : p.label, p.mean === null ? (p.runs > 0 && measure.target && p.missed > 0 ? "not reached" : none) : amount(p.mean, measure.scale, 4), known(p.error) ? "± " + amount(p.error, measure.scale, 2) : none, counted(p, measure.target)]));
+  const rows = lines.flatMap((g) => g.points.map((p) => [g.label ? `${p.label}, ${g.label}` : p.label, p.mean === null ? (p.runs > 0 && measure.target && p.missed > 0 ? "never" : none) : meanText(p, measure.scale, 4), known(p.error) ? "± " + amount(p.error, measure.scale, 2) : none, counted(p, measure.target)]));
   return table([axis.name, "mean", "two standard errors", "runs"], rows, `${capital(measure.text)} by ${axis.name}`);
 }

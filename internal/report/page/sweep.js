@@ -26,18 +26,21 @@ function levelsOf(axis) {
   return { levels, of: numbers.map(part), numeric: true, log, binned: true };
 }
 
-// summarized returns what trials have of measure m: how many there are, how many have a value,
-// how many ended without one, the mean of the values, and two standard errors of the mean. Runs of
-// one setting are not independent, unless there is only one: their deviations are added first
+// summarized returns what trials have of a measure: how many there are, how many have a value, of how many that
+// is a bound from below, how many ended without one, the mean, which is a bound if one is, and two standard errors
+// of the mean. There is no mean to a target that a run cannot reach. Runs of one setting are not independent, unless there is only one: their deviations are added first
 // (Liang and Zeger 1986).
-function summarized(trials, m) {
+function summarized(trials, measure) {
+  const m = measure.index;
   const have = trials.filter((t) => known(t.values[m])), n = have.length;
   const average = have.reduce((sum, t) => sum + t.values[m], 0) / n;
   const off = new Map(); // by setting
   const one = have.every((t) => t.setting === have[0].setting);
   for (const t of have) off.set(one ? t : t.setting, (off.get(t.setting) || 0) + t.values[m] - average);
   const error = off.size > 1 ? (2 / n) * Math.sqrt((off.size / (off.size - 1)) * [...off.values()].reduce((sum, d) => sum + d * d, 0)) : null;
-  return { runs: trials.length, values: n, missed: trials.filter((t) => t.ended && !known(t.values[m])).length, open: trials.filter((t) => !t.ended && !known(t.values[m])).length, mean: n > 0 ? average : null, error };
+  const above = have.filter((t) => t.bounds[m]).length, missed = trials.filter((t) => t.ended && !known(t.values[m])).length;
+  const mean = n > 0 && !(measure.target && missed > 0) ? average : null;
+  return { runs: trials.length, values: n - above, above, missed, open: trials.length - n - missed, mean, error: above > 0 || mean === null ? null : error };
 }
 
 // counted tells how many runs a number averages, and what became of the others.
@@ -45,11 +48,16 @@ function counted(s, target) {
   if (s.runs === 0) return "no run";
   const parts = [];
   if (s.values === s.runs) return plural(s.runs, "run");
-  if (s.values > 0) parts.push(target ? `${s.values} of ${s.runs} reached it` : `${s.values} of ${plural(s.runs, "run")}`);
-  else if (s.missed > 0) parts.push(target ? `not reached, ${plural(s.runs, "run")}` : `no value, ${plural(s.runs, "run")}`);
+  if (target && s.above + s.missed > 0) parts.push(`${s.values} of ${s.runs} reached it`);
+  else if (s.values > 0) parts.push(`${s.values} of ${plural(s.runs, "run")}`);
+  else if (s.missed > 0) parts.push(`no value, ${plural(s.runs, "run")}`);
+  if (target && s.missed > 0) parts.push(`${s.missed} stalled`);
   if (s.open > 0) parts.push(`${s.open} unfinished`);
   return parts.join("; ");
 }
+
+// meanText formats the mean, or its bound.
+const meanText = (s, scale, digits) => (s.above > 0 ? "> " : "") + amount(s.mean, scale, digits);
 
 // lastPart returns the last part of a dotted key.
 const lastPart = (key) => key.slice(key.lastIndexOf(".") + 1);
@@ -59,7 +67,7 @@ function sweepOf(report, index) {
   const e = report.experiments[index], { axes, measures, trials } = e.swept;
   if (measures.length === 0 || axes.every((a) => a.name === "method")) return null;
   // The default is the time to the last target that half of the runs reach.
-  const often = (m, i) => m.units === "time_s" && m.target && trials.filter((t) => known(t.values[i])).length >= 0.5 * trials.length;
+  const often = (m, i) => m.units === "time_s" && m.target && trials.filter((t) => known(t.values[i]) && !t.bounds[i]).length >= 0.5 * trials.length;
   const start = measures.findLastIndex(often);
   const c = chosen(e.name + "/sweep", { measure: measures[Math.max(start, 0)].name, fixed: {} });
   const id = slug(e.name + "-sweep");
