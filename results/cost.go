@@ -130,7 +130,10 @@ type MeanCost struct {
 
 // MeanCostOf returns the cost of a target over runs; see Restrict.
 func MeanCostOf(runs []Run, t Target) MeanCost {
-	c := MeanCost{Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(), times: map[uint64]signtest.Bounds{}, fair: map[uint64]bool{}}
+	c := MeanCost{
+		Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(),
+		times: map[uint64]signtest.Bounds{}, fair: map[uint64]bool{},
+	}
 	var low, high []float64
 	var spent []Amounts
 	for i := range runs {
@@ -203,5 +206,19 @@ func (c *MeanCost) Format(atLeast string) string {
 		return "> " + atLeast
 	default:
 		return atLeast
+	}
+}
+
+// median formats the median time, or its bound.
+func (c *MeanCost) median(relative bool) string {
+	switch {
+	case math.IsNaN(c.MedianLowS):
+		return none
+	case math.IsInf(c.MedianLowS, 1):
+		return "never"
+	case c.MedianLowS < c.MedianHighS:
+		return "> " + TimeText(c.MedianLowS, relative)
+	default:
+		return TimeText(c.MedianLowS, relative)
 	}
 }

@@ -31,6 +31,7 @@ type ExperimentSummary struct {
 	Blocks     []Block
 
 	messages []Message // see Summary.Messages
+	short    bool      // without medians and restricted means
 }
 
 // Block is a set of rows that are compared.

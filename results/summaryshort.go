@@ -38,6 +38,7 @@ func (e *ExperimentSummary) last() ExperimentSummary {
 		}
 	}
 	only := *e
+	only.short = true
 	if at < 0 {
 		return only
 	}
@@ -157,6 +158,9 @@ func writeNotes(b *strings.Builder, notes []string, width int) {
 // remarks.
 func (e *ExperimentSummary) shortNotes() []string {
 	var notes, remarks []string
+	if text := e.unequal(); text != "" {
+		notes = append(notes, text)
+	}
 	notes = append(notes, e.censored()...)
 	if !slices.Contains(e.Known, true) {
 		notes = append(notes, e.ends()...)

@@ -192,8 +192,15 @@ func (e *ExperimentSummary) targetColumns(k int) []endColumn {
 		column("sent", true, in(byteUnits), func(a *Amounts) float64 { return a.Bytes }),
 		column("energy", e.joules(), energyCell, func(a *Amounts) float64 { return a.EnergyJ }),
 		column("CO2e", e.grams(), in(gramUnits), func(a *Amounts) float64 { return a.CO2G }),
+		{"median", e.medians(k), func(_ *Block, r *Row) string { return r.Cells[k].median(r.Totals.Relative) }, nil},
+		{"restricted", e.medians(k), timeCell(func(r *Row) float64 { return r.Cells[k].RestrictedMeanS }), nil},
 	}
 	return slices.DeleteFunc(list, func(c endColumn) bool { return !c.there })
+}
+
+// medians reports whether the median and the restricted mean say more than the mean time to a target.
+func (e *ExperimentSummary) medians(target int) bool {
+	return !e.short && e.some(func(r *Row) bool { return r.Cells[target].Seeds() > 1 && !r.Cells[target].Reached })
 }
 
 // grams reports whether grams of CO2e are counted.

@@ -304,6 +304,9 @@ func tally(texts []string, note func(string) string) string {
 func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
+	if text := e.unequal(); text != "" {
+		notes = append(notes, text)
+	}
 	notes = append(notes, e.censored()...)
 	if known && e.some(func(r *Row) bool { return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Ratio > 1 }) }) {
 		notes = append(notes, "ratio: time relative to the fastest")
@@ -364,40 +367,71 @@ func (e *ExperimentSummary) protocols() string {
 // headP is the head of the column of P.
 const headP = "P at end"
 
+// unequal warns of a block in which runs ended without a target, and with less time than those of another row.
+func (e *ExperimentSummary) unequal() string {
+	for _, f := range e.Firsts() {
+		k := slices.Index(e.Targets, f.Target)
+		b := &e.Blocks[slices.IndexFunc(e.Blocks, func(b Block) bool { return slices.Equal(b.Point, f.Point) })]
+		_, last := b.ends()
+		for i := range b.Rows {
+			r := &b.Rows[i]
+			if f.text == notKnown || r.Cells[k].EndedSeeds == 0 || r.stopped || last.Totals.TimeS <= 1.05*r.Totals.TimeS {
+				continue
+			}
+			texts := timesText(r.Totals.Relative, r.Totals.TimeS, last.Totals.TimeS)
+			return fmt.Sprintf("warning: unequal ends: %s ended at %s without a target, %s at %s; run.max_time_s gives all methods the same time",
+				r.Label, texts[0], last.Label, texts[1])
+		}
+	}
+	return ""
+}
+
 // censored explains the cells of costs that are not known.
 func (e *ExperimentSummary) censored() (notes []string) {
-	bounds, stalled, seeds := false, false, false
+	bounds, stalled, none, medians := false, false, false, false
+	seeds, known := 0, len(slices.DeleteFunc(slices.Clone(e.Known), func(is bool) bool { return !is }))
 	var counts []string
-	known := len(slices.DeleteFunc(slices.Clone(e.Known), func(is bool) bool { return !is }))
 	for i := range e.Blocks {
-		for k := range e.Blocks[i].Rows {
-			r := &e.Blocks[i].Rows[k]
-			for j := range r.Cells {
-				c := &r.Cells[j]
+		b := &e.Blocks[i]
+		for k := range b.Rows {
+			for j := range b.Rows[k].Cells {
+				c := &b.Rows[k].Cells[j]
 				if !e.Known[j] || c.Reached || c.Seeds() == 0 {
 					continue
 				}
-				stalled, bounds = stalled || c.NeverSeeds > 0, bounds || c.NeverSeeds == 0
-				if c.Seeds() == 1 || c.NeverSeeds > 0 {
+				medians, stalled = medians || e.medians(j), stalled || c.NeverSeeds > 0
+				if c.NeverSeeds > 0 {
 					continue
 				}
-				seeds = true
-				what := "it"
-				if known > 1 {
-					what = e.Texts[j]
+				bounds, none, seeds = true, none || c.ReachedSeeds == 0, max(seeds, c.Seeds())
+				if what := "it"; c.ReachedSeeds > 0 {
+					if known > 1 {
+						what = e.Texts[j]
+					}
+					row := strings.TrimPrefix(SettingsText(b.Point)+", ", ", ") + e.rowText(&b.Rows[k])
+					counts = append(counts, fmt.Sprintf("%s: %d of %d reached %s", row, c.ReachedSeeds, c.Seeds(), what))
 				}
-				counts = append(counts, strings.TrimPrefix(SettingsText(e.Blocks[i].Point)+", ", ", ")+fmt.Sprintf("%s: %d of %d reached %s", e.rowText(r), c.ReachedSeeds, c.Seeds(), what))
 			}
 		}
 	}
 	switch {
-	case seeds:
-		notes = append(notes, ">: mean, unknown times taken at the end of the run; "+strings.Join(few(counts), "; "))
-	case bounds:
+	case !bounds:
+	case seeds == 1:
 		notes = append(notes, ">: the run ended there, without the target")
+	default:
+		switch counts = few(counts); {
+		case len(counts) == 0:
+			counts = []string{"no run of these rows reached it"}
+		case none:
+			counts = append(counts, "no run of other rows")
+		}
+		notes = append(notes, ">: mean, unknown times taken at the end of the run; "+strings.Join(counts, "; "))
 	}
 	if stalled {
 		notes = append(notes, "never: no client could ever respond again")
+	}
+	if medians {
+		notes = append(notes, "restricted: mean of the times up to the earliest end of a run without the target")
 	}
 	return notes
 }

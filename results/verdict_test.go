@@ -197,3 +197,40 @@ func TestNothingIsBestWhereEndsDiffer(t *testing.T) {
 		t.Error("ends 11 % apart do not compare")
 	}
 }
+
+// Where a method is first, and another had less time, the summary says so; not if the other had more.
+func TestUnequalEnds(t *testing.T) {
+	ten := Targets{{"test_error", 0.1}}
+	later := seedsOf("a", Done, 2)
+	later[0].Rounds = append(later[0].Rounds, later[0].Rounds[1])
+	later[0].Rounds[2].Round, later[0].Rounds[2].TimeS = 40, 4
+	const want = "warning: unequal ends: b ended at 2.50 s without a target, a at 4.00 s; run.max_time_s gives all methods the same time"
+	e := Summarize(slices.Concat(later, seedsOf("b", "ended", 2.5)), ten).Experiments[0]
+	if got := e.Notes(); !slices.Contains(got, want) || e.Verdicts()[0] != "first to test error 10 %: a" {
+		t.Errorf("%q, %q", e.Verdicts(), got)
+	}
+	for _, b := range [][]Run{seedsOf("b", "ended", 3.9), seedsOf("b", "ended", 9), seedsOf("b", Done, 2.5), seedsOf("b", Stalled, 2.5)} {
+		if e := Summarize(slices.Concat(later, b), ten).Experiments[0]; e.unequal() != "" {
+			t.Errorf("%s ended at %g s: %s", b[0].Status, b[0].Rounds[1].TimeS, e.unequal())
+		}
+	}
+}
+
+// The full tables have medians and restricted means of several seeds; the short ones do not.
+func TestMedians(t *testing.T) {
+	runs := slices.Concat(seedsOf("a", Done, 1, 2, 3), seedsOf("b", "ended", 1.5, 2.5, 3.5), seedsOf("c", Done, 1, 2), []Run{until("c", 3, 9, Stalled)})
+	s := Summarize(runs, Targets{{"test_error", 0.1}})
+	full := s.Text(200)
+	for _, want := range []string{
+		"a 20 2.00 s 1.00x 10.0 B 4.00 J 2.00 s 1.33 s",
+		"> 2.50 s      1.50 s", "  2.00 s      1.33 s    1 of 3 stalled",
+		"restricted: mean of the times up to the earliest end of a run without the target",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(full), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%q is not in\n%s", want, full)
+		}
+	}
+	if text := s.Short(80); strings.Contains(text, "median") || strings.Contains(text, "restricted") {
+		t.Error(text)
+	}
+}
