@@ -18,6 +18,7 @@ var findings = []struct {
 	{"target", IsWarning, (*ExperimentSummary).atOnce},
 	{"same", IsWarning, (*ExperimentSummary).same},
 	{"end", IsWarning, (*ExperimentSummary).worse},
+	{"unequal-ends", IsWarning, (*ExperimentSummary).unequal},
 	{"ends", IsNote, (*ExperimentSummary).endsApart},
 	{"one seed", IsNote, (*ExperimentSummary).oneSeed},
 	{"not reached", IsNote, (*ExperimentSummary).missed},
@@ -367,4 +368,23 @@ func (e *ExperimentSummary) inBlocks(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" in %d of %d settings", n, len(e.Blocks))
+}
+
+// unequal finds a block with a first method in which runs ended without a target, and with less time than those of another row.
+func (e *ExperimentSummary) unequal([][][]Run) []string {
+	for _, f := range e.Firsts() {
+		k := slices.Index(e.Targets, f.Target)
+		b := &e.Blocks[slices.IndexFunc(e.Blocks, func(b Block) bool { return slices.Equal(b.Point, f.Point) })]
+		_, last := b.ends()
+		for i := range b.Rows {
+			r := &b.Rows[i]
+			if f.text == notKnown || r.Cells[k].EndedSeeds == 0 || r.stopped || last.Totals.TimeS <= 1.05*r.Totals.TimeS {
+				continue
+			}
+			texts := timesText(r.Totals.Relative, r.Totals.TimeS, last.Totals.TimeS)
+			return []string{fmt.Sprintf("%s ended at %s without a target, %s at %s; run.max_time_s gives all methods the same time",
+				r.Label, texts[0], last.Label, texts[1])}
+		}
+	}
+	return nil
 }

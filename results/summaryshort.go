@@ -158,9 +158,6 @@ func writeNotes(b *strings.Builder, notes []string, width int) {
 // remarks.
 func (e *ExperimentSummary) shortNotes() []string {
 	var notes, remarks []string
-	if text := e.unequal(); text != "" {
-		notes = append(notes, text)
-	}
 	notes = append(notes, e.censored()...)
 	if !slices.Contains(e.Known, true) {
 		notes = append(notes, e.ends()...)

@@ -304,9 +304,6 @@ func tally(texts []string, note func(string) string) string {
 func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
-	if text := e.unequal(); text != "" {
-		notes = append(notes, text)
-	}
 	notes = append(notes, e.censored()...)
 	if known && e.some(func(r *Row) bool { return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Ratio > 1 }) }) {
 		notes = append(notes, "ratio: time relative to the fastest")
@@ -366,25 +363,6 @@ func (e *ExperimentSummary) protocols() string {
 
 // headP is the head of the column of P.
 const headP = "P at end"
-
-// unequal warns of a block in which runs ended without a target, and with less time than those of another row.
-func (e *ExperimentSummary) unequal() string {
-	for _, f := range e.Firsts() {
-		k := slices.Index(e.Targets, f.Target)
-		b := &e.Blocks[slices.IndexFunc(e.Blocks, func(b Block) bool { return slices.Equal(b.Point, f.Point) })]
-		_, last := b.ends()
-		for i := range b.Rows {
-			r := &b.Rows[i]
-			if f.text == notKnown || r.Cells[k].EndedSeeds == 0 || r.stopped || last.Totals.TimeS <= 1.05*r.Totals.TimeS {
-				continue
-			}
-			texts := timesText(r.Totals.Relative, r.Totals.TimeS, last.Totals.TimeS)
-			return fmt.Sprintf("warning: unequal ends: %s ended at %s without a target, %s at %s; run.max_time_s gives all methods the same time",
-				r.Label, texts[0], last.Label, texts[1])
-		}
-	}
-	return ""
-}
 
 // censored explains the cells of costs that are not known.
 func (e *ExperimentSummary) censored() (notes []string) {

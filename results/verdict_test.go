@@ -204,14 +204,17 @@ func TestUnequalEnds(t *testing.T) {
 	later := seedsOf("a", Done, 2)
 	later[0].Rounds = append(later[0].Rounds, later[0].Rounds[1])
 	later[0].Rounds[2].Round, later[0].Rounds[2].TimeS = 40, 4
-	const want = "warning: unequal ends: b ended at 2.50 s without a target, a at 4.00 s; run.max_time_s gives all methods the same time"
-	e := Summarize(slices.Concat(later, seedsOf("b", "ended", 2.5)), ten).Experiments[0]
-	if got := e.Notes(); !slices.Contains(got, want) || e.Verdicts()[0] != "first to test error 10 %: a" {
-		t.Errorf("%q, %q", e.Verdicts(), got)
+	const want = "warning: b ended at 2.50 s without a target, a at 4.00 s; run.max_time_s gives all methods the same time"
+	s := Summarize(slices.Concat(later, seedsOf("b", "ended", 2.5)), ten)
+	has := func(s Summary) bool {
+		return slices.ContainsFunc(s.Messages(), func(m Message) bool { return m.About == "unequal-ends" })
+	}
+	if e := s.Experiments[0]; !has(s) || s.Messages()[0].String() != want || e.Verdicts()[0] != "first to test error 10 %: a" {
+		t.Errorf("%q, %q", e.Verdicts(), s.Messages())
 	}
 	for _, b := range [][]Run{seedsOf("b", "ended", 3.9), seedsOf("b", "ended", 9), seedsOf("b", Done, 2.5), seedsOf("b", Stalled, 2.5)} {
-		if e := Summarize(slices.Concat(later, b), ten).Experiments[0]; e.unequal() != "" {
-			t.Errorf("%s ended at %g s: %s", b[0].Status, b[0].Rounds[1].TimeS, e.unequal())
+		if s := Summarize(slices.Concat(later, b), ten); has(s) {
+			t.Errorf("%s ended at %g s: %q", b[0].Status, b[0].Rounds[1].TimeS, s.Messages())
 		}
 	}
 }
@@ -222,7 +225,7 @@ func TestMedians(t *testing.T) {
 	s := Summarize(runs, Targets{{"test_error", 0.1}})
 	full := s.Text(200)
 	for _, want := range []string{
-		"a 20 2.00 s 1.00x 10.0 B 4.00 J 2.00 s 1.33 s",
+		"20 2.00 s 1.00x 10.0 B 4.00 J 2.00 s 1.33 s",
 		"> 2.50 s      1.50 s", "  2.00 s      1.33 s    1 of 3 stalled",
 		"restricted: mean of the times up to the earliest end of a run without the target",
 	} {
