@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"gonum.org/v1/plot/text"
@@ -170,7 +171,8 @@ func (l *legend) draw(c draw.Canvas) {
 // that are too wide with an ellipsis.
 func fit(s string, sty text.Style, width vg.Length, lines int) string {
 	var out []string
-	rest := strings.Fields(s)
+	runes := []rune(s)
+	rest := strings.Fields(string(runes[:min(len(runes), mostRunes)]))
 	for len(rest) > 0 && len(out) < lines {
 		n := 1
 		for n < len(rest) && sty.Width(strings.Join(rest[:n+1], " ")) <= width {
@@ -185,13 +187,15 @@ func fit(s string, sty text.Style, width vg.Length, lines int) string {
 	return strings.Join(out, "\n")
 }
 
+// shorten cuts a text that is too wide, with an ellipsis.
 func shorten(s string, sty text.Style, width vg.Length) string {
 	if sty.Width(s) <= width {
 		return s
 	}
 	runes := []rune(s)
-	for len(runes) > 0 && sty.Width(string(runes)+"…") > width {
-		runes = runes[:len(runes)-1]
-	}
-	return strings.TrimRight(string(runes), " ") + "…"
+	fits := sort.Search(len(runes), func(n int) bool { return sty.Width(string(runes[:n+1])+"…") > width })
+	return strings.TrimRight(string(runes[:fits]), " ") + "…"
 }
+
+// mostRunes is more characters than fit anywhere in a figure.
+const mostRunes = 2000

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +26,20 @@ func TestLongLegends(t *testing.T) {
 		}
 		if want := map[bool]string{true: "and 7 more lines"}[c.lines > c.entries]; named != c.entries || note != want {
 			t.Errorf("%d lines: %d names and the note %q", c.lines, named, note)
+		}
+	}
+}
+
+// A long text is cut to what fits, in few steps.
+func TestLongTextsAreCutInFewSteps(t *testing.T) {
+	sty := textStyle(legendSize, false)
+	for _, s := range []string{strings.Repeat("x", 20000), strings.Repeat("ä b ", 5000)} {
+		var cut string
+		if n := testing.AllocsPerRun(1, func() { cut = fit(s, sty, 100, 1) }); n > 2000 {
+			t.Errorf("%.10s: %v allocations", s, n)
+		}
+		if !strings.HasSuffix(cut, "…") || sty.Width(cut) > 100 || sty.Width(cut) < 90 {
+			t.Errorf("%q has a width of %v, want at most 100 and no room for another letter", cut, sty.Width(cut))
 		}
 	}
 }

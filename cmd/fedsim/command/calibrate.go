@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"errors"
-	"io"
 	"math"
 	"path/filepath"
 
@@ -48,7 +47,7 @@ printed, beside those of nominal values and, for repeated runs, the noise floor.
 			if err := checked(func(c *config.Checker) { c.OneOfOrEmpty("hold-out", hold, calibration.ByRounds, calibration.ByRuns) }); err != nil {
 				return err
 			}
-			return calibrate(cmd.OutOrStdout(), logs, out, hold, force, o)
+			return calibrate(cmd, logs, out, hold, force, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -85,33 +84,44 @@ func checkCalibrateFlags(out, hold, with, figure string, check, force, asJSON bo
 }
 
 // calibrate fits logs and writes a directory.
-func calibrate(w io.Writer, paths []string, dir, hold string, force bool, o calibration.Options) error {
+func calibrate(cmd *cobra.Command, paths []string, dir, hold string, force bool, o calibration.Options) error {
 	if err := calibration.CheckFree(dir, force); err != nil {
 		return calibrationError(err)
 	}
-	log, err := attemptlog.Read(paths...)
+	f, err := unlessInterrupted(cmd, func() (fitted, error) { return fitLogs(filepath.Base(dir), paths, hold, o) })
 	if err != nil {
 		return calibrationError(err)
 	}
-	c, err := calibration.Fit(log, o)
-	if err != nil {
+	if err := f.Write(dir, f.log, f.results, force); err != nil {
 		return calibrationError(err)
+	}
+	return printf(cmd.OutOrStdout(), "%s\nresults: %s; run the setting with: fedsim run %s\n",
+		f.results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
+}
+
+// fitted is a calibration with its log and its results.
+type fitted struct {
+	*calibration.Calibration
+	log     *attemptlog.Log
+	results calibration.Results
+}
+
+// fitLogs fits logs, and makes the results of a name.
+func fitLogs(name string, paths []string, hold string, o calibration.Options) (f fitted, err error) {
+	if f.log, err = attemptlog.Read(paths...); err != nil {
+		return f, err
+	}
+	if f.Calibration, err = calibration.Fit(f.log, o); err != nil {
+		return f, err
 	}
 	var held *calibration.HeldOut
 	if hold != "" {
-		if held, err = c.HoldOut(log, hold); err != nil {
-			return calibrationError(err)
+		if held, err = f.HoldOut(f.log, hold); err != nil {
+			return f, err
 		}
 	}
-	results, err := calibrationResults(filepath.Base(dir), c, log, held)
-	if err != nil {
-		return err
-	}
-	if err := c.Write(dir, log, results, force); err != nil {
-		return calibrationError(err)
-	}
-	return printf(w, "%s\nresults: %s; run the setting with: fedsim run %s\n",
-		results.Text, dir, filepath.Join(dir, calibration.ScenarioFile))
+	f.results, err = calibrationResults(name, f.Calibration, f.log, held)
+	return f, err
 }
 
 // calibrationResults returns the report of a calibration, as text and as a page, and its figures.
