@@ -10,6 +10,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/mtl"
+	"fedsim/network"
 )
 
 // Cost is an estimate of the time and memory of a computation on one core. It comes from a model
@@ -101,8 +102,8 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 	}
 	if s.Run.MaxTimeS > 0 {
 		length := s.Federation.DeadlineS // a round takes about as long
-		if length == 0 && learns {
-			length = computeSeconds(run, &about.Work, sized.rows)
+		if length == 0 && s.Federation.Cost == federation.Physical {
+			length = responseSeconds(run, &about, sized.rows, shape.Values())
 		}
 		if length == 0 && s.Run.Rounds == 0 {
 			length = 1
@@ -174,18 +175,33 @@ func (q *quantities) learning(
 	q.math += float64(float64(s.Run.Outer-1) * q.omega())
 }
 
-// computeSeconds returns the virtual seconds that the mean device computes in a round without a limit: 0 if
-// that is not known. A round lasts longer.
-func computeSeconds(run *scenario.RunSpec, load *algorithms.Workload, rows []int32) float64 {
+// sampledDevices are those whose usual response time stands for that of all.
+const sampledDevices = 100
+
+// responseSeconds returns the virtual seconds of a usual attempt, mean over devices: those of two messages of so
+// many values, and of work that no protocol limits. A round lasts longer.
+func responseSeconds(run *scenario.RunSpec, about *algorithms.Description, rows []int32, values int) (mean float64) {
 	s := &run.Settings
-	if load.Steps == nil || s.Federation.Cost != federation.Physical || s.Fleet.Fleet() != nil || s.Federation.Traits().LimitsWork {
-		return 0
+	n := min(max(1, len(rows)), sampledDevices)
+	cfg := s.Devices
+	cfg.Spread = devices.Fixed // so that the mean is that of the mean device
+	processors, links := devices.NewProcessors(cfg, n, run.System), network.NewLinks(s.Network, n, run.System)
+	if fleet := s.Fleet.Fleet(); fleet != nil {
+		machines, connections := fleet.Assemble(n, nil, run.System)
+		processors, links = devices.NewMixedProcessors(s.Devices, machines, run.System), network.NewMixedLinks(s.Network, connections, run.System)
 	}
-	seconds, mean := 0.0, meanDevice(s)
-	for _, n := range rows {
-		seconds += mean.Seconds(0, workOf(load, int(n), load.Steps(int(n), algorithms.NoLimit)))
+	for t := range n {
+		seconds := 0.0
+		if !about.Messages.None {
+			bytes := links.Bytes(values)
+			seconds = links.Expected(network.Down, t, bytes).Seconds() + links.Expected(network.Up, t, bytes).Seconds()
+		}
+		if load := &about.Work; t < len(rows) && load.Steps != nil && !s.Federation.Traits().LimitsWork {
+			seconds += processors.Seconds(t, workOf(load, int(rows[t]), load.Steps(int(rows[t]), algorithms.NoLimit)))
+		}
+		mean += seconds / float64(n)
 	}
-	return seconds / float64(len(rows))
+	return mean
 }
 
 // meanDevice returns a device of the mean speed.

@@ -152,6 +152,22 @@ func TestEstimatesHaveTuning(t *testing.T) {
 	}
 }
 
+// A limit of time bounds the rounds by their usual length, also on a fleet and where links take the time.
+func TestEstimatesOfALimitOfTime(t *testing.T) {
+	for name, tables := range map[string]string{
+		"fleet": "[fleet]\nname = \"phones-2017\"\n[methods.fedavg]\n", "links": "[network]\nprofile = \"3g\"\n[methods.fedavg]\n",
+		"without rounds": "[methods.fedbuff]\n", "limited work": "[methods.mocha]\n[federation]\nprotocol = \"charged\"\n",
+	} {
+		all, _ := estimateOf(t, "[run]\nrounds = 100_000\n"+tables)
+		few, experiments := estimateOf(t, "[run]\nmax_time_s = 4\n"+tables)
+		runs := mustGather(t, experiments, Options{})
+		made := float64(runs[0].Rounds[len(runs[0].Rounds)-1].Round)
+		if most := all.Runs * max(0.02, 10*made/100_000); few.Runs > most {
+			t.Errorf("%s: four seconds, %g rounds, take %g s of 100,000 rounds' %g, want at most %g", name, made, few.Runs, all.Runs, most)
+		}
+	}
+}
+
 // Figures count, each with its lines and its points.
 func TestEstimatesOfFigures(t *testing.T) {
 	seconds := func(text string) float64 {
