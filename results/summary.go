@@ -56,7 +56,6 @@ type Row struct {
 
 	Sampled  []Setting `json:"-"` // the values of ExperimentSummary.Sampled
 	Limit    string    `json:"-"` // Run.Limit
-	Own      bool      `json:"-"` // the method does not minimize P (OwnObjective)
 	Updates  int64     `json:"-"` // the number of updates that the server used, over all seeds
 	Protocol string    `json:"-"` // Run.Protocol
 	Known    int       `json:"-"` // Run.Known, the most of its seeds
@@ -255,7 +254,7 @@ func SettingsText(settings []Setting) string {
 }
 
 func newRow(label string, seeds []Run, targets Targets) Row {
-	row := Row{Label: label, Own: seeds[0].Objective == OwnObjective, Protocol: seeds[0].Protocol, Algorithm: seeds[0].Algorithm, Seeds: len(seeds)}
+	row := Row{Label: label, Protocol: seeds[0].Protocol, Algorithm: seeds[0].Algorithm, Seeds: len(seeds)}
 	n := float64(len(seeds))
 	for i := range seeds {
 		last, ok := seeds[i].LastEvaluated()

@@ -162,7 +162,7 @@ func (e *ExperimentSummary) shortNotes() []string {
 	if !slices.Contains(e.Known, true) {
 		notes = append(notes, e.ends()...)
 	}
-	notes = append(notes, e.shared()...)
+	notes = append(notes, e.protocols()...)
 	stalled, interrupted := 0, 0
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {

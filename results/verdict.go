@@ -312,7 +312,7 @@ func (e *ExperimentSummary) Notes() []string {
 	if slices.ContainsFunc(model, func(c endColumn) bool { return c.head == headP }) {
 		notes = append(notes, headP+": the objective P, loss of the training rows and regularizer; lower is better")
 	}
-	return append(append(notes, e.ends()...), e.shared()...)
+	return append(append(notes, e.ends()...), e.protocols()...)
 }
 
 // ends says which evaluations the errors at the end are, unless they are the last.
@@ -323,18 +323,8 @@ func (e *ExperimentSummary) ends() []string {
 	return []string{"errors at the end: " + e.Last}
 }
 
-// shared are the notes of Notes and of the short summary.
-func (e *ExperimentSummary) shared() (notes []string) {
-	for _, text := range []string{e.objectives(), e.protocols()} {
-		if text != "" {
-			notes = append(notes, text)
-		}
-	}
-	return notes
-}
-
 // protocols says which methods have which round protocol; empty if all have the same, or have several.
-func (e *ExperimentSummary) protocols() string {
+func (e *ExperimentSummary) protocols() []string {
 	var names []string
 	of, methods := map[string]string{}, map[string][]string{}
 	for i := range e.Blocks {
@@ -342,7 +332,7 @@ func (e *ExperimentSummary) protocols() string {
 			r := &e.Blocks[i].Rows[k]
 			had, seen := of[r.Label]
 			if e.RowKey != "method" || r.Protocol == "" || seen && had != r.Protocol {
-				return ""
+				return nil
 			}
 			if of[r.Label] = r.Protocol; !seen {
 				methods[r.Protocol] = append(methods[r.Protocol], r.Label)
@@ -353,12 +343,12 @@ func (e *ExperimentSummary) protocols() string {
 		}
 	}
 	if len(names) < 2 {
-		return ""
+		return nil
 	}
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s (%s)", name, strings.Join(methods[name], ", "))
 	}
-	return "protocols: " + strings.Join(names, ", ")
+	return []string{"protocols: " + strings.Join(names, ", ")}
 }
 
 // headP is the head of the column of P.
@@ -412,29 +402,4 @@ func (e *ExperimentSummary) censored() (notes []string) {
 		notes = append(notes, "restricted: mean of the times up to the earliest end of a run without the target")
 	}
 	return notes
-}
-
-// objectives says why runs with P show no sub-optimality; empty if they do.
-func (e *ExperimentSummary) objectives() string {
-	if e.ByP || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }) {
-		return ""
-	}
-	var own []string
-	for i := range e.Blocks {
-		for _, r := range e.Blocks[i].Rows {
-			if r.Own && e.RowKey == "method" && !slices.Contains(own, r.Label) {
-				own = append(own, r.Label)
-			}
-		}
-	}
-	switch {
-	case len(own) == 0:
-		return "no sub-optimality and no P: the methods minimize different objectives"
-	case len(own) == 1:
-		return "no sub-optimality and no P: " + own[0] + " minimizes another objective"
-	case len(own) > 4:
-		return fmt.Sprintf("no sub-optimality and no P: %s and %d more minimize other objectives", strings.Join(own[:3], ", "), len(own)-3)
-	default:
-		return "no sub-optimality and no P: " + strings.Join(own, ", ") + " minimize other objectives"
-	}
 }
