@@ -52,6 +52,9 @@ const (
 	Never                  // the run stalled before the target: its cost is infinite
 )
 
+// String returns the state in a word; empty for an uncounted run.
+func (s State) String() string { return [...]string{"", "reached", "ended", "never"}[s] }
+
 // Reached returns the first round after which the model was as good as a target, or
 // ok = false without one.
 func (r *Run) Reached(t Target) (round Round, ok bool) {

@@ -114,7 +114,7 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, gramsToPrefix, tunedPrefix} {
+	for _, p := range []string{stateToPrefix, roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, gramsToPrefix, tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}

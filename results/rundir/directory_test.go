@@ -209,9 +209,9 @@ a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,0,0,0,4,-1,3,1,0.5,,0.75,,0,0,0,0,0,0,
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,1,0.0000001,2.5,,,0.0625,,,,30,29,1,0,1e+21,100,10,0.5,2,0,0,1,0,0,0
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,2,3000000000,,,,,,,,0,28,0,2,1e+21,100,10,0.5,2,0,0,1,0,0,0
 `,
-		runsFile: `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,optimum_gap,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,validation_error,available,total_participants,total_dropped,total_late,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_co2_g,total_co2_compute_g,total_co2_send_g,total_co2_wait_g,total_co2_network_g,total_co2_server_compute_g,total_co2_server_wait_g,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,co2_g_to_1e-01,rounds_to_1e-02,time_s_to_1e-02,energy_j_to_1e-02,bytes_to_1e-02,co2_g_to_1e-02,rounds_to_1e-03,time_s_to_1e-03,energy_j_to_1e-03,bytes_to_1e-03,co2_g_to_1e-03,tuned:mocha.epochs,wall_s
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,2,3000000000,2.5,,,0.0625,,,,0,57,1,2,2e+21,200,20,1,4,0,0,2,0,0,0,1,0.0000001,0.5,110,2,,,,,,,,,,,5,0.25
-b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,,,0,0,0,0,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,
+		runsFile: `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,optimum_gap,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,validation_error,available,total_participants,total_dropped,total_late,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_co2_g,total_co2_compute_g,total_co2_send_g,total_co2_wait_g,total_co2_network_g,total_co2_server_compute_g,total_co2_server_wait_g,state_to_1e-01,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,co2_g_to_1e-01,state_to_1e-02,rounds_to_1e-02,time_s_to_1e-02,energy_j_to_1e-02,bytes_to_1e-02,co2_g_to_1e-02,state_to_1e-03,rounds_to_1e-03,time_s_to_1e-03,energy_j_to_1e-03,bytes_to_1e-03,co2_g_to_1e-03,tuned:mocha.epochs,wall_s
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,2,3000000000,2.5,,,0.0625,,,,0,57,1,2,2e+21,200,20,1,4,0,0,2,0,0,0,reached,1,0.0000001,0.5,110,2,ended,,,,,,ended,,,,,,5,0.25
+b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,,,0,0,0,0,0,0,0,,,,,,,,never,,,,,,never,,,,,,never,,,,,,,
 `,
 	} {
 		text := filetest.Read(t, filepath.Join(dir, name))

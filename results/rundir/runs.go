@@ -15,6 +15,7 @@ import (
 // Names and prefixes of the columns of runs.csv beside those of rounds.csv.
 const (
 	totalPrefix    = "total_"
+	stateToPrefix  = "state_to_"
 	roundsToPrefix = "rounds_to_"
 	timeToPrefix   = "time_s_to_"
 	energyToPrefix = "energy_j_to_"
@@ -77,6 +78,7 @@ func (t runTable) columns() []column {
 		}
 		to := " until " + x.Metric + " was at " + most + columns.Exact(x.Value) + "; empty when it never was"
 		list = append(list,
+			column{name: stateToPrefix + x.Name(), doc: "reached, ended (before it, so that its cost is above that of the run) or never (stalled before it); empty for an interrupted run, and without the metric"},
 			column{name: roundsToPrefix + x.Name(), kind: wholeCell, doc: "rounds" + to},
 			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
 			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
@@ -118,6 +120,8 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		}
 	}
 	for _, x := range t.targets {
+		_, state := r.Spent(x)
+		row = append(row, state.String())
 		if c := r.CostTo(x); c.Reached {
 			row = append(row, strconv.Itoa(int(c.Rounds)), formatDecimal(c.TimeS), columns.Exact(c.EnergyJ), columns.Exact(c.Bytes))
 		} else {
