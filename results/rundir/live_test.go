@@ -455,9 +455,10 @@ func FuzzProgress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var ended []byte
+		var last chain
 		for line := range bytes.Lines(text) {
 			start := len(ended)
-			ended = endLine(append(ended, bytes.TrimRight(line[:max(0, len(line)-crcTail-1)], "\n")...), start)
+			ended = last.endLine(append(ended, bytes.TrimRight(line[:max(0, len(line)-afterTail-crcTail-1)], "\n")...), start)
 		}
 		filetest.Write(t, filepath.Join(dir, stageDir, progressFile), ended)
 		_, _ = ReadLive(dir)

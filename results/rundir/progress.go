@@ -42,8 +42,9 @@ const (
 //	                                          the statistics over its clients if there are any
 //	{"place":3,"end":{...}}                   its end
 //
-// The last key of each line, "crc", is the CRC-32C of the line before it. Readers ignore
-// a line that was cut off, and all lines after it. The buffer is written about once a
+// The last key of each line, "crc", is the CRC-32C of the line before it, and the key before that, "after", is the
+// checksum of the line before. Readers ignore a line that was cut off, and all lines after it, and refuse one that
+// is whole and does not follow the line before. The buffer is written about once a
 // second; only checkpoints sync the file. The methods may be called from several
 // goroutines.
 type progressLog struct {
@@ -53,6 +54,7 @@ type progressLog struct {
 
 	mu        sync.Mutex
 	buffer    []byte           // lines to be written
+	last      chain            // of the last line
 	round     results.Round    // of the line being made; a field, so that a round allocates nothing
 	runs      map[int]*openRun // runs that have begun, by place
 	scheduled bool             // a timer is running
@@ -174,7 +176,7 @@ func (l *progressLog) addLine(line logLine) {
 		panic(err) // texts and numbers can be marshalled
 	}
 	start := len(l.buffer)
-	l.buffer = endLine(append(l.buffer, text[:len(text)-1]...), start)
+	l.buffer = l.last.endLine(append(l.buffer, text[:len(text)-1]...), start)
 }
 
 // begin records that a run begins.
@@ -223,7 +225,7 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 		b = append(b, ']')
 	}
 	l.round = results.Round{}
-	l.buffer = endLine(b, start)
+	l.buffer = l.last.endLine(b, start)
 }
 
 // end records the end of a run.

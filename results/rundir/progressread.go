@@ -21,39 +21,56 @@ import (
 	"fedsim/results"
 )
 
-// The end of a line: ,"crc":"01234567"} and the line break.
+// The end of a line: ,"after":"89abcdef","crc":"01234567"} and the line break. The checksum is that of the
+// line before its key, and continues that of the line before, which it is after.
 const (
-	crcKey  = `,"crc":"`
-	crcTail = len(crcKey) + 8 + len(`"}`)
+	afterKey  = `,"after":"`
+	afterTail = len(afterKey) + 8 + len(`"`)
+	crcKey    = `,"crc":"`
+	crcTail   = len(crcKey) + 8 + len(`"}`)
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// tail returns the end of a line: the checksum of the line so far, and the line break.
-func tail(body []byte) (tail [crcTail + 1]byte) {
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, crcTable))
-	n := copy(tail[:], crcKey)
-	n += hex.Encode(tail[n:], sum[:])
-	copy(tail[n:], "\"}\n")
-	return tail
-}
+// chain is the checksum of the last line of a log.
+type chain [4]byte
 
 // endLine completes the line that begins at start: an object without its closing brace.
-func endLine(b []byte, start int) []byte {
-	end := tail(b[start:])
-	return append(b, end[:]...)
+func (c *chain) endLine(b []byte, start int) []byte {
+	b = append(hex.AppendEncode(append(b, afterKey...), c[:]), '"')
+	*c = sumLine(b[start:])
+	return append(hex.AppendEncode(append(b, crcKey...), c[:]), "\"}\n"...)
 }
 
-// checkLine returns the object of a line without its closing brace, or ok = false when the
-// line is corrupt.
-func checkLine(line []byte) (body []byte, ok bool) {
-	if len(line) < crcTail {
-		return nil, false
+func sumLine(text []byte) (sum chain) {
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(text, crcTable))
+	return sum
+}
+
+// errChain is the error of a line that is whole, and does not continue those before it.
+var errChain = errors.New("does not follow the line before it: lines were moved, doubled, deleted or added")
+
+// cutLines is the remedy for errChain.
+const cutLines = "delete this line and those behind it to compute their rounds again"
+
+// checkLine returns the object of a line without its closing brace; nil when the line is corrupt.
+func (c *chain) checkLine(line []byte) (body []byte, err error) {
+	if len(line) < crcTail+afterTail {
+		return nil, nil
 	}
-	body = line[:len(line)-crcTail]
-	end := tail(body)
-	return body, bytes.Equal(line[len(body):], end[:crcTail])
+	text := line[:len(line)-crcTail]
+	var end [crcTail]byte
+	sum, before := sumLine(text), *c
+	if !bytes.Equal(line[len(text):], append(hex.AppendEncode(append(end[:0], crcKey...), sum[:]), `"}`...)) {
+		return nil, nil
+	}
+	*c = sum
+	body, after := text[:len(text)-afterTail], text[len(text)-afterTail:]
+	var want [afterTail]byte
+	if !bytes.Equal(after, append(hex.AppendEncode(append(want[:0], afterKey...), before[:]), '"')) {
+		return nil, errChain
+	}
+	return body, nil
 }
 
 // progress is the content of a log.
@@ -79,7 +96,9 @@ func readLog(stage string) (*progress, error) {
 	path := filepath.Join(stage, progressFile)
 	p, err := readProgress(path)
 	if err != nil && !absent(err) {
-		err = fmt.Errorf("%s: %w", path, err)
+		if err = fmt.Errorf("%s: %w", path, err); errors.Is(err, errChain) {
+			err = fmt.Errorf("%w: %s", err, cutLines)
+		}
 	}
 	return p, err
 }
@@ -118,12 +137,15 @@ func parseProgress(r io.Reader) (*progress, error) {
 	lines.Buffer(nil, maxText)
 	lines.Split(wholeLines)
 	p := &progress{runs: map[int]*endedRun{}}
+	var last chain
 	for number := 1; lines.Scan(); number++ {
-		body, ok := checkLine(lines.Bytes())
-		if !ok {
+		body, err := last.checkLine(lines.Bytes())
+		if err == nil && body == nil {
 			break
 		}
-		var err error
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
 		if before, list, is := bytes.Cut(body, []byte(`,"round":[`)); is {
 			err = p.addRound(string(before), string(list))
 		} else {

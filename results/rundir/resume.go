@@ -71,6 +71,8 @@ func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case errors.Is(err, errChain):
+		return nil, refuse(path, err.Error(), cutLines)
 	case err != nil:
 		return nil, refuse(path, err.Error(), remedy)
 	case !p.head.Resumable:

@@ -3,6 +3,7 @@ package rundir
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -288,6 +289,65 @@ func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
 	}
 }
 
+// replacedInLog replaces the first such text in a log, and ends its lines anew.
+func replacedInLog(log []byte, from, to string) (text []byte) {
+	var last chain
+	for line := range bytes.Lines(bytes.Replace(log, []byte(from), []byte(to), 1)) {
+		start := len(text)
+		text = last.endLine(append(text, line[:len(line)-afterTail-crcTail-1]...), start)
+	}
+	return text
+}
+
+// A log of which a line is doubled, deleted, swapped with the next or replaced by one of another log is refused by
+// all that read it, with the number of the first line that does not follow the one before.
+func TestMovedLinesOfALogAreRefused(t *testing.T) {
+	racetest.Skip(t, "damages logs, which one goroutine reads")
+	t.Parallel()
+	dir, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "other")
+	w := begun(t, dir)
+	kill(t, w)
+	lines := bytes.SplitAfter(filetest.Read(t, w.log.path), []byte("\n"))
+	lines = lines[:len(lines)-1] // behind the last line break
+	foreign := bytes.SplitAfter(replacedInLog(filetest.Read(t, w.log.path), "v0.1.0", "v0.1.1"), []byte("\n"))
+	refused := func(what string, number int, moved ...[]byte) {
+		t.Helper()
+		filetest.Write(t, w.log.path, bytes.Join(moved, nil))
+		want := fmt.Sprintf("%s: line %d: %v", w.log.path, number, errChain)
+		_, err := ReadLive(dir)
+		if err == nil || err.Error() != want+": "+cutLines {
+			t.Errorf("%s: ReadLive: %v, want %s", what, err, want)
+		}
+		if _, err := Read(w.stage()); err == nil || err.Error() != want+": "+cutLines {
+			t.Errorf("%s: Read: %v", what, err)
+		}
+		want = fmt.Sprintf("%s: %v: line %d: %v: %s", w.log.path, ErrCheckpoint, number, errChain, cutLines)
+		if _, err := OpenCheckpoint(dir); err == nil || err.Error() != want {
+			t.Errorf("%s: OpenCheckpoint: %v, want %s", what, err, want)
+		}
+		about := resumable()
+		about.Resumable = false
+		taker := create(t, other, true, about)
+		if err := taker.Take(t.Context(), placesOf(syntheticRuns()), dir); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), fmt.Sprintf("line %d: ", number)) {
+			t.Errorf("%s: Take: %v", what, err)
+		}
+		if err := taker.Discard(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, i := range []int{1, 2, len(lines) / 2, len(lines) - 2} { // line 0 is the head, and behind the last line nothing follows
+		refused("doubled", i+2, slices.Insert(slices.Clone(lines), i+1, lines[i])...)
+		refused("deleted", i+1, slices.Delete(slices.Clone(lines), i, i+1)...)
+		swapped := slices.Clone(lines)
+		swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+		refused("swapped", i+1, swapped...)
+		replaced := slices.Clone(lines)
+		replaced[i] = foreign[i]
+		refused("of another log", i+1, replaced...)
+	}
+	refused("doubled, the last", len(lines)+1, append(slices.Clone(lines), lines[len(lines)-1])...)
+}
+
 // A checkpoint of another version or scenario, or a state of another name, is refused
 // with the reason.
 func TestOtherCheckpointsAreRefused(t *testing.T) {
@@ -306,9 +366,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 		`"numerics":1`: {`"numerics":2`, "numeric version 2 and this version of fedsim has 1"},
 		`"format":1`:   {`"format":2`, "format = 2: must be 1, the one that this version of fedsim reads: fedsim v0.1.0 wrote it"},
 	} {
-		line, rest, _ := bytes.Cut(log, []byte("\n"))
-		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
-		filetest.Write(t, w.log.path, append(endLine(line, 0), rest...))
+		filetest.Write(t, w.log.path, replacedInLog(log, from, to[0]))
 		_, err := OpenCheckpoint(dir)
 		check(err, to[1])
 	}

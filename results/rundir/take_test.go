@@ -138,9 +138,7 @@ func TestTakeRefuses(t *testing.T) {
 	}
 	otherNumbers := func(dir string) string {
 		path := filepath.Join(dir, stageDir, progressFile)
-		line, rest, _ := bytes.Cut(filetest.Read(t, path), []byte("\n"))
-		line = bytes.Replace(line[:len(line)-crcTail], []byte(`"numerics":1`), []byte(`"numerics":9`), 1)
-		filetest.Write(t, path, append(endLine(line, 0), rest...))
+		filetest.Write(t, path, replacedInLog(filetest.Read(t, path), `"numerics":1`, `"numerics":9`))
 		return path
 	}
 	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
