@@ -346,6 +346,9 @@ func (c *Clients) uploaded(t int) {
 		c.fail(t, MessageLost)
 		return
 	}
+	d := c.at(t)
+	c.computedS += d.compute.Seconds()
+	c.respondedS += (d.down + d.compute + d.up).Seconds()
 	c.stop(t, idle)
 	if c.hubs != nil {
 		c.hubs.receive(t)

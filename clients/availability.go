@@ -58,6 +58,7 @@ func (c *Clients) changeAvailability(t int) {
 	}
 	before := d.available()
 	d.set(unavailable, !present)
+	c.changes++
 	c.updateAvailable(t, before)
 	switch {
 	case d.empty():

@@ -31,13 +31,24 @@ type Clients struct {
 	flows *sharedLinks // nil: the length of a transfer is known when it begins
 
 	traffic Traffic // work and bytes since Take
-	fetched float64
+
+	computedS, respondedS float64 // seconds of computing, and of all phases, of attempts that led to a response
+	changes               int     // changes of availability that somebody needed to know
+	fetched               float64
 }
 
 // Traffic is the work and the bytes of clients.
 type Traffic struct {
 	FLOPs, BytesDown, BytesUp float64
 }
+
+// ComputeShare returns the share of computing in the time of attempts that led to a response, as if each client
+// had its links to itself and its usual speed; NaN before the first.
+func (c *Clients) ComputeShare() float64 { return c.computedS / c.respondedS }
+
+// Changes returns how often a client became available or unavailable; in a lazy population, as far as somebody
+// needed to know.
+func (c *Clients) Changes() int { return c.changes }
 
 // New returns clients that are idle. Begin begins the simulation.
 func New(s Setup, l Listener) (*Clients, error) {

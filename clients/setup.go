@@ -36,6 +36,7 @@ type System struct {
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
 	Grid         *Grid                    // the carbon intensity of the grids of devices and server; nil: nobody counts grams of CO2
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
+	MeanUp       engine.Time              // the mean length of an interval of generated availability; 0: it is not generated
 
 	Seed  uint64
 	Queue string        // event queue, by name; empty: the engine's default

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/federation"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -13,14 +14,15 @@ import (
 // onTestRows reports whether a metric is measured on test rows, also a statistic over clients.
 func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") }
 
-// scaledTimes is the kind of a note: the numbers are right for a larger model.
-const scaledTimes = "scaled times"
-
 // warnings returns doubts about the choices behind a run: options and ends that test
-// rows decide, tuning that may have ended beside the best value, and clients that have no say.
+// rows decide, tuning that may have ended beside the best value, clients that have no say, and settings
+// without the effect that they seem to have.
 func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warning) {
 	add := func(about, format string, of ...any) {
-		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...), Note: about == scaledTimes})
+		list = append(list, results.Warning{About: about, Text: about + ": " + fmt.Sprintf(format, of...)})
+	}
+	note := func(about, format string, of ...any) {
+		list = append(list, results.Warning{About: about, Text: fmt.Sprintf(format, of...), Note: true})
 	}
 	const remedy = "what is chosen by test rows fits them, so their errors are too low; use validation rows (data.validation_fraction)"
 	if len(j.Candidates) > 1 && onTestRows(j.Target.Metric) {
@@ -39,12 +41,19 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 		scale   float64
 	}{{"FLOP", "devices.flops_scale", run.Settings.Devices.FLOPsScale}, {"byte", "network.bytes_scale", run.Settings.Network.BytesScale}} {
 		if x.scale != 1 {
-			add(scaledTimes, "each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
+			note("scaled times", "scaled times: each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
 	}
 	own := run.Settings.Federation
 	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous && !run.Settings.Federation.Traits().Continuous {
 		list = append(list, results.Warning{About: "protocol", Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
+	}
+	s := &run.Settings
+	if _, asked := s.Federation.Sizes(p.clients); asked >= p.clients && s.Federation.Selection != federation.Defaults().Selection {
+		note("selection", "federation.selection = %q has no effect: every round asks all clients", s.Federation.Selection)
+	}
+	if j.drops && s.Faults.DropProbability > 0 && s.Federation.Traits().WaitsForAll {
+		note("dropouts", "dropouts cost time alone: the server asks again until all have responded, so learning is as without them")
 	}
 	if earlier := p.served.earlier; len(earlier) > 0 {
 		add("other program", "it was resumed with %q, and begun with %q", p.served.about.Program, strings.Join(earlier, ", "))

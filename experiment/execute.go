@@ -11,6 +11,7 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/engine"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/federation/learning"
@@ -251,6 +252,9 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 		recorded = s.Traces.LazySource
 	}
 	follow(&system, recorded(sets, run.System, of.clients))
+	if generated := s.Traces.Availability; generated.Generated() {
+		system.MeanUp = engine.FromSeconds(generated.AtLevel().MeanUpS)
+	}
 	return system, cmp.Or(modelDevices(&system, &s.Devices), modelLinks(&system, &s.Network))
 }
 

@@ -260,6 +260,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Status, result.Reason = out.Status, out.Reason
 	result.External = p.served.about
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
+	result.TestRows = p.test
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash
 	result.Events, result.Steps, result.Known = out.Events, out.Steps, out.Known

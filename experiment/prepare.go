@@ -33,6 +33,7 @@ type prepared struct {
 	shape      mtl.Shape        // of a task's model, without hidden layers where problem is nil
 	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
+	test       *results.TestRows
 	served     served
 }
 
@@ -82,6 +83,61 @@ func aboutData(set *data.Set) *results.DataSet {
 		return nil
 	}
 	return d
+}
+
+// testRows describes the test rows of a split; nil: there are none.
+func testRows(s *data.Split) *results.TestRows {
+	answer := constantAnswer(s.Train)
+	about := &results.TestRows{}
+	wrong, rows := 0.0, 0
+	for k := range s.Test.Clients {
+		y := s.Test.Clients[k].Y
+		if n := len(y); n > 0 {
+			rows, about.Clients = rows+n, about.Clients+1
+			if n < results.FewTestRows {
+				about.Few++
+			}
+		}
+		for _, v := range y {
+			switch {
+			case s.Test.Real:
+				wrong += float64((v - answer) * (v - answer))
+			case v != answer:
+				wrong++
+			}
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	if about.Constant = wrong / float64(rows); s.Test.Real {
+		about.Constant = math.Sqrt(about.Constant)
+	}
+	return about
+}
+
+// constantAnswer returns the most frequent label of a set, the lowest of equal ones; for real targets their mean.
+func constantAnswer(set *data.Set) float64 {
+	counts, sum, rows, answer := map[float64]int{}, 0.0, 0, math.Inf(1)
+	for k := range set.Clients {
+		for _, v := range set.Clients[k].Y {
+			sum += v
+			rows++
+			if !set.Real {
+				counts[v]++
+			}
+		}
+	}
+	if set.Real {
+		return sum / float64(rows)
+	}
+	most := 0
+	for v, n := range counts {
+		if n > most || n == most && v < answer {
+			most, answer = n, v
+		}
+	}
+	return answer
 }
 
 // gridOf reads the grids of a run; nil: nobody counts grams.

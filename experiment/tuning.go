@@ -107,6 +107,7 @@ type job struct {
 	extend  int              // most values added to an option on each side
 	winner  scenario.RunSpec // the first candidate until tuning ends
 	first   int              // index of its first run
+	drops   bool             // its experiment compares drop probabilities
 	allDone bool             // all runs of the winner were finished before an interruption
 }
 
@@ -135,6 +136,9 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 			j := job{
 				Job: of, under: min(e.Tuning.Seeds, len(of.Seeds)), refit: e.Tuning.Refit, extend: e.Tuning.Extend,
 				first: index - len(of.Seeds), places: places, winner: *first,
+				drops: slices.ContainsFunc(e.Jobs, func(other scenario.Job) bool {
+					return other.Candidates[0].Settings.Faults.DropProbability != first.Settings.Faults.DropProbability
+				}),
 			}
 			j.Grid = Grid{
 				Experiment: e.Name, Method: first.Label, Point: first.Point, Target: e.Tuning.Target,

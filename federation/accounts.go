@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"fedsim/clients"
@@ -17,6 +18,7 @@ const (
 	leastCohort  = 0.5
 	mostUnused   = 0.1
 	leastCovered = 0.01
+	leastCompute = 0.01 // of the time of responses
 )
 
 // Accounts counts the outcomes of clients and of their updates, and for a Messenger those of its
@@ -25,6 +27,8 @@ type Accounts struct {
 	server  *Server
 	tally   tally
 	census  census
+	part    []uint64 // bits of the clients whose updates the server took
+	flops   float64
 	updates []int32 // by client, the number of updates that the server took; nil: nobody asks
 	spent   float64 // the joules of all devices before the open round
 }
@@ -122,10 +126,23 @@ func (a *Accounts) Undrop(client int) {
 // Take counts an update of a client that the server takes.
 func (a *Accounts) Take(client int) {
 	a.tally.taken++
+	if a.part == nil {
+		a.part = make([]uint64, (a.server.setup.Clients+63)/64)
+	}
+	a.part[client/64] |= 1 << (client % 64)
 	a.server.journal.note(UpdateTaken, client, 0)
 	if a.updates != nil {
 		a.updates[client]++
 	}
+}
+
+// Idle returns how many clients never took part: the server took no update of them.
+func (a *Accounts) Idle() int {
+	n := a.server.setup.Clients
+	for _, bits64 := range a.part {
+		n -= bits.OnesCount64(bits64)
+	}
+	return n
 }
 
 // Taken returns how many updates of the open round the server has taken.
@@ -138,6 +155,7 @@ func (a *Accounts) close() results.Round {
 	r := results.NewRound()
 	r.Round = f.round + 1
 	r.Participants, r.Dropped, r.Late = a.tally.taken, a.tally.dropped, a.tally.late+a.tally.refused
+	a.flops += traffic.FLOPs
 	r.FLOPs, r.BytesDown, r.BytesUp = traffic.FLOPs, traffic.BytesDown, traffic.BytesUp
 	if f.continuous != nil {
 		a.tally.cohort, a.tally.asked = f.wanted-f.continuous.free, f.wanted
@@ -188,7 +206,33 @@ func (a *Accounts) Facts(t int, down, up float64) results.ClientFacts {
 	return facts
 }
 
-// Warnings returns what makes the numbers of the run doubtful.
+// availability says that availability by traces did not change; empty if it did, and in a lazy population, which
+// does not follow it.
+func (a *Accounts) availability() string {
+	f, s := a.server, &a.server.setup
+	if s.Availability == nil || s.Lazy || f.clients.Changes() > 0 {
+		return ""
+	}
+	text := "availability did not change: the run covers " + results.TimeText(f.clients.Now().Seconds(), s.Config.Relative())
+	switch {
+	case s.MeanUp > 0:
+		text += ", an interval lasts " + results.HumanTime(s.MeanUp.Seconds())
+	case s.TraceSpan > 0:
+		text += " of a trace of " + results.HumanTime(s.TraceSpan.Seconds())
+	}
+	never := 0
+	for t := range s.Clients {
+		if !f.clients.Askable(t) {
+			never++
+		}
+	}
+	if never > 0 {
+		text += fmt.Sprintf("; %d of %d clients were never there", never, s.Clients)
+	}
+	return text
+}
+
+// Warnings returns what makes the numbers of the run doubtful, and notes on what they mean.
 func (a *Accounts) Warnings() []results.Warning {
 	var all []results.Warning
 	warn := func(about, format string, args ...any) {
@@ -217,6 +261,13 @@ func (a *Accounts) Warnings() []results.Warning {
 	}
 	if now, span := (a.server.clients.Now() - c.began).Seconds(), a.server.setup.TraceSpan.Seconds(); now < leastCovered*span && !cfg.Relative() {
 		warn("trace", "the rounds cover %s of a trace of %s, less than %g %%: see devices.flops_scale and \"Time scale\" in docs/traces.md", results.HumanTime(now), results.HumanTime(span), leastCovered*100)
+	}
+	if text := a.availability(); text != "" {
+		warn("availability", "%s", text)
+	}
+	if share := a.server.clients.ComputeShare(); share < leastCompute && a.flops > 0 && !cfg.Relative() {
+		warn("computing", "computing is %.2g %% of the time: speeds of devices have no effect; devices.flops_scale stands for a larger model", 100*share)
+		all[len(all)-1].Note = true
 	}
 	return all
 }

@@ -14,6 +14,7 @@ var findings = []struct {
 	level Level
 	find  func(e *ExperimentSummary, runs [][][]Run) []string
 }{
+	{"constant", IsWarning, (*ExperimentSummary).constant},
 	{AboutDiverged, IsWarning, (*ExperimentSummary).diverged},
 	{"target", IsWarning, (*ExperimentSummary).atOnce},
 	{"same", IsWarning, (*ExperimentSummary).same},

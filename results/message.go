@@ -127,7 +127,7 @@ func both(labels []string) string {
 }
 
 // recorded returns the warnings that runs record, and why runs stalled: one message of each kind, with
-// the text of the first run that has it.
+// the text of the first run that has it, and the labels of its rows unless it is of all.
 func (e *ExperimentSummary) recorded(runs [][][]Run) []Message {
 	type kind struct {
 		Warning
@@ -164,7 +164,10 @@ func (e *ExperimentSummary) recorded(runs [][][]Run) []Message {
 	}
 	var list []Message
 	for _, x := range kinds {
-		m := Message{Level: x.Level(), About: x.About, Text: names(x.labels) + ": " + x.Text + x.share()}
+		m := Message{Level: x.Level(), About: x.About, Text: x.Text + x.share()}
+		if e.some(func(r *Row) bool { return !slices.Contains(x.labels, e.labelOf(r)) }) || len(x.labels) == 1 && !x.Note {
+			m.Text = names(x.labels) + ": " + m.Text
+		}
 		if x.others {
 			m.Text += "; numbers of the first"
 		}

@@ -43,6 +43,7 @@ type Run struct {
 	Vary      Vary           `json:"vary,omitempty"`         // varied by the seed; empty: VarySystem
 	Real      bool           `json:"real_targets,omitempty"` // the data have real targets: errors are root mean square errors
 	Data      *DataSet       `json:"data,omitempty"`         // nil: nothing is known that the scenario does not say
+	TestRows  *TestRows      `json:"test_rows,omitempty"`    // nil: there are none, or fedsim does not have them
 	External  *ExternalModel `json:"external,omitempty"`     // nil: the model is fedsim's own
 	Protocol  string         `json:"protocol,omitempty"`     // of its rounds (federation.protocol); empty: not known
 	Relative  bool           `json:"relative,omitempty"`     // TimeS counts relative units (federation.cost), not seconds

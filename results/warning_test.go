@@ -27,7 +27,7 @@ func TestRecordedWarningsCountRuns(t *testing.T) {
 		{Method: "a", Seed: 3},
 		{Method: "b", Seed: 1, Warnings: []Warning{{About: "late", Text: "later work"}}},
 	}
-	want := []string{"warning: a, b: late work (2 of 4 runs); numbers of the first", "note: a: scaled times (2 of 3 runs)"}
+	want := []string{"warning: late work (2 of 4 runs); numbers of the first", "note: a: scaled times (2 of 3 runs)"}
 	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
 		t.Error(diff)
 	}
@@ -67,7 +67,7 @@ func TestMessagesOnce(t *testing.T) {
 		{Experiment: "wifi", Method: "a", Seed: 2, Warnings: note},
 		{Experiment: "lte", Method: "a", Warnings: append([]Warning{{About: "late", Text: "late work"}}, note...)},
 	}
-	want := []string{"warning: lte: a: late work", "note: a: scaled times"}
+	want := []string{"warning: lte: a: late work", "note: scaled times"}
 	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
 		t.Error(diff)
 	}

@@ -2,7 +2,9 @@ package learning
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/data"
@@ -164,6 +166,16 @@ func (c *course) round(last bool) (over bool, err error) {
 	return stops(&r), nil
 }
 
+// idle notes that clients never took part, if their rows are tested.
+func (c *course) idle() []results.Warning {
+	n, idle := c.setup.Clients, c.server.Accounts().Idle()
+	tested := slices.ContainsFunc(c.out.Rounds, func(r results.Round) bool { return !math.IsNaN(r.TestError) })
+	if idle == 0 || idle == n || c.setup.Problem == nil || !tested {
+		return nil
+	}
+	return []results.Warning{{About: "never took part", Note: true, Text: fmt.Sprintf("%d of %d clients never took part; their rows are tested, not learned", idle, n)}}
+}
+
 func (c *course) end() (*Outcome, error) {
 	out, e := c.out, &c.evaluation
 	c.clients.CutSpans()
@@ -172,6 +184,7 @@ func (c *course) end() (*Outcome, error) {
 		if about := &c.method.About; about.Own {
 			out.Warnings = append(out.Warnings, results.Unreported(named(about.Metrics), out.Rounds)...)
 		}
+		out.Warnings = append(out.Warnings, c.idle()...)
 	}
 	out.EventHash, out.Events, out.Steps = c.clients.Clock().Digest(), c.clients.Clock().Fired(), c.count.steps
 	out.Limit, out.Capped = c.work.Limit, int64(c.count.taken)

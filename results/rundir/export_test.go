@@ -237,7 +237,7 @@ func TestReadingPageNamesTheColumns(t *testing.T) {
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))
 	}
-	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, ParquetFile{}, results.ExternalModel{}, results.DataSet{}} {
+	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, ParquetFile{}, results.ExternalModel{}, results.DataSet{}, results.TestRows{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			itself := name == "data" || name == "external" // of a run: only in the log of progress
