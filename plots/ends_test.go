@@ -132,3 +132,20 @@ func TestAxesHaveThreeLabels(t *testing.T) {
 		}
 	})
 }
+
+// Labels of a short logarithmic axis are thinned where they would touch, and values that are equal but for
+// rounding have an axis with room for labels.
+func TestLabelsOfNarrowRanges(t *testing.T) {
+	x := interval{math.Log10(75e3), math.Log10(195e3)}
+	if got := logarithmic.xTicks(x, unit{Size: 1}, false, 182); got.labels() < 3 || got.room(x, 182) < got.widest(tickStyle()) {
+		t.Errorf("labels touch: %v", got)
+	}
+	r := results.Run{Method: "m", Rounds: []results.Round{{Primal: 0.3}, {Round: 1, TimeS: 1, Primal: math.Nextafter(0.3, 1)}}}
+	p, err := Draw(results.Figure{Y: "primal"}, []results.Run{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := p.plots[0][0].Y.Tick.Marker.(ticks); y.labels() < 3 {
+		t.Errorf("labels %v", y)
+	}
+}
