@@ -42,6 +42,8 @@ func ParseOverride(argument string) (Assignment, error) {
 		return fail("%s", tooDeep)
 	case strings.Contains(text, "\n"):
 		return fail("the value must be on one line")
+	case text[0] == '[' && len(wrong) > 0 && strings.Contains(wrong[0].Text, "out of range"):
+		return fail("%s", wrong[0].Text)
 	case text[0] == '[':
 		return fail(`%s is not a TOML value: strings within a list need quotes, ["a", "b"]`, quote.Cut(text))
 	case strings.ContainsAny(text[:1], `"'{`):

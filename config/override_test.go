@@ -50,6 +50,7 @@ func TestParseOverrideErrors(t *testing.T) {
 		{"a.=1", "--set a.=1: a name is missing at column 3 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
 		{`"a=1`, `--set "a=1: the quoted part at column 1 is not a TOML string: must be key=value`},
 		{"a=", `--set a=: has no value: write a='""' for an empty string`},
+		{"a=[18446744073709551615]", `--set a=[18446744073709551615]: 18446744073709551615 is out of range: must be an integer of 64 bits`},
 		{"a=[b]", `--set a=[b]: [b] is not a TOML value: strings within a list need quotes, ["a", "b"]`},
 		{`a="b`, `--set a="b: "b is not a TOML value: unexpected EOF; expected '"'`},
 		{"a=1\nb=2", "--set a=1\nb=2: the value must be on one line"},

@@ -41,7 +41,7 @@ func read(cfg data.Config, path string) (set *data.Set, err error) {
 	defer func() {
 		_ = file.Close()              // it was only read
 		if p := recover(); p != nil { // the library panics on some corrupt files
-			err = fmt.Errorf("is corrupt: %v", p)
+			err = parquetrows.Corrupt(p)
 		}
 		if _, placed := errors.AsType[*data.ParseError](err); err != nil && !placed {
 			err = &data.ParseError{File: path, Problem: "cannot be read", Err: err}

@@ -26,7 +26,7 @@ func (b *builder) readParquet(path string) (err error) {
 	defer func() {
 		_ = file.Close()              // it was only read
 		if p := recover(); p != nil { // the library panics on some corrupt files
-			err = fmt.Errorf("is corrupt: %v", p)
+			err = parquetrows.Corrupt(p)
 		}
 		if _, placed := errors.AsType[config.Errors](err); err != nil && !placed {
 			err = config.Errors{{Place: config.Place{File: path}, Text: err.Error()}}

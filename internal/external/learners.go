@@ -65,6 +65,7 @@ func (l *Learners) Close() error {
 	for i, p := range l.processes {
 		if p.Process != nil {
 			all.Go(func() {
+				defer l.begin(&pending{who: "learner " + p.name(), exit: 2 * l.Grace})()
 				if err := p.Close(l.Grace); err != nil {
 					errs[i] = fmt.Errorf("learner %s: at the end of its input: %w", p.name(), err)
 				}

@@ -494,6 +494,7 @@ func (m *Model) close(grace time.Duration) error {
 	var all sync.WaitGroup
 	for i, p := range m.all {
 		all.Go(func() {
+			defer m.of.begin(&pending{who: m.name(), exit: 2 * grace})()
 			if err := p.Close(grace); err != nil {
 				errs[i] = fmt.Errorf("%s: at the end of its input: %w", m.name(), err)
 			}

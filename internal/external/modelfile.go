@@ -77,15 +77,17 @@ func (s *slots) reserve() (err error) {
 	return err
 }
 
-// inMapping calls a function that reads or writes the mapped file. Where the process has cut off the file
-// the processor faults, which is an error here.
+// inMapping calls a function that reads or writes the mapped file. A fault of the processor, as where the process has
+// cut off the file, is an error here, and nothing that was read counts.
 func (s *slots) inMapping(do func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
 		case interface{ Addr() uintptr }: // the address of a fault
-			err = s.complete()
+			if err = s.complete(); err == nil {
+				err = fmt.Errorf("the memory of the file of w and g has a fault at address %#x: its folder may have no space, or the file was cut off and is whole again", cause.Addr())
+			}
 		default:
 			panic(cause)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -62,6 +63,37 @@ func TestSlotsCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A fault is an error although the file has its length again: what was read before it is incomplete.
+func TestAFaultOfAWholeFileIsAnError(t *testing.T) {
+	s := newSlotsOf(100_000, 5, false)
+	if err := s.reserve(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.remove()
+	err := s.inMapping(func() {
+		if s.mapped == nil { // there are no faults without mappings
+			panic(fault{})
+		}
+		defer func() {
+			if err := s.file.Truncate(s.size); err != nil {
+				t.Error(err)
+			}
+		}()
+		if err := s.file.Truncate(0); err != nil {
+			t.Error(err)
+		}
+		s.mapped[s.g]++
+	})
+	if err == nil || !strings.Contains(err.Error(), "the memory of the file of w and g has a fault at address 0x") {
+		t.Error(err)
+	}
+}
+
+// fault is a cause as the runtime has it.
+type fault struct{}
+
+func (fault) Addr() uintptr { return 1 }
 
 func BenchmarkSlots(b *testing.B) {
 	for name, single := range map[string]bool{"float64": false, "float32": true} {

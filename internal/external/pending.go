@@ -19,6 +19,7 @@ type pending struct {
 	who     string // "learner" or "model" with its name
 	of      *request
 	run     string
+	exit    time.Duration // after which the program is killed, unless it exits; 0: it is not to exit
 	timeout time.Duration
 	since   time.Time
 
@@ -32,6 +33,10 @@ const mostNamed = 5
 // (10s; timeout_s = 0: no limit)".
 func (p *pending) text(now time.Time) string {
 	var b strings.Builder
+	if p.exit > 0 {
+		fmt.Fprintf(&b, "%s to exit at the end of its input, since %s (%s; after %s it is killed)", quote.Line(p.who), p.since.Format(time.TimeOnly), now.Sub(p.since).Round(time.Second), p.exit)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "%s: %s", quote.Line(p.who), p.of.Op)
 	if p.run != "" {
 		fmt.Fprintf(&b, " of run %s", p.run)
@@ -96,9 +101,16 @@ func (l *Learners) begin(p *pending) (end func()) {
 	defer b.mu.Unlock()
 	b.of = append(b.of, p)
 	if l.stderr != nil {
-		clock, every := b.clock, l.reminders.Every
-		p.reminder = time.AfterFunc(l.reminders.After, func() {
-			_, _ = fmt.Fprintf(l.stderr, "fedsim: no answer yet from %s\n", p.text(clock()))
+		clock, every, after := b.clock, l.reminders.Every, l.reminders.After
+		if l.ctx.Err() != nil { // the user waits for the end
+			after = min(after, time.Second)
+		}
+		p.reminder = time.AfterFunc(after, func() {
+			what := "no answer yet from "
+			if p.exit > 0 {
+				what = "waiting for "
+			}
+			_, _ = fmt.Fprintf(l.stderr, "fedsim: %s%s\n", what, p.text(clock()))
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if slices.Contains(b.of, p) {

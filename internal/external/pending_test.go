@@ -1,7 +1,9 @@
 package external_test
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +73,37 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program that does not exit is named, soon where the user has interrupted the run.
+func TestProgramsThatDoNotExitAreNamed(t *testing.T) {
+	t.Parallel()
+	file := filetest.New(t, "transcript", greeting+"> {\"op\":\"finish\",\"run\":1}\n< {}\nstays\n")
+	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
+	ctx, interrupt := context.WithCancel(t.Context())
+	l := external.NewLearners(ctx, notices)
+	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Hour, Every: time.Hour})
+	l.Grace = time.Second
+	a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	closed := make(chan error)
+	go func() { closed <- l.Close() }()
+	const about = "waiting for learner n to exit at the end of its input, since 14:03:05 (0s; after 2s it is killed)"
+	if got := <-notices; got != "fedsim: "+about+"\n" {
+		t.Errorf("says %q", got)
+	}
+	if got := l.Pending(); got != about {
+		t.Errorf("is %q", got)
+	}
+	if err := <-closed; err == nil || !strings.Contains(err.Error(), "learner n: at the end of its input: did not exit") {
 		t.Error(err)
 	}
 }

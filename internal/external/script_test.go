@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"reflect"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // scripted returns the command of a learner that answers as a transcript says, while the
 // requests are those of the transcript: lines after "> " and, for its answers, after "< ".
-// When the last answer is given, it removes the file. An answer "after PATH: ANSWER" waits until
+// When the last answer is given, it removes the file; after a last line "stays" it ignores the end of its input and SIGTERM. An answer "after PATH: ANSWER" waits until
 // there is a file.
 func scripted(file string) []string {
 	self, err := os.Executable()
@@ -74,5 +76,9 @@ func follow(file string, in io.Reader, out io.Writer) {
 	}
 	if len(script) == 0 {
 		_ = os.Remove(file)
+	}
+	for len(script) == 1 && script[0] == "stays" {
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Hour)
 	}
 }

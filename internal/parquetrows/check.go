@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -20,6 +22,15 @@ const (
 
 	maxPageHeader = 1 << 20
 )
+
+// Corrupt returns the error of a file on which the library panics. Texts of the runtime say nothing to readers.
+func Corrupt(cause any) error {
+	text := fmt.Sprint(cause)
+	if _, runtime := cause.(runtime.Error); runtime || strings.Contains(text, "out of range") {
+		text = "its parts contradict each other"
+	}
+	return fmt.Errorf("is corrupt: %s", text)
+}
 
 // checkFooter checks the structure of the metadata at the end of a file.
 func checkFooter(file io.ReaderAt, size int64) error {

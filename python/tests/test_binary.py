@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pyfedsim import BinaryNotFoundError, _binary
+import pyfedsim
+from pyfedsim import BinaryNotFoundError, UsageError, _binary
 
 
 def program(folder: Path) -> Path:
@@ -52,6 +53,26 @@ def test_another_program_is_named(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(BinaryNotFoundError, match="found in PATH: is another program than fedsim"):
         _binary.find()
+
+
+def test_a_program_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one whose own child holds its output."""
+    other = program(tmp_path)
+    other.write_text("#!/bin/sh\nsleep 1000\n")
+    monkeypatch.setenv("FEDSIM_BINARY", str(other))
+    monkeypatch.setattr(_binary, "_ANSWER_S", 0.2)
+    with pytest.raises(
+        BinaryNotFoundError, match=r'does not answer "fedsim ..." within 0.2 s: set'
+    ):
+        _binary.find()
+
+
+@pytest.mark.parametrize("out", ["\udcff", "a\0b"])
+def test_arguments_are_text(fedsim: Path, out: str) -> None:
+    with pytest.raises(UsageError, match=r"must be text without zero bytes and lone surrogates"):
+        pyfedsim.run("quickstart", out=out, set={"run.rounds": 1})
+    with pytest.raises(UsageError, match=r"must be text without"):
+        pyfedsim.Engine({}, method="m", out=out)
 
 
 def test_relative_name_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

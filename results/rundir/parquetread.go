@@ -39,7 +39,7 @@ func openParquet(path string, use func(*parquet.File) error) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("is corrupt: %v", p)
+			err = parquetrows.Corrupt(p)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)

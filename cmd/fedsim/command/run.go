@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,9 @@ runs, reference optima and figures, from the sizes of data, models and rounds.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sets := f.set
 			if cmd.Flags().Changed("seed") {
+				if f.seed > math.MaxInt64 {
+					return usagef("--seed=%d: must be at most %d, as the integers of a scenario", f.seed, math.MaxInt64)
+				}
 				sets = append(slices.Clone(sets), fmt.Sprintf("run.seeds=[%d]", f.seed))
 			}
 			return f.run(cmd, args, sets)

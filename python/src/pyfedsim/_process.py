@@ -31,7 +31,7 @@ def call(arguments: Sequence[str | os.PathLike[str]]) -> str:
         The exception of the exit status.
     """
     done = subprocess.run(
-        [_binary.find(), *arguments],
+        _binary.command(arguments),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -78,7 +78,7 @@ def watch(
     if WINDOWS:
         options = {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
     process = subprocess.Popen(
-        [_binary.find(), *arguments],
+        _binary.command(arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -320,12 +320,12 @@ class Engine:
         """Start the program and the run."""
         self._ended, self._raised = None, False
         self._tail.clear()
-        program = _binary.find()
         self._file = as_file(scenario)
         command += ["--", self._file.__enter__()]
+        started = _binary.command(command)
         # An own session: an interrupt from the terminal reaches this program alone.
         self._process = subprocess.Popen(
-            [program, *command],
+            started,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
