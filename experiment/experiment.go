@@ -111,6 +111,9 @@ func run(ctx context.Context, experiments []scenario.Experiment, o Options, most
 // endLearners ends the processes of learners. Their runs are finished: what fails now is
 // only a warning.
 func (r *runner) endLearners() {
+	if r.ctx.Err() != nil { // the user waits
+		r.learners.Remind(r.options.Clock, external.Reminders{After: time.Second / 2, Every: time.Minute})
+	}
 	if err := r.learners.Close(); err != nil && r.options.Stderr != nil {
 		_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: warning: %v\n", err)
 	}

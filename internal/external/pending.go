@@ -101,11 +101,8 @@ func (l *Learners) begin(p *pending) (end func()) {
 	defer b.mu.Unlock()
 	b.of = append(b.of, p)
 	if l.stderr != nil {
-		clock, every, after := b.clock, l.reminders.Every, l.reminders.After
-		if l.ctx.Err() != nil { // the user waits for the end
-			after = min(after, time.Second)
-		}
-		p.reminder = time.AfterFunc(after, func() {
+		clock, every := b.clock, l.reminders.Every
+		p.reminder = time.AfterFunc(l.reminders.After, func() {
 			what := "no answer yet from "
 			if p.exit > 0 {
 				what = "waiting for "
@@ -144,7 +141,7 @@ func (l *Learners) Pending() string {
 }
 
 // Remind names learners that do not answer: on their standard error, by the clock of the
-// machine. Call it before the first Start.
+// machine. Call it before the first Start, or before Close.
 func (l *Learners) Remind(clock func() time.Time, r Reminders) {
 	l.board.clock, l.reminders = clock, r
 }

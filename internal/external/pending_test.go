@@ -1,7 +1,6 @@
 package external_test
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,13 +76,12 @@ func TestPendingRequestsAreNamed(t *testing.T) {
 	}
 }
 
-// A program that does not exit is named, soon where the user has interrupted the run.
+// A program that does not exit is named.
 func TestProgramsThatDoNotExitAreNamed(t *testing.T) {
 	t.Parallel()
 	file := filetest.New(t, "transcript", greeting+"> {\"op\":\"finish\",\"run\":1}\n< {}\nstays\n")
 	now, notices := time.Date(2026, 1, 2, 14, 3, 5, 0, time.UTC), make(lines)
-	ctx, interrupt := context.WithCancel(t.Context())
-	l := external.NewLearners(ctx, notices)
+	l := external.NewLearners(t.Context(), notices)
 	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Hour, Every: time.Hour})
 	l.Grace = time.Second
 	a, err := l.Start(external.RunInfo{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
@@ -93,7 +91,7 @@ func TestProgramsThatDoNotExitAreNamed(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	interrupt()
+	l.Remind(func() time.Time { return now }, external.Reminders{After: time.Millisecond, Every: time.Hour})
 	closed := make(chan error)
 	go func() { closed <- l.Close() }()
 	const about = "waiting for learner n to exit at the end of its input, since 14:03:05 (0s; after 2s it is killed)"
