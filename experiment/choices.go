@@ -46,7 +46,7 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 	}
 	own := run.Settings.Federation
 	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous && !run.Settings.Federation.Traits().Continuous {
-		list = append(list, results.Warning{About: "protocol", Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
+		list = append(list, results.Warning{About: "protocol", Note: true, Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
 	}
 	s := &run.Settings
 	if _, asked := s.Federation.Sizes(p.clients); asked >= p.clients && s.Federation.Selection != federation.Defaults().Selection {

@@ -269,7 +269,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Events, result.Steps, result.Known = out.Events, out.Steps, out.Known
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.Stragglers = results.StragglersOf(out.Rounds)
-	if last, ok := (&results.Run{Rounds: out.Rounds}).Last(); !ok {
+	if last, ok := (&results.Run{Rounds: out.Rounds}).LastEvaluated(); !ok {
 		result.ReportLast = 0
 	} else {
 		stop := run.Settings.Run.StopAt
