@@ -109,7 +109,7 @@ func TestAlphaBetaSplit(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := alphaBeta(func(*Config) {})
 	split := prepared(t, cfg)
-	rows, features, outputs, err := Sizes(cfg)
+	rows, _, features, outputs, err := Sizes(cfg)
 	if err != nil || features != 60 || outputs != 10 {
 		t.Fatalf("%d features, %d outputs, %v", features, outputs, err)
 	}

@@ -28,7 +28,7 @@ func TestFallback(t *testing.T) {
 			t.Error("the rows are not those of the preset")
 		}
 	}
-	rows, features, _, err := Sizes(cfg)
+	rows, _, features, _, err := Sizes(cfg)
 	if err != nil || len(rows) != 3 || features != 100 {
 		t.Errorf("%v, %d features, %v", rows, features, err)
 	}

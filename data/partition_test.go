@@ -569,7 +569,7 @@ func TestPartitionIsPrepared(t *testing.T) {
 	cfg.Bias, cfg.Standardize, cfg.Pool = true, true, true
 	cfg.Partition = partitionOf(PartitionPowerLaw, 25, func(p *PartitionConfig) { p.RowsMin = 4 })
 	split := prepared(t, cfg)
-	rows, features, _, err := Sizes(cfg)
+	rows, _, features, _, err := Sizes(cfg)
 	if err != nil || features != 41 || len(rows) != 25 {
 		t.Fatalf("%d sizes, %d features: %v", len(rows), features, err)
 	}

@@ -11,35 +11,46 @@ func (c Config) SizesKnown() bool {
 	return c.countable()
 }
 
-// Sizes returns the number of training rows of each device of a configuration, the number
+// Names returns the names of the clients of a file; nil: the configuration reads none that names clients.
+func (c Config) Names(set *Set) (names []string) {
+	if c.Path == "" || c.Partition.Method != "" || len(set.Clients) == 1 && set.Clients[0].Name == allTasks {
+		return nil
+	}
+	for t := range set.Clients {
+		names = append(names, set.Clients[t].Name)
+	}
+	return names
+}
+
+// Sizes returns the number of training rows of each device of a configuration, their Names, the number
 // of features including the bias, and that of Outputs. It does not generate rows, unless they
 // are skewed, shared among devices or partitioned, and does not prepare features.
-func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
+func Sizes(cfg Config) (rows []int32, names []string, features, outputs int, err error) {
 	cfg, _ = cfg.OrFallback()
 	if !cfg.countable() {
 		split, err := cfg.divided()
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, nil, 0, 0, err
 		}
 		train, err := Share(split.Train, cfg.ClientsPerTask, cfg.SplitSeed())
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, nil, 0, 0, err
 		}
 		for t := range train.Clients {
 			rows = append(rows, int32(train.Clients[t].X.Rows))
 		}
-		return rows, cfg.columns(train.Features), train.Outputs(), nil
+		return rows, cfg.Names(train), cfg.columns(train.Features), train.Outputs(), nil
 	}
 	if cfg.Source == SourceExternal {
 		rows, _ := cfg.External.Rows.of(cfg.External.Clients)
-		return rows, cfg.External.Features, 1, nil
+		return rows, nil, cfg.External.Features, 1, nil
 	}
 	resolved := cfg.Resolve().Synthetic
 	rows = make([]int32, resolved.Clients)
 	for t, n := range newGenerator(resolved, cfg.Seed).sizes {
 		rows[t] = int32(cfg.partOf(trained, totalRows(n)))
 	}
-	return rows, cfg.columns(resolved.Features), max(1, resolved.Classes), nil
+	return rows, nil, cfg.columns(resolved.Features), max(1, resolved.Classes), nil
 }
 
 // EqualSizes is Sizes of a configuration whose clients all have as many training rows, without a list of

@@ -14,7 +14,7 @@ func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 		if err != nil {
 			t.Skip(err) // tasks too small to be shared
 		}
-		rows, features, outputs, err := Sizes(cfg)
+		rows, _, features, outputs, err := Sizes(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,7 +90,7 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 					t.Errorf("task %d: %d of %d rows are left for training, want %d", k, len(train[k]), len(all[k]), want)
 				}
 			}
-			rows, _, _, err := Sizes(cfg)
+			rows, _, _, _, err := Sizes(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

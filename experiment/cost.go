@@ -335,7 +335,7 @@ func fitsCost(set data.Config, fits int) (c Cost) {
 	if set.Path != "" {
 		return c
 	}
-	rows, features, outputs, err := data.Sizes(set)
+	rows, _, features, outputs, err := data.Sizes(set)
 	if err != nil {
 		return c
 	}

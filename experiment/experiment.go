@@ -262,7 +262,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	result.Status, result.Reason = out.Status, out.Reason
 	result.External = p.served.about
-	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
+	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, dataOf(&run, p)
 	result.TestRows = p.test
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash

@@ -206,7 +206,7 @@ func TestChangedStatesOfLearnersAreRejected(t *testing.T) {
 func TestLearnersWithTheirOwnData(t *testing.T) {
 	t.Parallel()
 	e := parse(t, outside(""), "run.rounds=5", "faults.drop_probability=0.2", "federation.protocol=charged")
-	rows, _, _, err := data.Sizes(e[0].Jobs[0].Candidates[0].Settings.Data)
+	rows, _, _, _, err := data.Sizes(e[0].Jobs[0].Candidates[0].Settings.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -69,7 +70,7 @@ type preparer struct {
 }
 
 // aboutData describes the set of a run beyond its scenario; nil: nothing to add.
-func aboutData(set *data.Set) *results.DataSet {
+func aboutData(cfg *data.Config, set *data.Set, rows []int32) *results.DataSet {
 	d := &results.DataSet{Name: set.Name, MissingValues: set.Missing.Values}
 	for _, label := range set.Labels() {
 		d.Labels = append(d.Labels, results.Label(label))
@@ -79,7 +80,10 @@ func aboutData(set *data.Set) *results.DataSet {
 	} else {
 		d.FilledRows = set.Missing.Rows
 	}
-	if d.Labels == nil && d.MissingValues == 0 {
+	if names := cfg.Names(set); names != nil {
+		d.Clients = &results.ClientList{Names: names, Rows: rows}
+	}
+	if d.Labels == nil && d.MissingValues == 0 && d.Clients == nil {
 		return nil
 	}
 	return d
@@ -138,6 +142,21 @@ func constantAnswer(set *data.Set) float64 {
 		}
 	}
 	return answer
+}
+
+// dataOf describes the data of a run, with the classes of its clients in its fleet.
+func dataOf(run *scenario.RunSpec, p *prepared) *results.DataSet {
+	fleet := run.Settings.Fleet.Fleet()
+	if !p.about.NamesClients() || fleet == nil {
+		return p.about
+	}
+	about, list := *p.about, *p.about.Clients
+	machines, _ := fleet.Assemble(len(list.Names), nil, run.System) // the class of a device does not depend on its data
+	for _, class := range machines.Class {
+		list.Classes = append(list.Classes, fleet.Classes[class].Name)
+	}
+	about.Clients = &list
+	return &about
 }
 
 // gridOf reads the grids of a run; nil: nobody counts grams.
@@ -205,8 +224,11 @@ func (p *preparer) sizesOf(s *scenario.Settings) (*prepared, error) {
 					return sized, nil
 				}
 			}
-			rows, features, outputs, err := data.Sizes(of.data)
+			rows, names, features, outputs, err := data.Sizes(of.data)
 			sized.clients, sized.rows, sized.shape = len(rows), rows, mtl.Shape{Features: features, Outputs: outputs}
+			if names != nil {
+				sized.about = &results.DataSet{Name: filepath.Base(of.data.Path), Clients: &results.ClientList{Names: names, Rows: rows}}
+			}
 			return sized, err
 		})
 	})

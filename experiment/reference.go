@@ -65,7 +65,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if served.program != nil {
 		r.given.Store(r.of, problem.Shape)
 	}
-	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train), test: testRows(split), served: served}
+	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(&r.of.data, split.Train, problem.RowCounts()), test: testRows(split), served: served}
 	found, err := r.saver.Load(func(c *state.Coder) { r.state(c, out) })
 	switch {
 	case err != nil:

@@ -132,7 +132,7 @@ func describe(m *external.Model) *results.ExternalModel {
 
 // programRows returns the rows of a program, which has those that the scenario says.
 func programRows(m *external.Model, cfg data.Config) (*data.Split, error) {
-	rows, _, _, err := data.Sizes(cfg)
+	rows, _, _, _, err := data.Sizes(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
 package results
 
+import "strconv"
+
 // DataSet describes a file of data beyond its scenario.
 type DataSet struct {
 	Name   string  `json:"name"`
@@ -9,6 +11,26 @@ type DataSet struct {
 	DroppedRows   int `json:"dropped_rows,omitempty"`
 	FilledRows    int `json:"filled_rows,omitempty"`
 	MissingValues int `json:"missing_values,omitempty"`
+	// Clients has the names of the clients; nil: the file has none.
+	Clients *ClientList `json:"clients,omitempty"`
+}
+
+// NamesClients reports whether a file of data names its clients.
+func (d *DataSet) NamesClients() bool { return d != nil && d.Clients != nil }
+
+// ClientList has the clients of a file of data, in the order of their numbers.
+type ClientList struct {
+	Names   []string `json:"names"`
+	Rows    []int32  `json:"rows"`              // for training
+	Classes []string `json:"classes,omitempty"` // of the fleet of the run; empty: it has none
+}
+
+// ClientName returns the name of a client in the data of the run, or else its number.
+func (r *Run) ClientName(client int) string {
+	if r.Data.NamesClients() && client >= 0 && client < len(r.Data.Clients.Names) {
+		return r.Data.Clients.Names[client]
+	}
+	return strconv.Itoa(client)
 }
 
 // Label is a label with the name of its class.

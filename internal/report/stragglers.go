@@ -59,6 +59,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 		if len(r.Rounds) == 0 {
 			continue
 		}
+		r.NameDevices(&found.Runs[i])
 		t := &attributed{report: r, rounds: make(map[int]*explain.RoundAnalysis, len(r.Rounds)), rows: found.Runs[i].Rounds}
 		for k := range r.Rounds {
 			t.rounds[r.Rounds[k].Round] = &r.Rounds[k]

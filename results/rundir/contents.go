@@ -14,7 +14,7 @@ import (
 // Contents of a run directory beside its stage. The manifest, the last file of an install, is
 // first.
 var (
-	fileNames   = []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile, roundsParquet, devicesParquet, clientsParquet, ReportFile}
+	fileNames   = []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile, clientsFile, roundsParquet, devicesParquet, clientsParquet, ReportFile}
 	folderNames = []string{figuresDir, tablesDir, modelsDir}
 )
 

@@ -70,7 +70,9 @@ func (m *Manifest) Files(dir string) ([]File, error) {
 }
 
 // fileNames lists the files that the manifest names, the manifest first.
-func (m *Manifest) fileNames() []string { return m.attached().fileNames(m.Metrics) }
+func (m *Manifest) fileNames() []string {
+	return m.attached().fileNames(m.Metrics, hasClients(m.DataSets))
+}
 
 // AddFigures adds files in DIR/figures to the manifest of a complete run.
 func AddFigures(dir string, names []string) (err error) {

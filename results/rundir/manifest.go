@@ -313,6 +313,11 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("run %q: external_model = %d: must be the index of one of %d external models", run.ID, *at, len(m.ExternalModels))
 		}
 	}
+	for i, set := range m.DataSets {
+		if c := set.Clients; c != nil && (len(c.Rows) != len(c.Names) || len(c.Classes) > 0 && len(c.Classes) != len(c.Names)) {
+			return fmt.Errorf("data_sets[%d]: clients: has %d names, %d rows and %d classes: must be as many", i, len(c.Names), len(c.Rows), len(c.Classes))
+		}
+	}
 	runs := m.runs()
 	seen := make(map[string]bool)
 	for i := range runs {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -26,16 +27,17 @@ type rowTable[R any] struct {
 	columns []results.Column[R] // after those that identify the run
 	names   string              // of columns, see results.ColumnNames
 	count   func(storedRows) int64
+	client  func(*R) int // the number of the client, whose name is in the last column where the data have it
 }
 
 var (
 	devicesTable = rowTable[results.DeviceRow]{
 		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns, names: results.ColumnNames(results.DeviceColumns),
-		count: func(s storedRows) int64 { return s.Devices },
+		count: func(s storedRows) int64 { return s.Devices }, client: func(r *results.DeviceRow) int { return r.Device },
 	}
 	clientsTable = rowTable[results.ClientRow]{
 		name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns, names: results.ColumnNames(results.ClientColumns),
-		count: func(s storedRows) int64 { return s.Clients },
+		count: func(s storedRows) int64 { return s.Clients }, client: func(r *results.ClientRow) int { return r.Client },
 	}
 )
 
@@ -62,6 +64,17 @@ func Clients(dir, run string, each func(*results.ClientRow) error) error {
 // all returns all columns.
 func (t *rowTable[R]) all() []column {
 	return append(identityColumns(nil), columnsOf(t.columns)...)
+}
+
+// nameColumn is the last column of a file with runs on data that name their clients.
+var nameColumn = column{name: "client_name", kind: textCell, doc: "name of the client in the data; null: it has none"}
+
+// named returns all columns of a file, with the name of the client if there is one.
+func (t *rowTable[R]) named(names bool) []column {
+	if names {
+		return append(t.all(), nameColumn)
+	}
+	return t.all()
 }
 
 // each reads the rows of all runs in their order, or those of one run. It calls the function with
@@ -180,7 +193,8 @@ type rowGroup[R any] struct {
 // writeParquet writes the rows of stores as a parquet file with row groups of one run each, which
 // it makes on several cores.
 func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store) error {
-	file := newParquet(out, t.name, version, t.all())
+	names := slices.ContainsFunc(t.of(stores), func(s store) bool { return s.run.Data.NamesClients() })
+	file := newParquet(out, t.name, version, t.named(names))
 	var (
 		groups []rowGroup[R] // oldest first
 		spare  [][]R         // of groups that are written
@@ -209,7 +223,7 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 			}
 			group := rowGroup[R]{file.BeginRowGroup(), rows, make(chan error, 1)}
 			groups, rows = append(groups, group), nil
-			go func() { group.made <- t.fill(group.to, s.run, group.rows) }()
+			go func() { group.made <- t.fill(group.to, s.run, group.rows, names) }()
 			return commit(groupsAtOnce - 1)
 		})
 		if err == nil && left != 0 {
@@ -222,16 +236,19 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 	return cmp.Or(commit(0), file.Close())
 }
 
-// fill writes the rows of a row group.
-func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R) error {
+// fill writes the rows of a row group, with the names of clients if the file has them.
+func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R, names bool) error {
 	head := len(identityColumns(nil))
-	p := newParquetRows(to, head+len(t.columns))
+	p := newParquetRows(to, len(t.named(names)))
 	p.identify(run)
 	var row R
 	fields := fieldsOf(t.columns, &row)
 	set := func(values parquet.Row) {
 		for k, field := range fields {
 			values[head+k] = p.field(field, head+k)
+		}
+		if last := head + len(fields); names {
+			values[last] = p.text(clientName(run.Data, t.client(&row)), last)
 		}
 	}
 	for i := range rows {
@@ -255,10 +272,21 @@ func fieldsOf[R any](columns []results.Column[R], row *R) []any {
 // export writes the rows in a format, one by one.
 func (t *rowTable[R]) export(w io.Writer, dir, format string) error {
 	if format != "parquet" {
-		return table{name: t.name, columns: t.all(), rows: func(yield func([]string) error) error {
+		m, err := ReadManifest(dir)
+		if err != nil {
+			return err
+		}
+		of, names := map[string]*results.DataSet{}, hasClients(m.DataSets)
+		for _, run := range m.runs() {
+			of[run.ID] = run.Data
+		}
+		return table{name: t.name, columns: t.named(names), rows: func(yield func([]string) error) error {
 			var cells []string
 			return t.each(dir, "", func(run *results.Run, row *R) error {
 				cells = appendCells(appendIdentity(cells[:0], run, nil), t.columns, row)
+				if names {
+					cells = append(cells, clientName(of[run.ID], t.client(row)))
+				}
 				return yield(cells)
 			})
 		}}.write(w, format, "")

@@ -4,6 +4,7 @@
 //	DIR/scenario.toml    the resolved scenario: running it gives the same results
 //	DIR/rounds.csv       a row for each run and round
 //	DIR/runs.csv         a row for each run: its end, and the cost of each target
+//	DIR/clients.csv      a row for each client of a file that names them: number, name, rows, class; optional
 //	DIR/rounds.parquet   rounds.csv with units and descriptions
 //	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
 //	DIR/metrics.csv      a row for each metric that a learner declares, and round; optional
@@ -53,6 +54,7 @@ const (
 	scenarioFile   = "scenario.toml"
 	roundsFile     = "rounds.csv"
 	runsFile       = "runs.csv"
+	clientsFile    = "clients.csv"
 	metricsFile    = "metrics.csv"
 	roundsParquet  = "rounds.parquet"
 	devicesParquet = "devices.parquet"
@@ -224,10 +226,13 @@ type attached struct {
 }
 
 // fileNames lists the files of a run directory, the manifest first.
-func (a attached) fileNames(metrics bool) []string {
+func (a attached) fileNames(metrics, clients bool) []string {
 	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
 	if metrics {
 		names = append(names, metricsFile)
+	}
+	if clients {
+		names = append(names, clientsFile)
 	}
 	names = append(names, a.parquet...)
 	for _, f := range []struct {
@@ -323,6 +328,7 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		{roundsFile, func(out io.Writer) error { return roundsTable(runs).writeCSV(out) }},
 		{runsFile, func(out io.Writer) error { return runsTable(runs, w.about.Targets).writeCSV(out) }},
 		{metricsFile, func(out io.Writer) error { return metricsTable(runs).writeCSV(out) }},
+		{clientsFile, func(out io.Writer) error { return namesTable(m.DataSets).writeCSV(out) }},
 		{roundsParquet, func(out io.Writer) error { return roundsTable(runs).writeParquet(out, w.about.Version) }},
 		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, stores) }},
 		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, stores) }},
@@ -420,7 +426,8 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 		}
 	}
 	folders := map[string]bool{}
-	names := extra.fileNames(hasNamed(w.ended.runs()))
+	runs := w.ended.runs()
+	names := extra.fileNames(hasNamed(runs), slices.ContainsFunc(runs, func(r results.Run) bool { return r.Data.NamesClients() }))
 	for _, name := range append(names[1:], manifestFile) {
 		from := filepath.Join(stageDir, name)
 		if folder := filepath.Dir(name); folder != "." {

@@ -90,6 +90,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	}
 	for i := range read.Runs {
 		if read.Runs[i].ID == run.ID {
+			report.NameDevices(&read.Runs[i])
 			report.AddTargets(&read.Runs[i], read.Manifest.Targets)
 		}
 	}

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"fedsim/results"
 )
@@ -73,9 +74,23 @@ func (t *Total) add(o *Total) {
 
 // Device is the total of one device.
 type Device struct {
-	Device int    `json:"device"` // number, from 0
-	Class  string `json:"class"`  // of the fleet; empty without a fleet
+	Device int    `json:"device"`         // number, from 0
+	Name   string `json:"name,omitempty"` // of its client in the data; empty: the data have none
+	Class  string `json:"class"`          // of the fleet; empty without a fleet
 	Total
+}
+
+// label returns the name of a device in tables.
+func (d *Device) label() string { return cmp.Or(d.Name, strconv.Itoa(d.Device)) }
+
+// NameDevices names the devices after the clients of the data of the run.
+func (r *Report) NameDevices(run *results.Run) {
+	if !run.Data.NamesClients() {
+		return
+	}
+	for t := range r.Devices {
+		r.Devices[t].Name = run.ClientName(t)
+	}
 }
 
 // Class is the total of one device class of a fleet.

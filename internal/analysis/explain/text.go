@@ -131,7 +131,7 @@ func (r *Report) textDevices(b *text) {
 	}
 	for _, t := range order {
 		d := &r.Devices[t]
-		line := append([]string{fmt.Sprint(d.Device)}, r.cells(&d.Total)...)
+		line := append([]string{d.label()}, r.cells(&d.Total)...)
 		if classes {
 			line = slices.Insert(line, 1, d.Class)
 		}
@@ -177,7 +177,7 @@ func (r *Report) textRounds(b *text) {
 		x := &longest[i]
 		by, later := string(x.Cause), "-"
 		if x.Device >= 0 {
-			by, later = fmt.Sprintf("device %d", x.Device), r.time(x.ExcessS)
+			by, later = "device "+r.Devices[x.Device].label(), r.time(x.ExcessS)
 		}
 		lines = append(lines, []string{
 			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
