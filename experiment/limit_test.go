@@ -85,9 +85,10 @@ options.batch = 1
 name = "x"
 [experiment.tuning]
 target = { test_error = 0.0001 }
+seeds = 1
 [experiment.tune.fedavg]
 "options.step" = [3.0, 10.0]
-`, "run.report_last=4")
+`, "run.report_last=4", "run.seeds=[1, 2]")
 	prepared := &Preparation{}
 	grids := tune(t, e, Options{Clock: time.Now, Preparation: prepared})
 	for key := range prepared.problems.known {
@@ -96,6 +97,12 @@ target = { test_error = 0.0001 }
 		}
 	}
 	for _, r := range mustGather(t, e, Options{}) {
+		if r.Chosen != (r.Seed == 1) {
+			t.Errorf("seed %d: options were chosen under it: %t", r.Seed, r.Chosen)
+		}
+		if !r.Chosen {
+			continue
+		}
 		m, _ := r.Metric("test_error")
 		rounds, sum := r.Rounds[len(r.Rounds)-4:], 0.0
 		for i := range rounds {

@@ -137,7 +137,7 @@ func errorTable(runs []Run) ErrorTable {
 				t.ReportLast = max(t.ReportLast, r.ReportLast)
 			}
 		}
-		block.compare(&t.Metric, rows, e.Blocks[i].endsCompare())
+		block.compare(&t.Metric, rows)
 		for k := range block.Rows {
 			if r := &e.Blocks[i].Rows[k]; block.Rows[k].Best && (r.doubted || r.endDoubted) {
 				block.withoutBest()
@@ -189,11 +189,11 @@ func (t *ErrorTable) row(label string, seeds []Run) ErrorRow {
 	return row
 }
 
-// compare finds the best row and the differences of the others, seed by seed; none if ends do not compare.
-func (b *ErrorBlock) compare(m *Metric, seeds [][]Run, ends bool) {
+// compare finds the best row and the differences of the others, seed by seed.
+func (b *ErrorBlock) compare(m *Metric, seeds [][]Run) {
 	best := -1
 	for i := range b.Rows {
-		if x := b.Rows[i].Error.Mean; ends && !math.IsNaN(x) && (best < 0 || x < b.Rows[best].Error.Mean) {
+		if x := b.Rows[i].Error.Mean; !math.IsNaN(x) && (best < 0 || x < b.Rows[best].Error.Mean) {
 			best = i
 		}
 	}

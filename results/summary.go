@@ -342,7 +342,7 @@ func (b *Block) compare() {
 		}
 	}
 	for i := range b.Rows {
-		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest && b.endsCompare()
+		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest
 	}
 	for j := range b.Rows[0].Cells {
 		b.compareCosts(j)

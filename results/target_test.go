@@ -149,6 +149,10 @@ func TestCostToATarget(t *testing.T) {
 	if c := run.CostTo(ToSuboptimality(7)); c != (Cost{true, Amounts{3, 8, 77, 12, 3.5}}) {
 		t.Errorf("%+v", c)
 	}
+	run.Rounds = append(run.Rounds, Round{Round: 4, TimeS: 16, TestError: nan, Suboptimality: nan})
+	if spent, state := run.Spent(Target{"test_error", 0.1}); spent != (Amounts{3, 8, 77, 12, 3.5}) || state != Ended {
+		t.Errorf("%+v up to the last evaluation, %s", spent, state)
+	}
 	if c := run.CostTo(Target{"test_error", 0.1}); c.Reached || !math.IsNaN(c.Rounds) || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {
 		t.Errorf("%+v", c)
 	}

@@ -196,6 +196,12 @@ func TestNothingIsBestWhereEndsDiffer(t *testing.T) {
 	if e := Summarize(runs, ten).Experiments[0]; e.marksBest() || len(Summarize(runs, nil).Experiments[0].Verdicts()) > 0 {
 		t.Error("ends 11 % apart do not compare")
 	}
+	for b, want := range map[float64]bool{4.6: true, 4.5: false} {
+		rows := errorTable(slices.Concat(seedsOf("a", Done, 5, 5), seedsOf("b", "ended", b, b))).Blocks[0].Rows
+		if rows[0].Best != want || math.IsNaN(rows[1].Difference.Mean) == want {
+			t.Errorf("ends at 5 and %g s: %+v", b, rows)
+		}
+	}
 }
 
 // Where a method is first, and another had less time, the summary says so; not if the other had more.
@@ -212,7 +218,9 @@ func TestUnequalEnds(t *testing.T) {
 	if e := s.Experiments[0]; !has(s) || s.Messages()[0].String() != want || e.Verdicts()[0] != "first to test error 10 %: a" {
 		t.Errorf("%q, %q", e.Verdicts(), s.Messages())
 	}
-	for _, b := range [][]Run{seedsOf("b", "ended", 3.9), seedsOf("b", "ended", 9), seedsOf("b", Done, 2.5), seedsOf("b", Stalled, 2.5)} {
+	stopped := seedsOf("b", "ended", 2.5)
+	stopped[0].StopAt = Target{"test_error", 0.4}
+	for _, b := range [][]Run{stopped, seedsOf("b", "ended", 3.9), seedsOf("b", "ended", 9), seedsOf("b", Done, 2.5), seedsOf("b", Stalled, 2.5)} {
 		if s := Summarize(slices.Concat(later, b), ten); has(s) {
 			t.Errorf("%s ended at %g s: %q", b[0].Status, b[0].Rounds[1].TimeS, s.Messages())
 		}

@@ -38,7 +38,7 @@ func TestDropped(t *testing.T) {
 // Dropped is exactly that of its definition in fractions, for several pairs and any confidence.
 func TestDroppedAsDefined(t *testing.T) {
 	for _, pairs := range []int{1, 3, 66} {
-		for _, confidence := range []string{"0.5", "0.9", "0.95", "0.999"} {
+		for _, confidence := range []string{"0.5", "0.6", "0.9", "0.95", "0.999"} {
 			x := Test{Pairs: pairs}
 			x.Confidence, _ = strconv.ParseFloat(confidence, 64)
 			limit, _ := new(big.Rat).SetString(confidence)
@@ -119,6 +119,15 @@ func TestDecide(t *testing.T) {
 		if got := median.Decide(c.interval); got != c.want {
 			t.Errorf("%v: %s, want %s", c.interval, got, c.want)
 		}
+	}
+}
+
+// Rows with the same costs in every pair are not ahead of each other, and both lead.
+func TestTies(t *testing.T) {
+	same := []Bounds{known(1), known(2), known(3), known(4), known(5), known(6), known(7)}
+	want := []Rank{{1, 2, true}, {1, 2, true}}
+	if got := (Test{Margin: 0, Confidence: 0.95}).Ranks([][]Bounds{same, same}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
