@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/data"
 	"fedsim/results"
 )
 
@@ -47,5 +50,30 @@ target = { test_error = 0.3 }
 	runs := mustGather(t, e, Options{})
 	if got := tunedTo(runs[0]); got != tunedTo(all[winner]) {
 		t.Errorf("tuned to %s, want %s", got, tunedTo(all[winner]))
+	}
+}
+
+// A constant answer is the most frequent label of the training rows, the lowest of equal ones, or the mean of
+// real targets; its error is that of all test rows, whatever clients have them.
+func TestConstantAnswer(t *testing.T) {
+	set := func(real bool, labels ...[]float64) *data.Set {
+		s := &data.Set{Real: real}
+		for _, y := range labels {
+			s.Clients = append(s.Clients, data.Client{Y: y})
+		}
+		return s
+	}
+	for _, c := range []struct {
+		split data.Split
+		want  *results.TestRows
+	}{
+		{data.Split{Train: set(false, []float64{1, 1}, []float64{-1, -1, -1}), Test: set(false, []float64{1}, []float64{-1, -1, -1})}, &results.TestRows{Constant: .25, Clients: 2, Few: 2}},
+		{data.Split{Train: set(false, []float64{2, 1, 1, 2}), Test: set(false, []float64{2, 2, 1, 0}, nil)}, &results.TestRows{Constant: .75, Clients: 1, Few: 1}},
+		{data.Split{Train: set(true, []float64{0}, []float64{2, 4}), Test: set(true, []float64{2, 2}, make([]float64, 10))}, &results.TestRows{Constant: math.Sqrt(40. / 12), Clients: 2, Few: 1}},
+		{data.Split{Train: set(false, []float64{1}), Test: set(false, nil)}, nil},
+	} {
+		if diff := cmp.Diff(c.want, testRows(&c.split)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
