@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fedsim/internal/columns"
@@ -111,11 +112,11 @@ func certain(rows []*Row, target int, label string) bool {
 
 // reason says why rows may have been faster than the fastest known mean, and what would tell.
 func reason(before, rows []*Row, target int, least float64, fastest string) string {
-	relative, longest := rows[0].Totals.Relative, 0.0
+	relative, longest, mean := rows[0].Totals.Relative, 0.0, 0.0
 	var labels []string
 	low, high, end := math.Inf(1), 0.0, 0.0
 	for _, r := range rows {
-		longest = max(longest, r.longest)
+		longest, mean = max(longest, r.longest), max(mean, r.Totals.TimeS)
 	}
 	for _, r := range before {
 		c := &r.Cells[target]
@@ -140,7 +141,7 @@ func reason(before, rows []*Row, target int, least float64, fastest string) stri
 		return text + "; the runs ended at run.stop_at, before this target"
 	}
 	if end < 0.95*longest {
-		return text + "; give all methods the same time: run.max_time_s = " + upward(longest) + " with run.rounds = 0"
+		return text + "; give all methods the same time: run.max_time_s = " + upward(mean) + " with run.rounds = 0"
 	}
 	return text + "; give all methods more time: run.max_time_s = " + upward(2*longest) + " with run.rounds = 0"
 }
@@ -176,10 +177,11 @@ func span(low, high string) string {
 	return number + " to " + high
 }
 
-// upward formats a number with at most two digits, not below it.
+// upward formats a number with one digit that is not zero, not below it.
 func upward(x float64) string {
-	size := math.Pow(10, math.Floor(math.Log10(x))-1)
-	return columns.Exact(math.Ceil(x/size-1e-9) * size)
+	size := math.Pow(10, math.Floor(math.Log10(x)))
+	digit, _ := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/size-1e-9)*size, 'e', 0, 64), 64) // 0.3, not 3 * 0.1
+	return columns.Exact(digit)
 }
 
 // Verdicts says for each known target which method reached it first, if methods compete, or in how many blocks

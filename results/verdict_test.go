@@ -67,11 +67,11 @@ func TestFirst(t *testing.T) {
 		{"the other ended later", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", "ended", slow...)), "a (certain at 95 %)"},
 		{"the other stalled", slices.Concat(seedsOf("a", Done, 2), seedsOf("b", Stalled, 1)), "a"},
 		{"the other ended earlier", slices.Concat(seedsOf("a", Done, 1.5, 1.56), seedsOf("b", "ended", 1.13, 1.3)),
-			"not known: b ended at 1.13 to 1.30 s, before 1.53 s of a; give all methods the same time: run.max_time_s = 1.6 with run.rounds = 0"},
+			"not known: b ended at 1.13 to 1.30 s, before 1.53 s of a; give all methods the same time: run.max_time_s = 2 with run.rounds = 0"},
 		{"both ended with the budget", slices.Concat(seedsOf("a", Done, 5), seedsOf("b", "ended", 5)),
 			"not known: b ended without it in some runs, so that a mean below 5.00 s of a is possible; give all methods more time: run.max_time_s = 10 with run.rounds = 0"},
 		{"reached by a part", slices.Concat(seedsOf("a", Done, 4, 5), seedsOf("b", Done, 1), []Run{until("b", 2, 6, "ended")}),
-			"not known: b ended without it in some runs, so that a mean below 4.50 s of a is possible; give all methods more time: run.max_time_s = 12 with run.rounds = 0"},
+			"not known: b ended without it in some runs, so that a mean below 4.50 s of a is possible; give all methods more time: run.max_time_s = 20 with run.rounds = 0"},
 		{"no mean is known", slices.Concat(seedsOf("a", Done, 4), []Run{until("a", 2, 6, "ended")}, seedsOf("b", "ended", 1, 1)), "not known: no method reached it in every run"},
 		{"none", slices.Concat(seedsOf("a", "ended", 4), seedsOf("b", Stalled, 1)), "none"},
 		{"the same time", slices.Concat(seedsOf("a", Done, 4), seedsOf("b", Done, 4), seedsOf("c", Done, 5)), "a or b, not certain"},
@@ -243,5 +243,13 @@ func TestMedians(t *testing.T) {
 	}
 	if text := s.Short(80); strings.Contains(text, "median") || strings.Contains(text, "restricted") {
 		t.Error(text)
+	}
+}
+
+func TestUpward(t *testing.T) {
+	for x, want := range map[float64]string{0.21: "0.3", 0.3: "0.3", 2.65: "3", 3: "3", 9.5: "10", 31.6: "40", 81234: "90000", 1e-4: "0.0001"} {
+		if got := upward(x); got != want {
+			t.Errorf("%g: %s, want %s", x, got, want)
+		}
 	}
 }
