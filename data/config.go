@@ -42,7 +42,7 @@ type Config struct {
 	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a client uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
 	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
 	ClientsPerTask int     `toml:"clients_per_task" was:"devices_per_task" doc:"clients among which the training rows of each client of the set are divided; they share its task (paper, remark 4)"`
-	Pool           bool    `toml:"pool" doc:"all clients share one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the clients of the set"`
+	Pool           bool    `toml:"pool" doc:"all clients share one task, so one global model is learned (paper, Table 1 and remark 4); errors over clients are still means over the clients of the set"`
 	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
 	ClientColumn   string  `toml:"client_column" was:"task_column" doc:"csv, parquet: name of the column that names the client; empty: all rows are of one client"`
 	ClientFile     string  `toml:"client_file" was:"task_file" doc:"libsvm: a text file with the name of the client of each row, a name a line; empty: qid of the rows, or all rows are of one client. Searched as path"`

@@ -99,8 +99,8 @@ func TestClientMetrics(t *testing.T) {
 		if h%4 == 0 || h == 30 {
 			want = 6
 		}
-		if len(rows[h]) != want || (want > 0) == math.IsNaN(valueOf(run, h, "test_loss_mean")) {
-			t.Errorf("round %d has rows of %d metrics, want %d; mean %v", h, len(rows[h]), want, valueOf(run, h, "test_loss_mean"))
+		if len(rows[h]) != want || (want > 0) == math.IsNaN(valueOf(run, h, "test_loss_clients")) {
+			t.Errorf("round %d has rows of %d metrics, want %d; mean %v", h, len(rows[h]), want, valueOf(run, h, "test_loss_clients"))
 		}
 		for name, list := range rows[h] {
 			updates, sum, weighted, all := 0, 0.0, 0.0, 0.0
@@ -114,14 +114,14 @@ func TestClientMetrics(t *testing.T) {
 			if len(list) != 5 || updates != taken {
 				t.Errorf("round %d, %s: %d clients with %d updates, want 5 with %d", h, name, len(list), updates, taken)
 			}
-			if got := valueOf(run, h, name+"_mean"); !strings.HasSuffix(name, "auc") && math.Abs(got-sum) > 1e-14 {
-				t.Errorf("round %d: %s_mean is %v, want %v", h, name, got, sum)
+			if got := valueOf(run, h, name+"_clients"); !strings.HasSuffix(name, "auc") && math.Abs(got-sum) > 1e-14 {
+				t.Errorf("round %d: %s_clients is %v, want %v", h, name, got, sum)
 			}
-			if got := valueOf(run, h, name+"_weighted"); !strings.HasSuffix(name, "auc") && math.Abs(got-weighted/all) > 1e-14 {
-				t.Errorf("round %d: %s_weighted is %v, want %v", h, name, got, weighted/all)
+			if got := valueOf(run, h, name); !strings.HasSuffix(name, "auc") && math.Abs(got-weighted/all) > 1e-14 {
+				t.Errorf("round %d: %s is %v, want %v", h, name, got, weighted/all)
 			}
-			if name == "test_error" && math.Abs(sum-run.Rounds[h].TestError) > 1e-15 {
-				t.Errorf("round %d: clients have the mean test error %v, the run %v", h, sum, run.Rounds[h].TestError)
+			if x := &run.Rounds[h]; name == "test_error" && (math.Abs(sum-x.TestErrorClients) > 1e-15 || math.Abs(weighted/all-x.TestError) > 1e-15) {
+				t.Errorf("round %d: clients have the test errors %v and %v by rows, the run %v and %v", h, sum, weighted/all, x.TestErrorClients, x.TestError)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func TestClientMetricsAtTheEnd(t *testing.T) {
 		if rows := clientRowsOf(t, filepath.Join(dir, name), run.ID); len(rows) != 1 || len(rows[c.last]) != 6 {
 			t.Errorf("%s: values in %d rounds", name, len(rows))
 		}
-		if math.IsNaN(valueOf(run, c.last, "test_auc_mean")) || math.IsNaN(run.Rounds[c.last].TestError) {
+		if math.IsNaN(valueOf(run, c.last, "test_auc_clients")) || math.IsNaN(run.Rounds[c.last].TestError) {
 			t.Errorf("%s: no statistics", name)
 		}
 	}

@@ -54,7 +54,7 @@ func TestLocalOptima(t *testing.T) {
 		}
 	}
 	g := curved(0.3, 0.1, 0.3, 0.2)
-	if text, want := g.Curves()[0].Text(g), "validation error by 0.001: 30.00 %, 0.01: 10.00 % *, 0.1: 30.00 %, 1: 20.00 % (local); a better value may lie elsewhere (docs/tuning.md)"; text != want {
+	if text, want := g.Curves()[0].Text(g), "validation error by rows by 0.001: 30.00 %, 0.01: 10.00 % *, 0.1: 30.00 %, 1: 20.00 % (local); a better value may lie elsewhere (docs/tuning.md)"; text != want {
 		t.Errorf("%q\nwant %q", text, want)
 	}
 	// Times: one that was given up at 5 s may have taken 6 s, but not 4 s.

@@ -75,7 +75,9 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 			}
 			return
 		}
-		if name != "" {
+		if present, old := results.Renamed(name, among...); old {
+			c.Require(false, key, name, fmt.Sprintf("must be %q", present))
+		} else if name != "" {
 			c.OneOf(key, name, columns...)
 		}
 	}
@@ -95,6 +97,7 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 		all = append(all, of.metrics...)
 	}
 	if started {
+		require("run.metric", run.Settings.Run.Metric, all, results.MetricNames())
 		for _, t := range run.Settings.Run.Targets {
 			require("run.targets", t.Metric, all, results.MetricNames())
 		}

@@ -27,7 +27,7 @@ func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.MostRounds() / s.Outer, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, MaxCO2: s.MaxCO2G, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
+		MaxTime: s.MaxTimeS, MaxCO2: s.MaxCO2G, StopAt: s.StopAt, Real: run.Settings.Data.Target == data.TargetReal, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }
@@ -266,6 +266,9 @@ func resultOf(run *scenario.RunSpec) results.Run {
 		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(), StopAt: run.Settings.Run.StopAt,
 	}
 	r.ReportLast = run.Settings.Run.LastEvaluations(false)
+	if main := run.Settings.Run.Metric; main != results.DefaultMetric {
+		r.MainMetric = main
+	}
 	if vary := run.Settings.Run.Vary; vary != results.VarySystem {
 		r.Vary = vary
 	}

@@ -133,7 +133,7 @@ name = "x"
 [experiment.tuning]
 target = { test_error = 0.0001 }
 [experiment.tune.solved]
-"problem.lambda" = [0.1, 0.001]
+"problem.lambda" = [10, 0.001]
 `
 	under := []string{"run.rounds=3", `run.client_metrics=["error"]`, "run.clients_every=1", "problem.loss=logistic"}
 	grids := tune(t, parse(t, source, under...), Options{Clock: time.Now})

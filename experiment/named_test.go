@@ -193,7 +193,7 @@ func TestDeclaredMetrics(t *testing.T) {
 		declared := slices.DeleteFunc(slices.Clone(x.Metrics), func(v results.NamedValue) bool { return strings.HasPrefix(v.Name, "accuracy_") })
 		statistics := 0 // Jain's index of zeros is not known
 		if h%2 == 0 {
-			statistics = min(6+h, 7)
+			statistics = min(5+h, 6)
 		}
 		if len(declared) != 2 || declared[0] != want[0] || declared[1] != want[1] || len(x.Metrics) != 2+statistics || x.TestError != 1-float64(h)/32 || !math.IsNaN(x.Primal) || x.ClientMetrics != nil {
 			t.Fatalf("round %d: %+v", h, x)
@@ -242,7 +242,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	}
 
 	out := results.Summarize(found.Runs, found.Manifest.Targets).Text(200)
-	for _, want := range []string{"test accuracy", "93.75 %", "lag", "-150 updates", "to test accuracy 25 %", "to test error 50 %"} {
+	for _, want := range []string{"test accuracy over clients", "93.75 %", "lag", "-150 updates", "to test accuracy by rows 25 %", "to test error by rows 50 %"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out)
 		}
@@ -254,12 +254,12 @@ func TestDeclaredMetrics(t *testing.T) {
 	e := page.Experiments[0]
 	at := -1
 	for i, m := range e.Swept.Measures {
-		if m.Name == "test accuracy at the end" {
+		if m.Name == "test accuracy by rows at the end" {
 			at = i
 		}
 	}
 	if e.Figure.Y != "test_accuracy" || e.Figure.YLog || at < 0 || float64(e.Swept.Trials[0].Values[at]) != 30.0/32 || float64(e.Swept.Trials[1].Values[at]) != 1-found.Runs[1].Rounds[30].TestError ||
-		page.Targets[1].Text != "test accuracy 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy_jain lag") {
+		page.Targets[1].Text != "test accuracy by rows 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy_jain lag") {
 		t.Errorf("%+v, targets %+v, columns %v", e, page.Targets, page.Columns.Names)
 	}
 	if _, err := plots.Draw(plots.Available(results.Figure{Y: "lag", YScale: "log"}, found.Runs, nil), found.Runs); err != nil {
@@ -327,7 +327,7 @@ target = { test_accuracy = 0.96875 }
 		}
 	}
 	for set, want := range map[string]string{
-		"run.stop_at={test_auc=0.5}":                      `run.stop_at = "test_auc": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy, lag`,
+		"run.stop_at={test_auc=0.5}":                      `run.stop_at = "test_auc": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_error_clients, test_error_clients, validation_error_clients, train_accuracy, train_accuracy_clients, test_accuracy, test_accuracy_clients, validation_accuracy, validation_accuracy_clients, lag`,
 		"run.targets={test_acuracy=[0.5]}":                `run.targets = "test_acuracy"`,
 		"experiment.x.figure={y=\"test_auc\"}":            `experiment.figure.y = "test_auc"`,
 		"experiment.x.figure={y=\"test_accuracy\"}":       "",

@@ -234,7 +234,7 @@ var decided = map[string]string{
 	"Run.Mode": "another runner", "Run.Rounds": "each run has its own length", "Run.Outer": "refused", "Run.EvalEvery": "refused", "Run.EvalClients": "refused",
 	"Run.ClientMetrics": "refused", "Run.ClientsEvery": "of ClientMetrics", "Run.ThetaEvery": "refused", "Run.Devices": "time", "Run.Model": "told",
 	"Run.StopAt": "each run has its own length", "Run.MaxTimeS": "each run has its own length", "Run.MaxCO2G": "each run has its own length",
-	"Run.ReportLast": "told", "Run.Seeds": "key", "Run.Vary": "key: the seed, and that of the data", "Run.Targets": "told",
+	"Run.ReportLast": "told", "Run.Metric": "told", "Run.Seeds": "key", "Run.Vary": "key: the seed, and that of the data", "Run.Targets": "told",
 }
 
 // A new setting is decided here: a setting that changes the mathematics and is neither in recordingKey nor refused by

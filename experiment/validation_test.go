@@ -116,9 +116,15 @@ client_metrics = ["error"]
 		t.Fatal(err)
 	}
 	for _, r := range mustGather(t, s.Experiments, Options{}) {
-		mean, ok := r.Metric("validation_error_mean")
-		if x := &r.Rounds[2]; !ok || !(math.Abs(mean.Of(x)-x.ValidationError) < 1e-12) || x.ValidationError == x.TestError {
-			t.Errorf("%s: validation error %g, by client %g, test error %g", r.ID, x.ValidationError, mean.Of(x), x.TestError)
+		x := &r.Rounds[2]
+		for _, v := range x.Metrics {
+			want := map[string]float64{"validation_error": x.ValidationError, "validation_error_clients": x.ValidationErrorClients}[v.FullName()]
+			if want != 0 && math.Abs(v.Value-want) > 1e-12 {
+				t.Errorf("%s: %s %g, by client %g", r.ID, v.FullName(), want, v.Value)
+			}
+		}
+		if _, ok := r.Metric("validation_error_worst10"); !ok || x.ValidationError == x.TestError {
+			t.Errorf("%s: validation error %g, test error %g", r.ID, x.ValidationError, x.TestError)
 		}
 		if x := r.Rounds[1].ValidationError; !math.IsNaN(x) {
 			t.Errorf("%s: %g in a round without an evaluation", r.ID, x)

@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,13 +151,13 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 	cfg := Defaults()
 	cfg.Loss, cfg.Regularizer = LossSquared, RegIndependent
 	for _, c := range []struct {
-		real        bool
-		a, b        data.Client
-		train, test float64
+		real                 bool
+		a, b                 data.Client
+		train, clients, test float64
 	}{
 		// Errors: the score 0 of the second row of task 1, and both rows of task 2.
-		{false, task(-1, 1, 1), task(1, 1), (1.0/3 + 1) / 2, 1},
-		{true, task(-1, 3, 1), task(1, 1), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
+		{false, task(-1, 1, 1), task(1, 1), 3.0 / 5, (1.0/3 + 1) / 2, 1},
+		{true, task(-1, 3, 1), task(1, 1), math.Sqrt((9 + 5.0) / 5), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
 	} {
 		train := &data.Set{Features: 1, Clients: []data.Client{c.a, c.b}, Real: c.real}
 		test := &data.Set{Features: 1, Clients: []data.Client{task(), c.b}, Real: c.real} // no row of the first task
@@ -164,8 +165,9 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 		w := p.NewWeights()
 		w.Row(0)[0], w.Row(1)[0] = 1, 1
 		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
-		if !near(o.TrainError, c.train, 1e-15) || !near(o.TestError, c.test, 1e-15) {
-			t.Errorf("real %t: errors %g and %g, want %g and %g", c.real, o.TrainError, o.TestError, c.train, c.test)
+		got, want := []float64{o.TrainError, o.TrainErrorClients, o.TestError, o.TestErrorClients}, []float64{c.train, c.clients, c.test, c.test}
+		if !slices.EqualFunc(got, want, func(a, b float64) bool { return near(a, b, 1e-15) }) || !math.IsNaN(o.ValidationError) || !math.IsNaN(o.ValidationErrorClients) {
+			t.Errorf("real %t: errors by rows and over clients %v, %g and %g, want %v", c.real, got, o.ValidationError, o.ValidationErrorClients, want)
 		}
 	}
 }

@@ -10,13 +10,15 @@ import (
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
-// point without dual variables. The errors are means over tasks of the share of wrong signs
-// or classes, or of the root mean square error when targets are real; NaN without rows. TestError and
-// ValidationError are means over the tasks of their sets, before pooling.
+// point without dual variables. The errors are NaN without rows.
 type Objective struct {
-	Primal, Dual, Gap     float64
-	TrainError, TestError float64
-	ValidationError       float64
+	Primal, Dual, Gap float64
+	// Errors by rows: the share of all rows with wrong signs or classes, or the root of the mean of their
+	// squared errors when targets are real.
+	TrainError, TestError, ValidationError float64
+	// Means over the tasks with rows of the errors of their rows. Those on held-out rows are over the tasks of
+	// their sets, before pooling.
+	TrainErrorClients, TestErrorClients, ValidationErrorClients float64
 	// Own are the means over the rows of each part of the data (data.Split.Parts) of RowLoss.Metrics,
 	// NaN without rows. Fields does not have them.
 	Own [3][]float64
@@ -24,7 +26,8 @@ type Objective struct {
 
 // Fields returns the addresses of all values but Own, for those that code or clear them.
 func (o *Objective) Fields() []*float64 {
-	return []*float64{&o.Primal, &o.Dual, &o.Gap, &o.TrainError, &o.TestError, &o.ValidationError}
+	return []*float64{&o.Primal, &o.Dual, &o.Gap, &o.TrainError, &o.TestError, &o.ValidationError,
+		&o.TrainErrorClients, &o.TestErrorClients, &o.ValidationErrorClients}
 }
 
 // Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and duals are V
@@ -35,7 +38,7 @@ func (p *Problem) Evaluate(pool *Pool, c Coupling, w, v *data.Matrix, duals [][]
 }
 
 // Evaluate is that of Problem on the tasks of the sample. The sums of loss and loss* over n of
-// m tasks are multiplied by m/n, R is exact, and the errors are means over the sample. Weak
+// m tasks are multiplied by m/n, R is exact, and the errors are those of the sample. Weak
 // duality holds only for all tasks.
 //
 // W = grad R*(sent), where sent is V or, for a server that does not have all of V yet, an older
@@ -51,12 +54,10 @@ func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals
 	loss = float64(loss * s.weight)
 	conjugate = float64(conjugate * s.weight)
 	reg := valueOf(c, w, sent)
-	o := Objective{
-		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
-		TrainError:      p.meanError(fits[0], s.tasks, s.taskOf),
-		TestError:       p.heldOutError(fits[1]),
-		ValidationError: p.heldOutError(fits[2]),
-	}
+	o := Objective{Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN()}
+	o.TrainError, o.TrainErrorClients = p.errors(fits[0], s.tasks, s.taskOf)
+	o.TestError, o.TestErrorClients = p.heldOutErrors(fits[1])
+	o.ValidationError, o.ValidationErrorClients = p.heldOutErrors(fits[2])
 	for part := range fits {
 		o.Own[part] = p.ownMeans(fits[part])
 	}
@@ -124,29 +125,35 @@ func (p *Problem) SampledLoss(device int, w []float64, rows int, s Stream) float
 	return sum / float64(len(drawn))
 }
 
-// heldOutError returns the mean error of the elements of a set.
-func (l *RowLoss) heldOutError(fits []fit) float64 {
-	return l.meanError(fits, len(fits), func(i int) int { return i })
+// heldOutErrors returns the errors of the elements of a set.
+func (l *RowLoss) heldOutErrors(fits []fit) (byRows, overGroups float64) {
+	return l.errors(fits, len(fits), func(i int) int { return i })
 }
 
-// meanError returns the mean over groups of the error of their rows together.
-func (l *RowLoss) meanError(parts []fit, groups int, groupOf func(int) int) float64 {
-	miss, rows := make([]float64, groups), make([]int, groups)
-	for i := range parts {
-		miss[groupOf(i)] += parts[i].miss
-		rows[groupOf(i)] += parts[i].rows
-	}
-	sum, filled := 0.0, 0
-	for t, n := range rows {
-		if n == 0 {
-			continue
-		}
-		e := miss[t] / float64(n)
+// errors returns the error of all rows together, and the mean over groups with rows of the errors of
+// their rows; NaN without rows.
+func (l *RowLoss) errors(parts []fit, groups int, groupOf func(int) int) (byRows, overGroups float64) {
+	errorOf := func(f fit) float64 {
+		e := f.miss / float64(f.rows)
 		if l.real {
 			e = math.Sqrt(e)
 		}
-		sum += e
-		filled++
+		return e
 	}
-	return sum / float64(filled) // NaN when no group has rows
+	var all fit
+	sums := make([]fit, groups)
+	for i := range parts {
+		for _, of := range []*fit{&all, &sums[groupOf(i)]} {
+			of.miss += parts[i].miss
+			of.rows += parts[i].rows
+		}
+	}
+	sum, filled := 0.0, 0
+	for _, of := range sums {
+		if of.rows > 0 {
+			sum += errorOf(of)
+			filled++
+		}
+	}
+	return errorOf(all), sum / float64(filled)
 }

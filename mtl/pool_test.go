@@ -49,8 +49,8 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 				one := mustProblem(t, cfg, data.Split{Train: p.Train, Test: &alone})
 				mean += one.Evaluate(testPool, mustStart(t, one), &got.W, nil, nil).TestError / 4
 			}
-			if !near(got.TestError, mean, 1e-12) {
-				t.Errorf("%s/%s: test error %g, want %g, the mean over tasks", reg, scaling, got.TestError, mean)
+			if !near(got.TestErrorClients, mean, 1e-12) {
+				t.Errorf("%s/%s: test error %g, want %g, the mean over tasks", reg, scaling, got.TestErrorClients, mean)
 			}
 			together := whole.Evaluate(testPool, mustStart(t, whole), &got.W, nil, nil)
 			if !near(got.TrainError, together.TrainError, 1e-12) {

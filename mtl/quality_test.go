@@ -206,15 +206,25 @@ func TestQualityAgreesWithEvaluate(t *testing.T) {
 		}
 		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
 		q := p.NewSample(0, 0).Quality(testPool, &w, false)
-		mean := func(x []float64) float64 { return (x[0] + x[1] + x[2]) / 3 }
-		if got := mean(q.Train.Error); math.Abs(got-o.TrainError) > 1e-15 {
-			t.Errorf("training error %v, want %v", got, o.TrainError)
-		}
-		if got := mean(q.Test.Error); math.Abs(got-o.TestError) > 1e-15 {
-			t.Errorf("test error %v, want %v", got, o.TestError)
-		}
-		if got := mean(q.Validation.Error); math.Abs(got-o.ValidationError) > 1e-15 || o.ValidationError != o.TrainError {
-			t.Errorf("validation error %v, want %v, that of the same rows", got, o.ValidationError)
+		for i, x := range []struct {
+			of              *Fits
+			byRows, clients float64
+		}{{&q.Train, o.TrainError, o.TrainErrorClients}, {&q.Test, o.TestError, o.TestErrorClients}, {&q.Validation, o.ValidationError, o.ValidationErrorClients}} {
+			sum, rows, mean := 0.0, 0.0, 0.0
+			for k, e := range x.of.Error {
+				mean += e / float64(len(x.of.Error))
+				if rows += float64(x.of.Rows[k]); real {
+					e *= e
+				}
+				sum += e * float64(x.of.Rows[k])
+			}
+			byRows := sum / rows
+			if real {
+				byRows = math.Sqrt(byRows)
+			}
+			if math.Abs(byRows-x.byRows) > 1e-15 || math.Abs(mean-x.clients) > 1e-15 || byRows == mean {
+				t.Errorf("real %t, part %d: errors %v and %v, want %v and %v", real, i, x.byRows, x.clients, byRows, mean)
+			}
 		}
 		p.Validation = nil
 		if o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil); !math.IsNaN(o.ValidationError) {

@@ -34,17 +34,17 @@ func TestSampleIsUnbiased(t *testing.T) {
 			x := s.Evaluate(pool, c, &o.W, &o.Duals.V, &o.Duals.V, o.Duals.Alpha)
 			mean.Primal += x.Primal / m
 			mean.Dual += x.Dual / m
-			mean.TrainError += x.TrainError / m
-			mean.TestError += x.TestError / m
-			mean.ValidationError += x.ValidationError / m
+			mean.TrainErrorClients += x.TrainErrorClients / m
+			mean.TestErrorClients += x.TestErrorClients / m
+			mean.ValidationErrorClients += x.ValidationErrorClients / m
 		}
 		for _, f := range []struct {
 			name      string
 			got, want float64
 		}{
 			{"P", mean.Primal, whole.Primal}, {"D", mean.Dual, whole.Dual},
-			{"training error", mean.TrainError, whole.TrainError}, {"test error", mean.TestError, whole.TestError},
-			{"validation error", mean.ValidationError, whole.ValidationError},
+			{"training error", mean.TrainErrorClients, whole.TrainErrorClients}, {"test error", mean.TestErrorClients, whole.TestErrorClients},
+			{"validation error", mean.ValidationErrorClients, whole.ValidationErrorClients},
 		} {
 			if math.Abs(f.got-f.want) > 1e-12*math.Max(1, math.Abs(f.want)) {
 				t.Errorf("%s: samples of one task have the mean %v, all tasks %v", f.name, f.got, f.want)

@@ -12,7 +12,8 @@ import (
 // runs without learning. If P does not compare the runs, the metrics of targets come first, and
 // nothing that is derived from P is among them.
 func preferred(runs []results.Run, targets results.Targets) []string {
-	list := []string{"suboptimality", "test_error", "validation_error", "train_error", "gap"}
+	errors := []string{results.Main(runs).Name, "test_error", "validation_error", "train_error"}
+	list := append(append([]string{"suboptimality"}, errors...), "gap")
 	if !results.ComparableByP(runs) {
 		list = nil
 		for _, t := range targets {
@@ -20,7 +21,7 @@ func preferred(runs []results.Run, targets results.Targets) []string {
 				list = append(list, t.Metric)
 			}
 		}
-		list = append(list, "test_error", "validation_error", "train_error")
+		list = append(list, errors...)
 	}
 	list = append(list, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
 	return append(list, "participants")
@@ -30,9 +31,9 @@ func preferred(runs []results.Run, targets results.Targets) []string {
 const maxPanels = 9
 
 // Default returns the figure of an experiment whose scenario has none. The vertical axis
-// is the first recorded one of sub-optimality, test error, validation error, training error,
+// is the first recorded one of sub-optimality, run.metric, test error, validation error, training error,
 // duality gap, metrics that learners declare, and participants. If P does not compare the runs
-// ([results.ComparableByP]), it is the first recorded one of the metrics of the targets, the
+// ([results.ComparableByP]), it is the first recorded one of the metrics of the targets, run.metric, the
 // errors, the declared metrics and participants. The horizontal axis is time. There is a line
 // per method; with a single method, a line per value of the swept key with the most values.
 // There is a panel per value of another swept key.
@@ -86,7 +87,7 @@ func Figures(given []results.Figure, runs []results.Run, targets results.Targets
 }
 
 // Available returns fig, or, if no run records its vertical quantity, fig with that of
-// Default. Where none is recorded and fig has none, it is the test error.
+// Default. Where none is recorded and fig has none, it is run.metric.
 func Available(fig results.Figure, runs []results.Run, targets results.Targets) results.Figure {
 	if known(fig.Y, runs) {
 		return fig
@@ -101,7 +102,7 @@ func Available(fig results.Figure, runs []results.Run, targets results.Targets) 
 		}
 	}
 	if fig.Y == "" {
-		fig.Y, fig.YScale = "test_error", "linear"
+		fig.Y, fig.YScale = results.Main(runs).Name, "linear"
 	}
 	return fig
 }

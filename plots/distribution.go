@@ -62,7 +62,8 @@ func quantityByClient(metric *results.Metric, runs []results.Run) (q Quantity, s
 	for i := range runs {
 		real = real || runs[i].Real
 	}
-	q, size = Quantity{Name: metric.Name, Label: metric.LabelFor(real) + " of a client"}, 1
+	what, _ := metric.Parts(real)
+	q, size = Quantity{Name: metric.Name, Label: what + " of a client"}, 1
 	switch {
 	case metric.Share && !real:
 		q.Units, size = []unit{{"%", 1}}, 100

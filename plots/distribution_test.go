@@ -80,7 +80,7 @@ func TestDistributionOfOtherMetrics(t *testing.T) {
 	r = byClient("a", 1, 3, 1, 2)
 	r.Real = true
 	m = distributionOf(t, nil, r)
-	if m.panels[0].worst[0] != 3 || m.x.labelIn(m.x.unitFor(1)) != "root mean square test error of a client" {
+	if m.panels[0].worst[0] != 3 || m.x.labelIn(m.x.unitFor(1)) != "test RMSE of a client" {
 		t.Errorf("mark at %v on axis %q", m.panels[0].worst, m.x.Label)
 	}
 }

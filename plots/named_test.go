@@ -27,7 +27,7 @@ func namedRuns(values ...float64) []results.Run {
 // and its unit and direction on the axis.
 func TestDeclaredMetricsAreDrawn(t *testing.T) {
 	runs := namedRuns(0.125, 0.5, 0.75)
-	for name, want := range map[string]string{"test_accuracy": "test accuracy, higher is better", "delay": "delay (ms)"} {
+	for name, want := range map[string]string{"test_accuracy": "test accuracy by rows, higher is better", "delay": "delay (ms)"} {
 		m, err := newModel(results.Figure{Y: name, YScale: "log"}, runs)
 		if err != nil {
 			t.Fatal(err)

@@ -601,10 +601,10 @@ func TestErrorLabel(t *testing.T) {
 		real []bool
 		want string
 	}{
-		{"test_error", []bool{false, false}, "test error"},
-		{"test_error", []bool{true, true}, "root mean square test error"},
-		{"test_error", []bool{false, true}, "test error or root mean square test error"},
-		{"train_error", []bool{true}, "root mean square error in training"},
+		{"test_error", []bool{false, false}, "test error by rows"},
+		{"test_error", []bool{true, true}, "test RMSE by rows"},
+		{"test_error", []bool{false, true}, "test error by rows or test RMSE by rows"},
+		{"train_error", []bool{true}, "training RMSE by rows"},
 		{"suboptimality", []bool{true}, "primal sub-optimality"},
 	} {
 		var runs []results.Run

@@ -28,7 +28,7 @@ func TestAccuracies(t *testing.T) {
 		t.Errorf("accuracies %+v", list)
 	}
 	text := Summarize([]Run{run}, Targets{{"test_accuracy", 0.8}}).Text(120)
-	for _, want := range []string{"validation error", "12.50 %           25.00 %", "87.50 %", "to test accuracy 80 %"} {
+	for _, want := range []string{"validation error", "at the end, by rows", "12.50 %           25.00 %", "87.50 %", "to test accuracy by rows 80 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Estimate is the mean of some values and how much they differ. NaN stands for unknown.
@@ -71,8 +72,8 @@ func lastOf(runs []Run) string {
 // far the model is from the optimum of its problem.
 type ErrorTable struct {
 	Experiment string
-	Metric     Metric // test error, or training error without test rows
-	Worst      Metric // its worst 10 % of clients
+	Metric     Metric // Main, or the training error where no run has its value
+	Worst      Metric // of the worst 10 % of clients
 	RowKey     string // as in ExperimentSummary
 	Real       bool
 	Seeds      int    // largest number of runs in a row
@@ -97,7 +98,7 @@ type ErrorRow struct {
 	Error      Estimate  `json:"error"`       // over the seeds
 	ReportLast int       `json:"report_last"` // the number of last evaluations that are the end of a run
 	Spread     float64   `json:"spread"`      // standard deviation of these, mean over the seeds; NaN for one evaluation
-	Best       bool      `json:"best"`        // the row has the lowest error of the block, and no message doubts it
+	Best       bool      `json:"best"`        // the row has the best end of the block, and no message doubts it
 	Difference Estimate  `json:"difference"`  // to the best row, over the seeds that both have
 	Worst      Estimate  `json:"worst10"`     // over the seeds; N is 0 without values by client
 	Limit      Estimate  `json:"limit"`       // error of the model at the optimum of the run's problem
@@ -121,9 +122,13 @@ func ErrorTables(runs []Run) []ErrorTable {
 func errorTable(runs []Run) ErrorTable {
 	e := summarize(runs, nil)
 	t := ErrorTable{Experiment: e.Experiment, RowKey: e.RowHead(), Real: e.real(), Vary: e.Vary, Last: lastOf(runs)}
-	for _, name := range []string{"test_error", "train_error"} {
-		t.Metric, _ = MetricNamed(name)
-		t.Worst, _ = MetricOf(runs, name+"_worst10")
+	training := "train_error"
+	if strings.HasSuffix(e.Metric.Name, clientsSuffix) {
+		training += clientsSuffix
+	}
+	for _, name := range []string{e.Metric.Name, training} {
+		t.Metric, _ = MetricOf(runs, name)
+		t.Worst, _ = MetricOf(runs, strings.TrimSuffix(name, clientsSuffix)+"_worst10")
 		if slices.ContainsFunc(runs, func(r Run) bool { return t.Metric.Known(&r) }) {
 			break
 		}
@@ -193,7 +198,7 @@ func (t *ErrorTable) row(label string, seeds []Run) ErrorRow {
 func (b *ErrorBlock) compare(m *Metric, seeds [][]Run) {
 	best := -1
 	for i := range b.Rows {
-		if x := b.Rows[i].Error.Mean; !math.IsNaN(x) && (best < 0 || x < b.Rows[best].Error.Mean) {
+		if x := b.Rows[i].Error.Mean; !math.IsNaN(x) && (best < 0 || m.Better(x, b.Rows[best].Error.Mean)) {
 			best = i
 		}
 	}

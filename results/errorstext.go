@@ -60,8 +60,12 @@ func (t *ErrorTable) columns() []errorColumn {
 	if t.some(func(r *ErrorRow) bool { return r.Best }) {
 		mark = " "
 	}
+	head := "error"
+	if t.Metric.Higher {
+		head = "end"
+	}
 	all := []errorColumn{
-		{"error", "", true, func(r *ErrorRow) string {
+		{head, "", true, func(r *ErrorRow) string {
 			if r.Best {
 				return t.withSE(r.Error, "") + "*"
 			}
@@ -106,9 +110,9 @@ func (t *ErrorTable) Cells(b *ErrorBlock) [][]string {
 
 // Note explains the columns.
 func (t *ErrorTable) Note() string {
-	text := "*: lowest"
+	text := "*: " + t.Metric.extreme()
 	if !t.some(func(r *ErrorRow) bool { return r.Best }) {
-		text = "errors: lower is better"
+		text = t.Metric.extreme() + " is best"
 	}
 	for _, c := range t.columns() {
 		if c.meaning != "" {

@@ -18,5 +18,5 @@ func Example() {
 		fmt.Printf("%s reached %s in %.0f rounds, %s and %s\n", run.Method, target.Text(run),
 			cost.Rounds, results.HumanTime(cost.TimeS), results.Scaled(cost.Bytes, "B"))
 	}
-	// Output: MOCHA reached test error 10 % in 2 rounds, 60.0 s and 2.00 MB
+	// Output: MOCHA reached test error by rows 10 % in 2 rounds, 60.0 s and 2.00 MB
 }

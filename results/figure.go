@@ -89,7 +89,7 @@ func (f *Figure) Validate(c *config.Checker) {
 	if f.X != Epsilon {
 		c.OneOf("x", f.X, XNames...)
 	}
-	if !isMetricName(f.Y) {
+	if _, old := Renamed(f.Y); old || !isMetricName(f.Y) {
 		f.CheckColumn(c)
 	}
 	c.OneOf("y_scale", f.YScale, "linear", "log")

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -180,7 +181,10 @@ const (
 
 // worse finds rows whose error at the end is worse than it was. The best is that of the mean over seeds.
 func (e *ExperimentSummary) worse(runs [][][]Run) []string {
-	m, _ := MetricNamed("test_error")
+	m := e.Metric
+	if m.Higher {
+		m, _ = MetricNamed(cmp.Or(m.Complement, DefaultMetric))
+	}
 	var labels []string
 	text, most := "", 0.0
 	for i := range runs {
@@ -272,7 +276,7 @@ func (e *ExperimentSummary) endsApart([][][]Run) []string {
 	n := 0
 	for i := range e.Blocks {
 		b := &e.Blocks[i]
-		if b.endsCompare() || !slices.ContainsFunc(b.Rows, func(r Row) bool { return !math.IsNaN(r.Totals.TestError) }) {
+		if b.endsCompare() || !slices.ContainsFunc(b.Rows, func(r Row) bool { return !math.IsNaN(r.End) }) {
 			continue
 		}
 		n++

@@ -51,10 +51,10 @@ func TestEndWorseThanBest(t *testing.T) {
 		want  string
 		stars []string
 	}{
-		"smooth": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, level...)}, "a: ends at a test error of 18.0 %, its best was 13.0 % after 3.00 s", nil},
+		"smooth": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, level...)}, "a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", nil},
 		"seeds": {[]Run{errorsOf("a", 1, smooth...), errorsOf("a", 2, scaled(smooth, 1.05)...), errorsOf("b", 1, level...), errorsOf("b", 2, level...)},
-			"a: ends at a test error of 18.4 %, its best was 13.3 % after 3.00 s", nil},
-		"best":  {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, scaled(level, .8)...)}, "a: ends at a test error of 18.0 %, its best was 13.0 % after 3.00 s", []string{"b"}},
+			"a: ends at a test error by rows of 18.4 %, its best was 13.3 % after 3.00 s", nil},
+		"best":  {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, scaled(level, .8)...)}, "a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", []string{"b"}},
 		"small": {[]Run{errorsOf("a", 1, scaled(smooth, .5)...), errorsOf("b", 1, level...)}, "", []string{"a"}},
 		"jumps": {[]Run{errorsOf("a", 1, jumps...), errorsOf("b", 1, level...)}, "", []string{"b"}},
 		"level": {[]Run{errorsOf("a", 1, level...), errorsOf("b", 1, scaled(level, .9)...)}, "", []string{"b"}},
@@ -134,13 +134,13 @@ func TestSameRuns(t *testing.T) {
 func TestTargetAtTheFirstEvaluation(t *testing.T) {
 	runs := []Run{errorsOf("a", 1, 1, .3, .2), errorsOf("a", 2, 1, .3, .2), errorsOf("b", 1, 1, .2, .1), errorsOf("b", 2, 1, .25, .1)}
 	targets := Targets{{"test_error", .3}, {"test_error", .2}}
-	if got := told(runs, targets, "target"); !slices.Equal(got, []string{"warning: test error 30 % compares nothing: every method has it after one round"}) {
+	if got := told(runs, targets, "target"); !slices.Equal(got, []string{"warning: test error by rows 30 % compares nothing: every method has it after one round"}) {
 		t.Errorf("%q", got)
 	}
 	for i := range runs {
 		runs[i].Rounds[1].TestError = math.NaN() // evaluated every second round
 	}
-	if got := told(runs, targets, "target"); len(got) != 1 || !strings.HasSuffix(got[0], "30 % and test error 20 % compare nothing: every method has it at the earliest evaluation") {
+	if got := told(runs, targets, "target"); len(got) != 1 || !strings.HasSuffix(got[0], "30 % and test error by rows 20 % compare nothing: every method has it at the earliest evaluation") {
 		t.Errorf("%q", got)
 	}
 	runs[1].Rounds[2].TestError = .4

@@ -11,7 +11,7 @@ import (
 // drawn. Its value in a round is the column of rounds.csv with its name.
 type Metric struct {
 	Name   string // as in scenarios and in rounds.csv: "test_error"
-	Label  string // in tables and on axes: "test error"
+	Label  string // in tables and on axes, with the mean that the value is: "test error by rows"
 	Unit   string // of the values of a NamedMetric; empty: none
 	Real   string // Label for runs on real targets (Run.Real); empty: Label
 	Share  bool   // a share in [0, 1], shown in per cent; not for runs on real targets
@@ -37,20 +37,37 @@ const (
 // Suboptimality is the name of the default metric of targets.
 const Suboptimality = "suboptimality"
 
+// DefaultMetric is the name of the default of Run.MainMetric.
+const DefaultMetric = "test_error"
+
+// How labels and names say which mean of the clients' errors, accuracies and losses a value is: every row
+// counts the same, or every client.
+const (
+	byRows        = " by rows"
+	overClients   = "mean over clients"
+	clientsSuffix = "_clients"
+)
+
 var metrics = []Metric{
 	{Name: Suboptimality, Label: "primal sub-optimality", Couples: true},
 	{Name: "primal", Label: "primal objective", Signed: true, Couples: true},
 	{Name: "gap", Label: "duality gap", Couples: true},
-	{Name: "train_error", Label: "training error", Real: "root mean square error in training", Share: true},
-	{Name: "test_error", Label: "test error", Real: "root mean square test error", Share: true},
-	{Name: "validation_error", Label: "validation error", Real: "root mean square validation error", Share: true},
+	{Name: "train_error", Label: "training error" + byRows, Real: "training RMSE" + byRows, Share: true},
+	{Name: "test_error", Label: "test error" + byRows, Real: "test RMSE" + byRows, Share: true},
+	{Name: "validation_error", Label: "validation error" + byRows, Real: "validation RMSE" + byRows, Share: true},
+	{Name: "train_error_clients", Label: "training error, " + overClients, Real: "training RMSE, " + overClients, Share: true},
+	{Name: "test_error_clients", Label: "test error, " + overClients, Real: "test RMSE, " + overClients, Share: true},
+	{Name: "validation_error_clients", Label: "validation error, " + overClients, Real: "validation RMSE, " + overClients, Share: true},
 }
 
 // accuracies are the metrics that are 1 minus an error of rounds.csv, for classes. A run may
 // declare its own of the same name.
 var accuracies = func() (list []Metric) {
 	for _, split := range []string{"train", "test", "validation"} {
-		list = append(list, Metric{Name: split + "_accuracy", Label: split + " accuracy", Share: true, Higher: true, Complement: split + "_error"})
+		label := split + " accuracy"
+		list = append(list,
+			Metric{Name: split + "_accuracy", Label: label + byRows, Share: true, Higher: true, Complement: split + "_error"},
+			Metric{Name: split + "_accuracy_clients", Label: label + ", " + overClients, Share: true, Higher: true, Complement: split + "_error_clients"})
 	}
 	return list
 }()
@@ -142,15 +159,19 @@ func (r *Run) Metric(name string) (m Metric, ok bool) {
 			return m, true
 		}
 	}
-	if ok {
-		return derived, true
-	}
 	of, s := cutStatistic(name)
 	for i := range r.Metrics {
 		if s != nil && r.Metrics[i].FullName() == of {
 			m, _ := r.Metric(of)
-			return s.metric(m), true
+			m = s.metric(m)
+			if ok && m.Share {
+				m.Complement = derived.Complement
+			}
+			return m, true
 		}
+	}
+	if ok {
+		return derived, true
 	}
 	m, _ = MetricNamed(name)
 	m.Complement = ""
@@ -236,6 +257,36 @@ func (m *Metric) Better(value, than float64) bool {
 		return value > than
 	}
 	return value < than
+}
+
+// Main returns the metric that tables and figures of the runs show first.
+func Main(runs []Run) Metric {
+	name := DefaultMetric
+	if len(runs) > 0 && runs[0].MainMetric != "" {
+		name = runs[0].MainMetric
+	}
+	m, _ := MetricOf(runs, name)
+	return m
+}
+
+// Parts returns the label without the mean over clients that the value is, and that mean: "test error" and
+// "by rows", or "test error" and "mean over clients". mean is empty for a metric that is none.
+func (m *Metric) Parts(real bool) (what, mean string) {
+	label := m.LabelFor(real)
+	for _, end := range []string{byRows, ", " + overClients} {
+		if what, is := strings.CutSuffix(label, end); is {
+			return what, strings.TrimLeft(end, ", ")
+		}
+	}
+	return label, ""
+}
+
+// extreme names the best values.
+func (m *Metric) extreme() string {
+	if m.Higher {
+		return "highest"
+	}
+	return "lowest"
 }
 
 // LabelFor returns the label. Argument real is Run.Real.

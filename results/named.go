@@ -66,8 +66,12 @@ func (m *NamedMetric) Metric() Metric {
 	if label == ClientAUC {
 		label = "AUC"
 	}
+	label = strings.ReplaceAll(fullName(m.Split, label), "_", " ")
+	if m.Split != "" && slices.Contains(ClientMetricNames, m.Name) {
+		label += byRows
+	}
 	return Metric{
-		Name: name, Label: strings.ReplaceAll(fullName(m.Split, label), "_", " "), Unit: m.Unit,
+		Name: name, Label: label, Unit: m.Unit,
 		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher" || m.Better == "" && m.Name == accuracy, Signed: true,
 	}
 }
@@ -156,6 +160,9 @@ func CheckOwn(declared []NamedMetric) error {
 	for i := range declared {
 		name := declared[i].FullName()
 		of, s := cutStatistic(name)
+		if present, old := Renamed(name); old {
+			return fmt.Errorf("metric %q: must have another name: it is %q, which follows from values by client", name, present)
+		}
 		_, column := MetricNamed(of)
 		_, _, _, client := ClientMetricNamed(of)
 		switch {
@@ -188,7 +195,8 @@ func isMetricName(name string) bool {
 // SetNamed sets the named values of a round: those that are declared, in that order. NaN
 // stands for an unknown value and is left out. It also sets the columns of rounds.csv
 // that these are and that are still NaN: Primal is (train, loss), and the errors are (train,
-// error), (validation, error) and (test, error), or 1 minus the accuracy where there is no error. A
+// error), (validation, error) and (test, error), or 1 minus the accuracy where there is no error; those over
+// clients come from values by client. A
 // unit of "%" is taken into account. The error names a value that was not declared, or
 // was given twice.
 func (r *Round) SetNamed(declared []NamedMetric, values []NamedValue) error {
@@ -223,9 +231,9 @@ func (r *Round) SetNamed(declared []NamedMetric, values []NamedValue) error {
 
 // setColumns fills the columns of the round from its named values.
 func (r *Round) setColumns(declared []NamedMetric) {
-	value := func(split, name string) float64 {
+	value := func(split, name, suffix string) float64 {
 		for i := range r.Metrics {
-			if v := &r.Metrics[i]; v.Split == split && v.Name == name {
+			if v := &r.Metrics[i]; v.Split == split && v.Name == name+suffix {
 				if at := slices.IndexFunc(declared, func(m NamedMetric) bool { return m.Split == split && m.Name == name }); declared[at].Unit == "%" {
 					return v.Value / 100
 				}
@@ -241,17 +249,21 @@ func (r *Round) setColumns(declared []NamedMetric) {
 			}
 		}
 	}
-	fill(&r.Primal, value("train", "loss"))
-	fill(&r.TrainError, value("train", "error"), 1-value("train", accuracy))
-	fill(&r.TestError, value("test", "error"), 1-value("test", accuracy))
-	fill(&r.ValidationError, value("validation", "error"), 1-value("validation", accuracy))
+	fill(&r.Primal, value("train", "loss", ""))
+	for _, of := range []struct {
+		split               string
+		byRows, overClients *float64
+	}{{"train", &r.TrainError, &r.TrainErrorClients}, {"test", &r.TestError, &r.TestErrorClients}, {"validation", &r.ValidationError, &r.ValidationErrorClients}} {
+		fill(of.byRows, value(of.split, "error", ""), 1-value(of.split, accuracy, ""))
+		fill(of.overClients, value(of.split, "error", "_clients"), 1-value(of.split, accuracy, "_clients"))
+	}
 }
 
 // SetClients sets the values by client of a round, and the statistics over clients among its
 // named values, which must be set before. training is the number of training rows of each
-// client. The error names a metric that was not declared or was given twice, or a client
+// client. Of real targets, the error of a client is a root mean square error. The error names a metric that was not declared or was given twice, or a client
 // that is not one of them, or not in increasing order.
-func (r *Round) SetClients(declared []NamedMetric, training []int32, values []ClientMetric) error {
+func (r *Round) SetClients(declared []NamedMetric, training []int32, real bool, values []ClientMetric) error {
 	for i := range values {
 		v := &values[i]
 		name := fullName(v.Split, v.Name)
@@ -285,7 +297,7 @@ func (r *Round) SetClients(declared []NamedMetric, training []int32, values []Cl
 			}
 		}
 	}
-	r.setStatistics(declared)
+	r.setStatistics(declared, real)
 	return nil
 }
 

@@ -15,8 +15,9 @@ var declared = []NamedMetric{
 }
 
 func unknownRound() Round {
-	nan := math.NaN()
-	return Round{Primal: nan, TrainError: nan, TestError: nan, ValidationError: nan}
+	r := NewRound()
+	r.Suboptimality, r.Dual, r.Gap, r.Available = 0, 0, 0, 0
+	return r
 }
 
 // Named values become columns of rounds.csv: an error before an accuracy, per cent as
@@ -70,16 +71,16 @@ func TestNamedValuesThatAreRefused(t *testing.T) {
 		`client 1: must be the number of a client, 0 to 2, in increasi`: {"", "bleu", []int32{1, 1}, []float64{1, 2}, nil},
 	} {
 		var r Round
-		if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{c}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.SetClients(declared, []int32{4, 5, 6}, false, []ClientMetric{c}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
 	var r Round
 	twice := ClientMetric{"", "bleu", []int32{0, 2}, []float64{1, 2}, nil}
-	if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{twice, twice}); err == nil || !strings.Contains(err.Error(), "once a round") {
+	if err := r.SetClients(declared, []int32{4, 5, 6}, false, []ClientMetric{twice, twice}); err == nil || !strings.Contains(err.Error(), "once a round") {
 		t.Error(err)
 	}
-	if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{twice}); err != nil || !cmp.Equal(r.ClientMetrics, []ClientMetric{{"", "bleu", []int32{0, 2}, []float64{1, 2}, []int32{4, 6}}}) {
+	if err := r.SetClients(declared, []int32{4, 5, 6}, false, []ClientMetric{twice}); err != nil || !cmp.Equal(r.ClientMetrics, []ClientMetric{{"", "bleu", []int32{0, 2}, []float64{1, 2}, []int32{4, 6}}}) {
 		t.Errorf("%v: %v", r.ClientMetrics, err)
 	}
 }
@@ -125,7 +126,7 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 	if err := CheckOwn([]NamedMetric{{Name: Epsilon}}); err == nil || !strings.Contains(err.Error(), "of runs with privacy") {
 		t.Error(err)
 	}
-	if err := CheckOwn([]NamedMetric{{Split: "test", Name: "recall_mean"}, {Split: "train", Name: "recall"}, {Name: "time_sd"}}); err != nil {
+	if err := CheckOwn([]NamedMetric{{Split: "test", Name: "recall_clients"}, {Split: "train", Name: "recall"}, {Name: "time_sd"}}); err != nil {
 		t.Error(err)
 	}
 	many := make([]NamedMetric, MostNamed+1)

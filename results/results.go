@@ -55,6 +55,7 @@ type Run struct {
 	Work
 	StopAt     Target    `json:"stop_at,omitzero"`        // the run ends there; none: it has its whole budget
 	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
+	MainMetric string    `json:"metric,omitempty"`        // that tables and figures show first (run.metric); empty: DefaultMetric
 	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
 	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
 	Warnings   []Warning `json:"warnings,omitempty"`      // what a reader of its numbers must know
@@ -148,18 +149,19 @@ type Round struct {
 	Dual          float64 // D(alpha)
 	Gap           float64 // P + D
 	Suboptimality float64 // (P - P*) / |P* - R(0)|; R(0), the terms in Omega alone, is mostly 0
-	TrainError    float64 // mean over tasks of the share of wrong signs; of the root mean square error when Run.Real
-	TestError     float64
-	// ValidationError is the error on rows that choices may look at; NaN without them.
-	ValidationError float64
-	Available       int     // devices that could be asked when the round began; UnknownCount where nobody counts
-	Participants    int     // devices whose update the server used
-	Dropped         int     // devices that dropped out, became unavailable or were depleted
-	Late            int     // devices whose response was late
-	FLOPs           float64 // on all devices, this round
-	BytesDown       float64 // this round
-	BytesUp         float64
-	EnergyJ         float64 // all devices, this round
+	// Errors by rows: the share of all rows with wrong signs or classes, or the root of the mean of their
+	// squared errors when Run.Real. Validation rows are those that choices may look at.
+	TrainError, TestError, ValidationError float64
+	// Means over clients of the errors of their rows.
+	TrainErrorClients, TestErrorClients, ValidationErrorClients float64
+	Available                                                   int     // devices that could be asked when the round began; UnknownCount where nobody counts
+	Participants                                                int     // devices whose update the server used
+	Dropped                                                     int     // devices that dropped out, became unavailable or were depleted
+	Late                                                        int     // devices whose response was late
+	FLOPs                                                       float64 // on all devices, this round
+	BytesDown                                                   float64 // this round
+	BytesUp                                                     float64
+	EnergyJ                                                     float64 // all devices, this round
 	// Grams of CO2e of this round (docs/energy.md); NaN: not counted. CO2G is the sum of the others
 	// that are counted.
 	CO2G, CO2ComputeG, CO2SendG, CO2WaitG          float64 // of devices: computing, moving bytes, neither
@@ -188,9 +190,12 @@ var RoundColumns = []Column[Round]{
 	{Kind: MetricColumn, Name: "dual", Doc: "dual objective D(alpha); empty for methods without dual variables", Field: func(r *Round) any { return &r.Dual }},
 	{Kind: MetricColumn, Name: "gap", Doc: "duality gap P + D", Field: func(r *Round) any { return &r.Gap }},
 	{Kind: MetricColumn, Name: Suboptimality, Doc: "(P - P*) / |P* - R(0)|", Field: func(r *Round) any { return &r.Suboptimality }},
-	{Kind: MetricColumn, Name: "train_error", Doc: "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", Field: func(r *Round) any { return &r.TrainError }},
+	{Kind: MetricColumn, Name: "train_error", Doc: "share of all training rows with wrong signs or classes; of real targets, the root mean square error of all rows", Field: func(r *Round) any { return &r.TrainError }},
 	{Kind: MetricColumn, Name: "test_error", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestError }},
 	{Kind: MetricColumn, Name: "validation_error", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationError }},
+	{Kind: MetricColumn, Name: "train_error_clients", Doc: "mean over clients of the error on the training rows of each, whatever their number", Field: func(r *Round) any { return &r.TrainErrorClients }},
+	{Kind: MetricColumn, Name: "test_error_clients", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestErrorClients }},
+	{Kind: MetricColumn, Name: "validation_error_clients", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationErrorClients }},
 	{Kind: StateColumn, Name: "available", Label: "clients available", Optional: true, Doc: "clients that could be selected when the round began: available, and without a response that they still owe; empty in round 0, under protocol asynchronous, and where a program chooses the clients itself", Field: func(r *Round) any { return &r.Available }},
 	{Kind: CostColumn, Name: "participants", Label: "responses used", Doc: "clients whose update the server used", Field: func(r *Round) any { return &r.Participants }},
 	{Kind: CostColumn, Name: "dropped", Label: "clients dropped", Doc: "clients that dropped out, became unavailable, or whose battery was depleted", Field: func(r *Round) any { return &r.Dropped }},
@@ -223,8 +228,7 @@ var newRound = func() (r Round) {
 
 // Evaluated reports whether the model was evaluated after the round: some metric is known.
 func (r *Round) Evaluated() bool {
-	known := func(v float64) bool { return !math.IsNaN(v) }
-	return known(r.Primal) || known(r.TrainError) || known(r.TestError) || known(r.ValidationError) || len(r.Metrics) > 0
+	return len(r.Metrics) > 0 || slices.ContainsFunc(metrics, func(m Metric) bool { return !math.IsNaN(m.Of(r)) })
 }
 
 // Last returns the last round, whose model need not have been evaluated; see LastEvaluated.

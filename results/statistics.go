@@ -25,18 +25,15 @@ type clientValues struct {
 	higher bool      // the larger value is the better one
 }
 
-// statistics are the statistics in the order of tables. With x_k the value and n_k the rows
-// of client k of m:
+// statistics are the statistics in the order of tables. With x_k the value of client k of m:
 //
-//	mean      sum x_k / m
-//	weighted  sum n_k x_k / sum n_k
+//	clients   mean: sum x_k / m
 //	sd        sqrt(sum (x_k - mean)^2 / m), of the population
 //	worst10   mean of the ceil(0.1 m) worst values
 //	p10, p90  quantiles at h = (m - 1) q, linear between order statistics (Hyndman and Fan's type 7)
 //	jain      (sum x_k)^2 / (m sum x_k^2), Jain's fairness index: 1 when all are equal
 var statistics = []statistic{
-	{name: "mean", label: "client mean", head: "mean", of: func(v clientValues) float64 { return mean(v.values) }},
-	{name: "weighted", label: "weighted client mean", head: "weighted", of: clientValues.weighted},
+	{name: "clients", label: overClients, head: "mean", of: func(v clientValues) float64 { return mean(v.values) }},
 	{name: "sd", label: "client sd", head: "sd", of: clientValues.sd, spread: true},
 	{name: "worst10", label: "worst 10 % of clients", head: "worst 10 %", of: clientValues.worst},
 	{name: "p10", label: "client p10", head: "p10", of: func(v clientValues) float64 { return quantile(v.sorted, 0.1) }},
@@ -52,14 +49,22 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-func (v clientValues) weighted() float64 {
+// byRows returns the value of the rows of all clients: sum n_k x_k / sum n_k, with n_k the rows of client
+// k. Of root mean squares it is that of all rows.
+func (v clientValues) byRows(squares bool) float64 {
 	sum, rows := 0.0, 0.0
 	for i, x := range v.values {
 		if v.rows[i] == UnknownCount {
 			return math.NaN()
 		}
+		if squares {
+			x = float64(x * x)
+		}
 		sum += float64(float64(v.rows[i]) * x)
 		rows += float64(v.rows[i])
+	}
+	if squares {
+		return math.Sqrt(sum / rows)
 	}
 	return sum / rows
 }
@@ -102,9 +107,9 @@ func (v clientValues) jain() float64 {
 func (s *statistic) metric(of Metric) Metric {
 	of.Name += "_" + s.name
 	of.Statistic, of.Complement = s.name, ""
-	of.Label += ", " + s.label
+	of.Label = strings.TrimSuffix(of.Label, byRows) + ", " + s.label
 	if of.Real != "" {
-		of.Real += ", " + s.label
+		of.Real = strings.TrimSuffix(of.Real, byRows) + ", " + s.label
 	}
 	of.Signed = true
 	of.Higher = of.Higher && !s.spread || s.own
@@ -166,58 +171,95 @@ func HasStatistics(declared []NamedMetric, values []NamedValue) bool {
 	return slices.ContainsFunc(values, func(v NamedValue) bool { return !isDeclared(declared, v.Split, v.Name) })
 }
 
-// ClientStatistics returns the statistics over clients among NamedMetrics.
-func ClientStatistics(runs []Run) []Metric {
-	return slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool { return m.Statistic == "" })
+// clientStatistics returns each metric with values by client, and behind it the statistics over them
+// that have values in some round.
+func clientStatistics(runs []Run) (groups [][]Metric) {
+	seen := map[string]bool{}
+	for i := range runs {
+		r := &runs[i]
+		there := r.namedValues()
+		for _, of := range r.Metrics {
+			var group []Metric
+			for _, x := range WithStatistics([]NamedMetric{of}) {
+				own := x.Name == of.Name
+				if m, _ := MetricOf(runs, x.FullName()); own || there[NamedValue{Split: x.Split, Name: x.Name}] && !isDeclared(r.Metrics, x.Split, x.Name) {
+					group = append(group, m)
+				}
+			}
+			if len(group) > 1 && !seen[of.FullName()] {
+				groups, seen[of.FullName()] = append(groups, group), true
+			}
+		}
+	}
+	return groups
 }
 
-// MainStatistics returns the statistics over clients of one metric: the first with values by
-// client on test rows, or else the first. label is that of the metric.
+// ClientStatistics returns the metrics with values by client, each by rows and then the statistics over
+// clients.
+func ClientStatistics(runs []Run) []Metric { return slices.Concat(clientStatistics(runs)...) }
+
+// MainStatistics returns that of one metric: the first with values by client on test rows, or else the
+// first. label is that of the values.
 func MainStatistics(runs []Run) (label string, list []Metric) {
-	all := ClientStatistics(runs)
-	metric := func(m Metric) string { return strings.TrimSuffix(m.Name, "_"+m.Statistic) }
-	first := slices.IndexFunc(all, func(m Metric) bool { return strings.HasPrefix(m.Name, "test_") })
-	if len(all) == 0 {
+	groups := clientStatistics(runs)
+	if len(groups) == 0 {
 		return "", nil
 	}
-	of := metric(all[max(0, first)])
-	m, _ := MetricOf(runs, of)
-	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })
-	return m.LabelFor(real), slices.DeleteFunc(all, func(m Metric) bool { return metric(m) != of })
+	list = groups[max(0, slices.IndexFunc(groups, func(g []Metric) bool { return strings.HasPrefix(g[0].Name, "test_") }))]
+	label, _ = list[0].Parts(slices.ContainsFunc(runs, func(r Run) bool { return r.Real }))
+	return label, list
 }
 
-// Head returns the head of a column with a statistic over clients, in a table about one
-// metric.
+// Head returns the head of a column with a metric of MainStatistics.
 func (m *Metric) Head() string {
-	i := slices.IndexFunc(statistics, func(s statistic) bool { return s.name == m.Statistic })
-	return statistics[i].head
+	if _, s := cutStatistic(m.Name); s != nil {
+		return s.head
+	}
+	return strings.TrimSpace(byRows)
 }
 
-// setStatistics adds the statistics of the values by client to Metrics, in the order of
-// WithStatistics. Values that are not known are left out.
-func (r *Round) setStatistics(declared []NamedMetric) {
+// Renamed returns the present name of a statistic over clients that had another: a metric without a suffix is
+// the mean by rows, and one over clients has the suffix _clients. ok is false for other names. The metric may be
+// a declared one.
+func Renamed(name string, declared ...NamedMetric) (present string, ok bool) {
+	of, ok := strings.CutSuffix(name, "_weighted")
+	if present = of; !ok {
+		of, ok = strings.CutSuffix(name, "_mean")
+		present = of + "_clients"
+	}
+	_, _, statistic, client := ClientMetricNamed(of)
+	return present, ok && (client && !statistic || isNamed(declared, of))
+}
+
+// setStatistics adds the values by rows, where the round has none of its own, and the statistics of the
+// values by client to Metrics, in the order of WithStatistics. Values that are not known are left out.
+func (r *Round) setStatistics(declared []NamedMetric, real bool) {
 	own := r.Metrics
 	r.Metrics = nil
 	taken := fullNames(declared)
 	for i := range declared {
 		m := &declared[i]
-		for k := range own {
-			if own[k].Split == m.Split && own[k].Name == m.Name {
-				r.Metrics = append(r.Metrics, own[k])
-			}
+		known := slices.IndexFunc(own, func(v NamedValue) bool { return v.Split == m.Split && v.Name == m.Name })
+		if known >= 0 {
+			r.Metrics = append(r.Metrics, own[known])
 		}
 		for k := range r.ClientMetrics {
 			if c := &r.ClientMetrics[k]; c.Split == m.Split && c.Name == m.Name {
-				r.Metrics = append(r.Metrics, c.statistics(declared, m, taken)...)
+				all := c.statistics(declared, m, taken, real && m.Name == ClientError)
+				if known >= 0 && len(all) > 0 && all[0].Name == m.Name {
+					all = all[1:]
+				}
+				r.Metrics = append(r.Metrics, all...)
 			}
 		}
 	}
+	r.setColumns(declared)
 }
 
-// statistics returns the statistics of the values of a declared metric whose names are not
-// taken. One that is not finite is not known: values near the largest numbers have sums beyond
+// statistics returns the value by rows of a declared metric, and the statistics of its values whose names are
+// not taken. One that is not finite is not known: values near the largest numbers have sums beyond
 // them, which no report can show.
-func (c *ClientMetric) statistics(declared []NamedMetric, of *NamedMetric, taken map[string]bool) []NamedValue {
+func (c *ClientMetric) statistics(declared []NamedMetric, of *NamedMetric, taken map[string]bool, squares bool) []NamedValue {
 	metric, _ := (&Run{Metrics: declared}).Metric(of.FullName())
 	v := clientValues{higher: metric.Higher}
 	for i, x := range c.Values {
@@ -230,11 +272,16 @@ func (c *ClientMetric) statistics(declared []NamedMetric, of *NamedMetric, taken
 	}
 	v.sorted = slices.Sorted(slices.Values(v.values))
 	var all []NamedValue
+	add := func(name string, x float64) {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			all = append(all, NamedValue{Split: of.Split, Name: name, Value: x})
+		}
+	}
+	add(of.Name, v.byRows(squares))
 	for i := range statistics {
 		s := &statistics[i]
-		name := NamedMetric{Split: of.Split, Name: of.Name + "_" + s.name}
-		if x := s.of(v); !taken[name.FullName()] && !math.IsNaN(x) && !math.IsInf(x, 0) {
-			all = append(all, NamedValue{Split: name.Split, Name: name.Name, Value: x})
+		if name := of.Name + "_" + s.name; !taken[fullName(of.Split, name)] {
+			add(name, s.of(v))
 		}
 	}
 	return all

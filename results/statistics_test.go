@@ -18,11 +18,11 @@ var (
 	wrongOf = []float64{3, 11, 0, 25, 8, 41, 17, 2, 30, 6, 14, 9, 0, 52, 19, 7, 23, 12, 5, 88, 16, 1, 34, 10, 21, 4, 13, 61, 27, 18}
 
 	wantStatistics = map[string]float64{
-		"test_error_mean": 0.055216710021573, "test_error_weighted": 0.05542214964940928, "test_error_sd": 0.05524294540583262,
+		"test_error_clients": 0.055216710021573, "test_error": 0.05542214964940928, "test_error_sd": 0.05524294540583262,
 		"test_error_worst10": 0.1886577614421622, "test_error_p10": 0.0066476256922339, "test_error_p90": 0.12907560071574647,
 		"test_error_jain": 0.4997624890039887,
 		// Of the accuracies: the worst 10 % of errors are those of accuracies, and quantiles change places.
-		"test_accuracy_mean": 1 - 0.055216710021573, "test_accuracy_weighted": 1 - 0.05542214964940928, "test_accuracy_sd": 0.05524294540583262,
+		"test_accuracy_clients": 1 - 0.055216710021573, "test_accuracy": 1 - 0.05542214964940928, "test_accuracy_sd": 0.05524294540583262,
 		"test_accuracy_worst10": 1 - 0.1886577614421622, "test_accuracy_p10": 1 - 0.12907560071574647, "test_accuracy_p90": 1 - 0.0066476256922339,
 		"test_accuracy_jain": 0.9965927267924649,
 	}
@@ -47,8 +47,8 @@ func statisticsOf(t *testing.T, order []int) map[string]float64 {
 			of[i].Clients, of[i].Values, of[i].Rows = append(of[i].Clients, int32(k)), append(of[i].Values, x), append(of[i].Rows, n)
 		}
 	}
-	var r Round
-	if err := r.SetClients(declared, make([]int32, len(order)), of); err != nil {
+	r := unknownRound()
+	if err := r.SetClients(declared, make([]int32, len(order)), false, of); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]float64{}
@@ -83,8 +83,8 @@ func TestStatisticsOverClients(t *testing.T) {
 	}
 	// Of a single client, 2 in a unit of 3/304: all are its value.
 	got := statisticsOf(t, []int{1})
-	for name, want := range map[string]float64{"mean": 1, "weighted": 1, "sd": 0, "worst10": 1, "p10": 1, "p90": 1} {
-		if x := got["test_error_"+name]; math.Abs(x-want*11/304) > 1e-15 {
+	for name, want := range map[string]float64{"": 1, "_clients": 1, "_sd": 0, "_worst10": 1, "_p10": 1, "_p90": 1} {
+		if x := got["test_error"+name]; math.Abs(x-want*11/304) > 1e-15 {
 			t.Errorf("%s of one client is %v", name, x)
 		}
 	}
@@ -97,7 +97,7 @@ func TestStatisticsOverClients(t *testing.T) {
 func TestHugeValuesHaveFiniteStatistics(t *testing.T) {
 	r := Round{}
 	values := []ClientMetric{{Split: "test", Name: "x", Clients: []int32{0, 1, 2}, Values: []float64{1e308, -1e308, 1.5e308}}}
-	if err := r.SetClients([]NamedMetric{{Split: "test", Name: "x"}}, make([]int32, 3), values); err != nil {
+	if err := r.SetClients([]NamedMetric{{Split: "test", Name: "x"}}, make([]int32, 3), false, values); err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
@@ -134,7 +134,7 @@ func TestStatisticsAreMetrics(t *testing.T) {
 		"test_error_jain":     {"test error, Jain's index", "0.25", true},
 		"test_auc_p10":        {"test AUC, client p10", "0.25", true},
 		"test_auc_sd":         {"test AUC, client sd", "0.25", false},
-		"lag_weighted":        {"lag, weighted client mean", "0.25 ms", false},
+		"lag_clients":         {"lag, mean over clients", "0.25 ms", false},
 		"test_accuracy_p90":   {"test accuracy, client p90", "25.00 %", true},
 		"test_accuracy_sd":    {"test accuracy, client sd", "25.00 %", false},
 		"test_accuracy_jain":  {"test accuracy, Jain's index", "0.25", true},
@@ -150,25 +150,25 @@ func TestStatisticsAreMetrics(t *testing.T) {
 		t.Errorf("a target is %q", text)
 	}
 	m, _ := run.Metric("test_error_worst10")
-	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "root mean square test error, worst 10 % of clients" {
+	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "test RMSE, worst 10 % of clients" {
 		t.Errorf("of real targets: %s, %s", text, m.LabelFor(true))
 	}
-	if _, ok := run.Metric("train_loss_mean"); ok {
+	if _, ok := run.Metric("train_loss_clients"); ok {
 		t.Error("a statistic of a metric that the run does not declare is its metric")
 	}
 	// A declared metric has precedence over a statistic of its name.
-	run.Metrics = append(run.Metrics, NamedMetric{Name: "lag_mean", Better: "higher"})
-	if m, _ := run.Metric("lag_mean"); !m.Higher || m.Unit != "" {
+	run.Metrics = append(run.Metrics, NamedMetric{Name: "lag_clients", Better: "higher"})
+	if m, _ := run.Metric("lag_clients"); !m.Higher || m.Unit != "" {
 		t.Errorf("a declared metric is the statistic %+v", m)
 	}
 	var r Round
-	if err := r.SetNamed(run.Metrics, []NamedValue{{Name: "lag_mean", Value: 7}, {Name: "lag", Value: 5}}); err != nil {
+	if err := r.SetNamed(run.Metrics, []NamedValue{{Name: "lag_clients", Value: 7}, {Name: "lag", Value: 5}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.SetClients(run.Metrics, []int32{1, 3}, []ClientMetric{{Name: "lag", Clients: []int32{0, 1}, Values: []float64{2, 4}}}); err != nil {
+	if err := r.SetClients(run.Metrics, []int32{1, 3}, false, []ClientMetric{{Name: "lag", Clients: []int32{0, 1}, Values: []float64{2, 4}}}); err != nil {
 		t.Fatal(err)
 	}
-	got := []NamedValue{{"", "lag", 5}, {"", "lag_weighted", 3.5}, {"", "lag_sd", 1}, {"", "lag_worst10", 4}, {"", "lag_p10", 2.2}, {"", "lag_p90", 3.8}, {"", "lag_jain", 0.9}, {"", "lag_mean", 7}}
+	got := []NamedValue{{"", "lag", 5}, {"", "lag_sd", 1}, {"", "lag_worst10", 4}, {"", "lag_p10", 2.2}, {"", "lag_p90", 3.8}, {"", "lag_jain", 0.9}, {"", "lag_clients", 7}}
 	if d := cmp.Diff(got, r.Metrics); d != "" {
 		t.Error(d)
 	}
@@ -196,7 +196,7 @@ func TestSummaryShowsStatistics(t *testing.T) {
 			for i, m := range r.Metrics {
 				all = append(all, ClientMetric{Split: m.Split, Name: m.Name, Clients: []int32{0, 1}, Values: []float64{scale * float64(i+h), scale * float64(i+h+2)}, Rows: []int32{1, 3}})
 			}
-			if err := r.Rounds[h].SetClients(r.Metrics, []int32{5, 5}, all); err != nil {
+			if err := r.Rounds[h].SetClients(r.Metrics, []int32{5, 5}, false, all); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,7 +205,7 @@ func TestSummaryShowsStatistics(t *testing.T) {
 	table := Summarize(runs, nil)
 	text := table.Text(80)
 	// Values 2 and 4, and three times as much; four rows, three of them of the second client.
-	want := []string{"test loss over clients at the end", "mean", "weighted", "sd", "worst 10 %", "p10", "p90", "Jain", " 6 ", " 7 ", " 2 ", " 8 ", " 4.4 ", " 7.6 ", "0.9\n"}
+	want := []string{"test loss over clients at the end", "by rows", "mean", "sd", "worst 10 %", "p10", "p90", "Jain", " 6 ", " 7 ", " 2 ", " 8 ", " 4.4 ", " 7.6 ", "0.9\n"}
 	for _, x := range want {
 		if !strings.Contains(text, x) {
 			t.Errorf("the summary lacks %q:\n%s", x, text)
@@ -216,7 +216,7 @@ func TestSummaryShowsStatistics(t *testing.T) {
 			t.Errorf("a line of %d characters: %s", len(line)-1, line)
 		}
 	}
-	if e := table.Experiments[0]; len(e.Clients) != 21 || len(e.Named) != 0 || len(e.Main) != 7 || e.Blocks[0].Rows[0].Metrics[0].Value != 4 {
+	if e := table.Experiments[0]; len(e.Clients) != 21 || len(e.Named) != 0 || len(e.Main) != 7 || e.Blocks[0].Rows[0].Metrics[0].Value != 5 {
 		t.Errorf("%d statistics, %d named metrics, %d shown: %v", len(e.Clients), len(e.Named), len(e.Main), e.Blocks[0].Rows[0].Metrics)
 	}
 }

@@ -24,8 +24,9 @@ type ExperimentSummary struct {
 	ByP        bool     // P compares the rows; see ComparableByP
 	Known      []bool   // by target: whether any run has a value of its metric, and ByP where the metric needs it
 	Texts      []string // by target: metric and value for people
+	Metric     Metric   // Main, of which rows have End
 	Named      []Metric // declared by learners, with values at the end of a run, and accuracies of targets
-	Clients    []Metric // statistics over clients with values at the end of a run
+	Clients    []Metric // ClientStatistics
 	ClientsOf  string   // label of the metric of MainStatistics
 	Main       []Metric // those of Clients that are shown: MainStatistics
 	Blocks     []Block
@@ -50,6 +51,8 @@ type Row struct {
 	Stalled     int       `json:"stalled"`       // the number of runs that stalled
 	Interrupted int       `json:"interrupted"`   // the number of runs that were interrupted
 	Last        float64   `json:"suboptimality"` // the final sub-optimality, mean over seeds; NaN where it is not known
+	Metric      string    `json:"metric"`        // the name of ExperimentSummary.Metric
+	End         float64   `json:"end"`           // its value at the end, mean over seeds
 	Totals
 	Metrics []MetricValue `json:"metrics"` // at the end, of ExperimentSummary.Named and then Clients
 	Cells   []Cell        `json:"targets"` // one for each target
@@ -60,7 +63,7 @@ type Row struct {
 	Protocol string    `json:"-"` // Run.Protocol
 	Known    int       `json:"-"` // Run.Known, the most of its seeds
 	Capped   int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
-	Best     bool      `json:"-"` // the test error is the lowest of the block, not all are equal, and no message doubts it
+	Best     bool      `json:"-"` // End is the best of the block, not all are equal, and no message doubts it
 
 	longest             float64 // the virtual time at the end of the run that ends last
 	doubted, endDoubted bool    // by a message: all of its numbers, those at the end
@@ -70,17 +73,19 @@ type Row struct {
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
 // are NaN where they were not evaluated.
 type Totals struct {
-	Primal          float64 `json:"primal"`
-	TestError       float64 `json:"test_error"`
-	ValidationError float64 `json:"validation_error"`
-	Rounds          float64 `json:"rounds"`
-	TimeS           float64 `json:"time_s"`   // virtual seconds
-	Relative        bool    `json:"relative"` // times are relative units, not seconds
-	EnergyJ         float64 `json:"energy_j"`
-	CO2G            float64 `json:"co2_g"`        // NaN: not counted
-	Bytes           float64 `json:"bytes"`        // downlink and uplink
-	Answers         float64 `json:"participants"` // updates per round that the server used
-	Real            bool    `json:"-"`            // errors are root mean square errors, not shares
+	Primal                 float64 `json:"primal"`
+	TestError              float64 `json:"test_error"`
+	ValidationError        float64 `json:"validation_error"`
+	TestErrorClients       float64 `json:"test_error_clients"`
+	ValidationErrorClients float64 `json:"validation_error_clients"`
+	Rounds                 float64 `json:"rounds"`
+	TimeS                  float64 `json:"time_s"`   // virtual seconds
+	Relative               bool    `json:"relative"` // times are relative units, not seconds
+	EnergyJ                float64 `json:"energy_j"`
+	CO2G                   float64 `json:"co2_g"`        // NaN: not counted
+	Bytes                  float64 `json:"bytes"`        // downlink and uplink
+	Answers                float64 `json:"participants"` // updates per round that the server used
+	Real                   bool    `json:"-"`            // errors are root mean square errors, not shares
 }
 
 // MetricValue is a value of a metric that a learner declares, or of a statistic over clients.
@@ -114,7 +119,7 @@ func Summarize(runs []Run, targets Targets) Summary {
 }
 
 func summarize(runs []Run, targets Targets) ExperimentSummary {
-	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs), Targets: targets, ByP: ComparableByP(runs)}
+	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs), Targets: targets, ByP: ComparableByP(runs), Metric: Main(runs)}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
 	}
@@ -123,16 +128,8 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 		e.Known = append(e.Known, (e.ByP || !t.MeasuresP()) && slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
 		e.Texts = append(e.Texts, t.Text(runs...))
 	}
-	e.Named = slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool {
-		known := func(r Run) bool { return m.Known(&r) }
-		return m.Statistic != "" || m.Name == "train_loss" || !slices.ContainsFunc(runs, known) // that is the objective
-	})
-	for _, m := range Accuracies(runs) {
-		if slices.ContainsFunc(targets, func(t Target) bool { return t.Metric == m.Name }) {
-			e.Named = append(e.Named, m)
-		}
-	}
 	e.Clients = ClientStatistics(runs)
+	e.Named = e.named(runs)
 	e.ClientsOf, e.Main = MainStatistics(runs)
 	if e.RowKey != "method" {
 		e.Sampled = sampled(runs, e.RowKey)
@@ -146,17 +143,38 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 				row.Sampled = append(row.Sampled, Setting{key, seeds[0].ValueOf(key)})
 			}
 			row.Point, row.LabelOf = slices.Concat(b.Point, row.Sampled), e.RowKey
+			row.Metric, row.End = e.Metric.Name, e.Metric.AtEnd(seeds)
 			for _, m := range slices.Concat(e.Named, e.Clients) {
-				row.Metrics = append(row.Metrics, m.ValueAtEnd(seeds))
+				if !slices.ContainsFunc(row.Metrics, func(v MetricValue) bool { return v.Name == m.Name }) {
+					row.Metrics = append(row.Metrics, m.ValueAtEnd(seeds))
+				}
 			}
 			e.Seeds = max(e.Seeds, row.Seeds)
 			b.Rows = append(b.Rows, row)
 		}
-		b.compare()
+		b.compare(&e.Metric)
 		e.Blocks = append(e.Blocks, b)
 	}
 	e.inform(groups)
 	return e
+}
+
+// named returns the declared metrics with values at the end, and the accuracies of targets. Those that are
+// shown elsewhere are not among them, unless they are targets: Metric, the loss in training, which is the
+// objective, and what runs measure by client.
+func (e *ExperimentSummary) named(runs []Run) (list []Metric) {
+	declared := NamedMetrics(runs)
+	for i, m := range slices.Concat(declared, Accuracies(runs)) {
+		same := func(x Metric) bool { return x.Name == m.Name }
+		_, _, _, measured := ClientMetricNamed(m.Name)
+		elsewhere := m.Name == "train_loss" || i >= len(declared) || measured && slices.ContainsFunc(e.Clients, same)
+		target := slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Metric == m.Name })
+		known := slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) })
+		if known && m.Statistic == "" && m.Name != e.Metric.Name && (target || !elsewhere) {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // Grouped groups runs by block, then by row.
@@ -311,13 +329,16 @@ func (t *Totals) add(r *Run, n float64) {
 	if last, ok := r.LastEvaluated(); ok {
 		primal = last.Primal
 	}
-	test, _ := MetricNamed("test_error")
-	held, _ := MetricNamed("validation_error")
-	testError, validationError := r.AtEnd(&test).Mean, r.AtEnd(&held).Mean
 	t.Real, t.Relative = r.Real, r.Relative
 	t.Primal += primal / n
-	t.TestError += testError / n
-	t.ValidationError += validationError / n
+	share := func(name string) float64 {
+		m, _ := column(name)
+		return r.AtEnd(&m).Mean / n
+	}
+	t.TestError += share("test_error")
+	t.TestErrorClients += share("test_error_clients")
+	t.ValidationError += share("validation_error")
+	t.ValidationErrorClients += share("validation_error_clients")
 	if len(r.Rounds) < 2 {
 		return
 	}
@@ -333,16 +354,18 @@ func (t *Totals) add(r *Run, n float64) {
 	}
 }
 
-// compare sets the ratios and Best.
-func (b *Block) compare() {
-	lowest, highest := math.Inf(1), math.Inf(-1)
+// compare sets the ratios and Best, by a metric.
+func (b *Block) compare(by *Metric) {
+	best, differ := math.NaN(), false
 	for i := range b.Rows {
-		if x := b.Rows[i].Totals.TestError; !math.IsNaN(x) {
-			lowest, highest = min(lowest, x), max(highest, x)
+		x := b.Rows[i].End
+		differ = differ || !math.IsNaN(x) && !math.IsNaN(best) && x != best
+		if by.Better(x, best) {
+			best = x
 		}
 	}
 	for i := range b.Rows {
-		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest
+		b.Rows[i].Best = differ && b.Rows[i].End == best
 	}
 	for j := range b.Rows[0].Cells {
 		b.compareCosts(j)

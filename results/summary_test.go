@@ -53,7 +53,7 @@ func ExampleSummary_Text() {
 	// mean over 2 seeds
 	//
 	//   network = lte
-	//             at the end                    in all
+	//             at the end, by rows           in all
 	//   method    test error  sub-optimality    rounds      time     sent   energy
 	//   --------------------------------------------------------------------------
 	//   CoCoA        15.00 %         1.0e-03      61.5  61.5 min  4.50 kB  12.3 kJ
@@ -67,7 +67,7 @@ func ExampleSummary_Text() {
 	//   MOCHA       10.5  1.05 min  1.00x  3.00 kB  1.05 kJ
 	//   Mb-SGD       105  10.5 min  10.0x  3.00 kB  10.5 kJ
 	//
-	//             to test error 16 %
+	//             to test error by rows 16 %
 	//   method    rounds      time  ratio     sent   energy
 	//   -------------------------------------------------------------------------
 	//   CoCoA       61.5  61.5 min  19.8x  6.00 kB  12.3 kJ
@@ -75,7 +75,7 @@ func ExampleSummary_Text() {
 	//   Mb-SGD         0     0 min     0x  1.50 kB     0 kJ    1 of 2 interrupted
 	//
 	//   network = wifi
-	//             at the end                    in all
+	//             at the end, by rows           in all
 	//   method    test error  sub-optimality    rounds      time     sent   energy
 	//   --------------------------------------------------------------------------
 	//   CoCoA        15.00 %         1.0e-03        60    30.0 s  4.50 kB  12.0 kJ
@@ -87,19 +87,20 @@ func ExampleSummary_Text() {
 	//   CoCoA         20    10.0 s  20.0x  3.00 kB  2.00 kJ
 	//   MOCHA         10    0.50 s  1.00x  3.00 kB  1.00 kJ
 	//
-	//             to test error 16 %
+	//             to test error by rows 16 %
 	//   method    rounds      time  ratio     sent   energy
 	//   -------------------------------------------------------------------------
 	//   CoCoA         60    30.0 s  20.0x  6.00 kB  12.0 kJ
 	//   MOCHA         30    1.50 s  1.00x  6.00 kB  6.00 kJ
 	//   first to primal sub-optimality 1e-01: MOCHA in 2 of 2 (not certain)
-	//   first to test error 16 %: Mb-SGD in 1 of 2 (not certain), MOCHA in 1 of 2
+	//   first to test error by rows 16 %: Mb-SGD in 1 of 2 (not certain), MOCHA in 1
+	//   of 2
 	//   ratio: time relative to the fastest
 	//
 	// faults: how the runs ended, and virtual time, bytes and energy to each target
 	//
 	//   rounds = 1
-	//                              at the end
+	//                              at the end, by rows
 	//   faults.drop_probability    test error  sub-optimality
 	//   -----------------------------------------------------
 	//   0                             15.00 %         1.0e-03
@@ -120,7 +121,7 @@ func ExampleSummary_Text() {
 	//   0.9                           100  4.17 d  10.0x  3.00 kB  10.0 kJ
 	//   never                          11  0.46 d  1.10x  3.00 kB  1.10 kJ
 	//
-	//                              to test error 16 %
+	//                              to test error by rows 16 %
 	//   faults.drop_probability    rounds    time  ratio     sent   energy
 	//   -----------------------------------------------------------------------------
 	//   0                              30  1.25 d  1.00x  6.00 kB  6.00 kJ
@@ -226,11 +227,11 @@ func TestBestCells(t *testing.T) {
 			return Cell{MeanCost: MeanCost{Cost: Cost{Amounts: Amounts{TimeS: time, EnergyJ: energy}}}, bound: all(math.Inf(1))}
 		}
 		cells := []Cell{cell(1, energy), cell(i, 0), cell(time, nan)}
-		return Row{Cells: cells, Last: last, Totals: Totals{TestError: test, ValidationError: nan}, Metrics: []MetricValue{{Name: "auc", Value: i}, {Name: "norm", Value: i}}}
+		return Row{Cells: cells, Last: last, End: test, Totals: Totals{ValidationError: nan}, Metrics: []MetricValue{{Name: "auc", Value: i}, {Name: "norm", Value: i}}}
 	}
 	block := Block{Rows: []Row{row(0, 3, 7, 0.1, nan), row(1, 2, 5, 0.1, 0.4), row(2, nan, 5, 0.2, 0.3)}}
 	table := &ExperimentSummary{
-		RowKey: "method", ByP: true, Targets: ToSuboptimalities(0.1, 0.05, 0.01), Known: []bool{true, false, true}, Texts: []string{"0.1", "0.05", "0.01"},
+		RowKey: "method", Metric: Main(nil), ByP: true, Targets: ToSuboptimalities(0.1, 0.05, 0.01), Known: []bool{true, false, true}, Texts: []string{"0.1", "0.05", "0.01"},
 		Named: []Metric{{Name: "auc", Label: "test auc", Higher: true}, {Name: "norm", Label: "norm"}}, Blocks: []Block{block},
 	}
 	costs := []string{"rounds", "time", "ratio", "sent", "energy"}
@@ -282,7 +283,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 	// Bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
 	const want = `load: how the runs ended, mean over 2 seeds
 
-            at the end              in all
+            at the end, by rows     in all
   method    test error  P at end    rounds    time     sent   energy
   ------------------------------------------------------------------
   mocha         2.00 %      0.25         4  8.00 s  6.00 kB  12.0 kJ

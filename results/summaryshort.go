@@ -84,6 +84,9 @@ func (e *ExperimentSummary) shortColumn() (what string, c endColumn, wins func(*
 	}
 	model, cost := e.endColumns()
 	c = append(model, cost[1])[0]
+	if what, _ := e.Metric.Parts(e.real()); c.head == what {
+		return e.Metric.LabelFor(e.real()) + " at the end", c, nil
+	}
 	return c.head + " at the end", c, nil
 }
 
@@ -102,8 +105,8 @@ func (e *ExperimentSummary) writeMatrix(b *strings.Builder, width int) {
 	}
 	if wins != nil {
 		text += "; * first"
-	} else if e.marksBest() && len(column.head) > 4 && column.head[:4] == "test" {
-		text += "; * lowest test error"
+	} else if head, _ := e.Metric.Parts(e.real()); e.marksBest() && column.head == head {
+		text += "; * " + e.Metric.extreme()
 	}
 	fmt.Fprintf(b, "%s\n\n", columns.Wrap(text, width, 0))
 	var labels []string

@@ -45,7 +45,7 @@ func (e *ExperimentSummary) Caption() string {
 	}
 	text += RelativeNote(e.some(func(r *Row) bool { return r.Totals.Relative }))
 	if e.marksBest() {
-		text += "; * lowest test error"
+		text += "; * " + e.Metric.extreme() + " " + e.Metric.LabelFor(e.real())
 	}
 	return text
 }
@@ -110,40 +110,45 @@ func (e *ExperimentSummary) joules() bool {
 }
 
 // endColumns returns the columns about the final models and about their cost, without
-// those for which no run has a value. The test error is first: it matters most to the
-// user of a model.
+// those for which no run has a value. Metric is first. Heads are without the mean over clients of the title.
 func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(), e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
-	head, validation, mark := "test error", "validation error", ""
-	if real {
-		head, validation = "test RMSE", "validation RMSE"
-	}
+	mark := ""
 	if e.marksBest() {
 		mark = " "
 	}
-	test, _ := MetricNamed("test_error")
 	distance, _ := MetricNamed(Suboptimality)
-	testError, validationError, last := func(r *Row) float64 { return r.Totals.TestError }, func(r *Row) float64 { return r.Totals.ValidationError }, func(r *Row) float64 { return r.Last }
-	model = []endColumn{
-		{head, learns || e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }), func(_ *Block, r *Row) string {
-			if r.Best {
-				return test.Format(r.Totals.TestError, real) + "*"
+	by := func(m *Metric, of func(*Row) float64) func(*Row) float64 {
+		return func(r *Row) float64 {
+			if m.Higher {
+				return -of(r)
 			}
-			return test.Format(r.Totals.TestError, real) + mark
-		}, testError},
-		{validation, e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.ValidationError) }), func(_ *Block, r *Row) string { return test.Format(r.Totals.ValidationError, real) }, validationError},
-		{"sub-optimality", optimum && e.ByP, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
+			return of(r)
+		}
+	}
+	end, last := func(r *Row) float64 { return r.End }, func(r *Row) float64 { return r.Last }
+	held, heldOut := e.heldOut()
+	what, over := e.Metric.Parts(real)
+	heldWhat, _ := held.Parts(real)
+	model = []endColumn{
+		{what, learns || e.some(func(r *Row) bool { return !math.IsNaN(r.End) }), func(_ *Block, r *Row) string {
+			if r.Best {
+				return e.Metric.Format(r.End, real) + "*"
+			}
+			return e.Metric.Format(r.End, real) + mark
+		}, by(&e.Metric, end)},
+		{heldWhat, held.Name != e.Metric.Name && e.some(func(r *Row) bool { return !math.IsNaN(heldOut(r)) }), func(_ *Block, r *Row) string { return held.Format(heldOut(r), real) }, heldOut},
+		{"sub-optimality", optimum && e.ByP && e.Metric.Name != Suboptimality, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
 		{headP, learns && !optimum && e.ByP, func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
 		text := func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }
-		model = append(model, endColumn{m.Label, true, text, func(r *Row) float64 {
-			if m.Higher {
-				return -r.value(m.Name)
-			}
-			return r.value(m.Name)
-		}})
+		head := m.Label
+		if what, same := m.Parts(false); same == over {
+			head = what
+		}
+		model = append(model, endColumn{head, true, text, by(m, func(r *Row) float64 { return r.value(m.Name) })})
 	}
 	learns = learns || len(e.Named) > 0
 	cost = []endColumn{
@@ -156,6 +161,16 @@ func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 	}
 	absent := func(c endColumn) bool { return !c.there }
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
+}
+
+// heldOut returns the validation error with the mean of Metric, and its value in a row.
+func (e *ExperimentSummary) heldOut() (m Metric, of func(*Row) float64) {
+	if strings.HasSuffix(e.Metric.Name, clientsSuffix) {
+		m, _ = MetricNamed("validation_error" + clientsSuffix)
+		return m, func(r *Row) float64 { return r.Totals.ValidationErrorClients }
+	}
+	m, _ = MetricNamed("validation_error")
+	return m, func(r *Row) float64 { return r.Totals.ValidationError }
 }
 
 // clientColumns returns the columns with statistics over clients.
@@ -257,7 +272,11 @@ type tablePart struct {
 // parts returns the columns that are not notes.
 func (e *ExperimentSummary) parts() []tablePart {
 	model, cost := e.endColumns()
-	list := []tablePart{{"at the end", model}, {"in all", cost}, {e.ClientsOf + " over clients at the end", e.clientColumns()}}
+	end := "at the end"
+	if what, mean := e.Metric.Parts(e.real()); mean != "" && len(model) > 0 && model[0].head == what {
+		end += ", " + mean
+	}
+	list := []tablePart{{end, model}, {"in all", cost}, {e.ClientsOf + " over clients at the end", e.clientColumns()}}
 	for k := range e.Targets {
 		if e.Known[k] {
 			list = append(list, tablePart{"to " + e.Texts[k], e.targetColumns(k)})

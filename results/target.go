@@ -25,13 +25,13 @@ func ToSuboptimality(value float64) Target { return Target{Suboptimality, value}
 // IsSet reports whether there is a target.
 func (t Target) IsSet() bool { return t.Metric != "" }
 
-// Text formats metric and value for people: "test error 8 %", or "test error, worst 10 % of
+// Text formats metric and value for people: "test error by rows 8 %", or "test error, worst 10 % of
 // clients: 20 %". The runs describe the metric.
 func (t Target) Text(runs ...Run) string {
 	m, _ := MetricOf(runs, t.Metric)
 	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })
-	if m.Statistic != "" {
-		return m.LabelFor(real) + ": " + m.Text(t.Value, real)
+	if label := m.LabelFor(real); strings.Contains(label, ",") {
+		return label + ": " + m.Text(t.Value, real)
 	}
 	return m.LabelFor(real) + " " + m.Text(t.Value, real)
 }
@@ -52,17 +52,19 @@ func (t Target) Name() string {
 // rounds.csv may be one that a learner declares; see CheckColumn.
 func (t Target) Check(c *config.Checker, key string) {
 	m, column := MetricNamed(t.Metric)
+	_, old := Renamed(t.Metric)
 	switch {
 	case column:
 		c.Require(m.Signed || t.Value > 0, t.key(key), t.Value, "must be positive")
-	case !isMetricName(t.Metric):
+	case old, !isMetricName(t.Metric):
 		t.refuse(c, key)
 	}
 }
 
 // CheckColumn reports a metric that is not a column of rounds.csv, beyond Check.
 func (t Target) CheckColumn(c *config.Checker, key string) {
-	if _, column := MetricNamed(t.Metric); !column && isMetricName(t.Metric) {
+	_, column := MetricNamed(t.Metric)
+	if _, old := Renamed(t.Metric); !column && !old && isMetricName(t.Metric) {
 		t.refuse(c, key)
 	}
 }
@@ -74,6 +76,9 @@ func (t Target) refuse(c *config.Checker, key string) {
 // wantMetric says which columns a metric must be one of, with the nearest of them or of the
 // statistics over clients, which are too many to list.
 func wantMetric(name string, columns []string) string {
+	if present, old := Renamed(name); old {
+		return fmt.Sprintf("must be %q: %s is the mean by rows, and %[2]s_clients the mean over clients", present, strings.TrimSuffix(present, "_clients"))
+	}
 	names := slices.Clone(columns)
 	for _, split := range []string{"test", "train"} {
 		for _, metric := range ClientMetricNames {

@@ -69,7 +69,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: is a list with tables: must be one table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
 		`targets = [{ test_error = [0.1] }]`:                           "run.targets: is a list with tables: must be one table with a list for each metric",
 		`targets = { test_error = 0.1 }`:                               `run.targets.test_error = 0.1: must be a list of floats`,
-		`targets = { test_eror = [0.1] }`:                              `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_accuracy, test_accuracy, validation_accuracy (did you mean "test_error"?)`,
+		`targets = { test_eror = [0.1] }`:                              `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_error_clients, test_error_clients, validation_error_clients, train_accuracy, train_accuracy_clients, test_accuracy, test_accuracy_clients, validation_accuracy, validation_accuracy_clients (did you mean "test_error"?)`,
 		`targets = { test_error = [0.1, 0.1] }`:                        `run.targets.test_error = 0.1: must be there once`,
 		`targets = [0.1, -1]`:                                          `run.targets = -1: must be positive`,
 		`stop_at = { test_error = 0.1, train_error = 1}`:               `run.stop_at: must hold one metric, as in { test_error = 0.07 }`,
@@ -116,7 +116,7 @@ func TestDirectionOfAMetric(t *testing.T) {
 
 // Every metric has its column in rounds.csv; any other name has no value.
 func TestMetricsOfARound(t *testing.T) {
-	r := Round{Suboptimality: 1, Primal: 2, Gap: 3, TrainError: 4, TestError: 5, ValidationError: 6, Round: 7}
+	r := Round{Suboptimality: 1, Primal: 2, Gap: 3, TrainError: 4, TestError: 5, ValidationError: 6, TrainErrorClients: 7, TestErrorClients: 8, ValidationErrorClients: 9, Round: 10}
 	for i, m := range Metrics() {
 		if got := m.Of(&r); got != float64(i+1) {
 			t.Errorf("%s is %g, want %d", m.Name, got, i+1)

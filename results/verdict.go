@@ -185,7 +185,7 @@ func upward(x float64) string {
 }
 
 // Verdicts says for each known target which method reached it first, if methods compete, or in how many blocks
-// each did; without a known target, which row has the lowest test error.
+// each did; without a known target, which row has the best Metric.
 func (e *ExperimentSummary) Verdicts() []string {
 	var lines []string
 	firsts := e.Firsts()
@@ -201,7 +201,7 @@ func (e *ExperimentSummary) Verdicts() []string {
 		}
 	}
 	if !slices.Contains(e.Known, true) && e.marksBest() {
-		lines = append(lines, "lowest test error: "+e.best())
+		lines = append(lines, e.Metric.extreme()+" "+e.Metric.LabelFor(e.real())+": "+e.best())
 	}
 	return lines
 }
@@ -247,7 +247,7 @@ func firstText(blocks []First) string {
 	})
 }
 
-// best says in how many blocks rows have the lowest test error.
+// best says in how many blocks rows have the best Metric.
 func (e *ExperimentSummary) best() string {
 	var texts []string
 	for i := range e.Blocks {
@@ -319,7 +319,7 @@ func (e *ExperimentSummary) Notes() []string {
 
 // ends says which evaluations the errors at the end are, unless they are the last.
 func (e *ExperimentSummary) ends() []string {
-	if e.Last == lastEvaluation || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }) {
+	if e.Last == lastEvaluation || !e.some(func(r *Row) bool { return !math.IsNaN(r.End) }) {
 		return nil
 	}
 	return []string{"errors at the end: " + e.Last}

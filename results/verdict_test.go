@@ -79,7 +79,7 @@ func TestFirst(t *testing.T) {
 		{"another seed interrupted", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", Done, slow[:7]...), []Run{until("b", 8, 1, Interrupted)}), "a (certain at 95 %)"},
 	} {
 		e := Summarize(c.runs, ten).Experiments[0]
-		if got := e.Verdicts(); !slices.Equal(got, []string{"first to test error 10 %: " + c.want}) {
+		if got := e.Verdicts(); !slices.Equal(got, []string{"first to test error by rows 10 %: " + c.want}) {
 			t.Errorf("%s: %q\nwant %q", c.name, got, c.want)
 		}
 		f := e.Firsts()[0]
@@ -104,7 +104,7 @@ func TestFirstOfBlocks(t *testing.T) {
 	at("lte", slices.Concat(seedsOf("a", Done, fast...), seedsOf("b", Done, slow...)))
 	at("wifi", slices.Concat(seedsOf("a", Done, fast[:2]...), seedsOf("b", Done, slow[:2]...)))
 	e := Summarize(runs, Targets{{"test_error", 0.1}}).Experiments[0]
-	want := "first to test error 10 %: a in 2 of 3 (certain at 95 % in 1), not known in 1 of 3: link = 3g: b ended at 2.00 s, before 3.00 s of a; " +
+	want := "first to test error by rows 10 %: a in 2 of 3 (certain at 95 % in 1), not known in 1 of 3: link = 3g: b ended at 2.00 s, before 3.00 s of a; " +
 		"give all methods the same time: run.max_time_s = 3 with run.rounds = 0"
 	if got := e.Verdicts(); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q\nwant %q", got, want)

@@ -28,7 +28,7 @@ func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 	}
 }
 
-// checkStatistic reports why a metric by client, or a statistic over its clients, has no
+// checkStatistic reports why a metric that clients measure, by rows, or a statistic over clients, has no
 // values; ok is false for the name of another metric. With during, values must be there
 // before a run ends. A learner may report metrics by client that the run does not compute.
 func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metric string, declares, during bool) (ok bool) {
@@ -39,11 +39,8 @@ func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metr
 		return false
 	}
 	switch {
-	case !statistic:
-		if !computed || name == results.ClientAUC && s.Problem.Model == mtl.ModelExternal { // which may declare it
-			return false
-		}
-		c.Require(false, key, value, fmt.Sprintf("has a value for each client: name a statistic over clients, such as %s_mean or %[1]s_worst10", metric))
+	case s.Problem.Model == mtl.ModelExternal && !statistic: // which may declare it
+		return false
 	case !computed:
 		c.Require(false, key, value, fmt.Sprintf("needs values by client: run.client_metrics must hold %q", name))
 	default:
@@ -66,10 +63,10 @@ func (s *Settings) checkRows(c *config.Checker, key string, value any, metric st
 	c.Require(!accuracy || declares || s.Data.Target != data.TargetReal, key, value, "must be another metric with real targets: an accuracy is the share of right classes")
 }
 
-// isStatistic reports whether a metric is a statistic over clients; see checkStatistics.
-func isStatistic(metric string) bool {
-	_, _, statistic, ok := results.ClientMetricNamed(metric)
-	return ok && statistic
+// isByClient reports whether a metric needs values by client; see checkStatistics.
+func isByClient(metric string) bool {
+	_, _, _, ok := results.ClientMetricNamed(metric)
+	return ok
 }
 
 // checkStatistics reports statistics over clients, and metrics on certain rows, in the figures

@@ -31,7 +31,21 @@ target = { test_error = 0.1 }
 		{[]string{"run.stop_at={train_loss_jain=3}", every}, ""},
 		{[]string{"run.stop_at={test_error_worst10=3}", every}, "must be in (0, 1]"},
 		{[]string{"run.stop_at={test_auc_p10=0.7}", every}, ""},
-		{[]string{"run.stop_at={test_auc=0.7}", every}, "has a value for each client: name a statistic over clients, such as test_auc_mean"},
+		{[]string{"run.stop_at={test_auc=0.7}", every}, ""},
+		{[]string{"run.stop_at={test_auc=0.7}"}, "needs values by client during the run: run.clients_every must be positive"},
+		{[]string{"run.stop_at={test_error_clients=0.3}", "run.client_metrics=[]"}, ""},
+		{[]string{"run.stop_at={test_accuracy_clients=0.7}", "run.client_metrics=[]"}, ""},
+		{[]string{"run.targets={train_loss_clients=[0.7]}"}, ""},
+		{[]string{"run.targets={test_loss=[0.7]}", "run.client_metrics=[]"}, `must hold "loss"`},
+		{[]string{"run.stop_at={test_error_weighted=0.3}", every}, `must be "test_error": test_error is the mean by rows, and test_error_clients the mean over clients`},
+		{[]string{"run.targets={train_loss_mean=[0.3]}"}, `must be "train_loss_clients": train_loss is the mean by rows, and train_loss_clients the mean over clients`},
+		{[]string{`run.metric="test_accuracy_clients"`}, ""},
+		{[]string{`run.metric="test_error_worst10"`}, ""},
+		{[]string{`run.metric="test_accuracy_worst10"`}, `run.metric="test_accuracy_worst10": needs values by client: run.client_metrics must hold "accuracy"`},
+		{[]string{`run.metric="test_accuracy_weighted"`}, `run.metric="test_accuracy_weighted": must be "test_accuracy"`},
+		{[]string{`run.metric="test_eror"`}, `did you mean "test_error"?`},
+		{[]string{`run.metric="validation_error"`}, "needs validation rows: data.validation_fraction must be positive"},
+		{[]string{`run.metric="test_error_clients"`, `run.mode="timing"`}, `run.metric="test_error_clients": must be left out in mode "timing", which does not learn`},
 		{[]string{"run.stop_at={test_accuracy_sd=0.7}", every}, `must hold "accuracy"`},
 		{[]string{"run.targets={validation_error_sd=[0.7]}"}, "needs validation rows: data.validation_fraction must be positive"},
 		{[]string{"run.targets={validation_error_sd=[0.7]}", "data.validation_fraction=0.2"}, ""},
@@ -54,9 +68,9 @@ target = { test_error = 0.1 }
 		}
 	}
 	for change, want := range map[string]string{
-		`y = "test_error_p90"`:            "experiment.figure.y = \"test_error_p90\"",
-		`y = "test_accuracy_p90"`:         `experiment.figure.y = "test_accuracy_p90": needs values by client: run.client_metrics must hold "accuracy"`,
-		`target = { test_loss_mean = 1 }`: "experiment.tuning.target.test_loss_mean = 1",
+		`y = "test_error_p90"`:               "experiment.figure.y = \"test_error_p90\"",
+		`y = "test_accuracy_p90"`:            `experiment.figure.y = "test_accuracy_p90": needs values by client: run.client_metrics must hold "accuracy"`,
+		`target = { test_loss_clients = 1 }`: "experiment.tuning.target.test_loss_clients = 1",
 	} {
 		key, _, _ := strings.Cut(change, " ")
 		old := map[string]string{"y": `y = "test_error"`, "target": "target = { test_error = 0.1 }"}[key]
@@ -69,7 +83,7 @@ target = { test_error = 0.1 }
 	}
 	// A learner may report metrics that the run does not compute.
 	const learner = "[methods.own]\nalgorithm = \"external\"\ncommand = [\"true\"]\n"
-	for _, set := range []string{"run.stop_at={test_accuracy_worst10=0.7}", "run.stop_at={rouge_mean=0.7}"} {
+	for _, set := range []string{"run.stop_at={test_accuracy_worst10=0.7}", "run.stop_at={rouge_clients=0.7}"} {
 		if _, err := Parse("x.toml", []byte(learner), []string{set}); err != nil {
 			t.Errorf("%s: %v", set, err)
 		}

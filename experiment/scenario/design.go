@@ -115,7 +115,7 @@ func (p *design) readTuning(table experimentTable, node *config.Node, all []stri
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
 		c := config.NewChecker()
 		p.tuning.Validate(c)
-		if !p.declares && !p.serves && !isStatistic(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
+		if !p.declares && !p.serves && !isByClient(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
 			p.tuning.Target.CheckColumn(c, "target")
 		}
 		for _, wrong := range c.Problems() {
@@ -218,7 +218,7 @@ func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
-	if !p.declares && !p.serves && figure.Kind != results.Distribution && !isStatistic(figure.Y) && !isPrivateMetric(figure.Y) {
+	if !p.declares && !p.serves && figure.Kind != results.Distribution && !isByClient(figure.Y) && !isPrivateMetric(figure.Y) {
 		figure.CheckColumn(c)
 	}
 	names := p.varied()

@@ -23,10 +23,11 @@ type RunConfig struct {
 	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every local solve (eq. localSolutionQuality2a), written to devices.parquet, for methods with dual variables. Takes no virtual time. 0: never"`
 	Devices       bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
 	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
-	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error, train_accuracy, test_accuracy or validation_accuracy (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
+	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error (by rows), the same with _clients (mean over clients), train_accuracy, test_accuracy or validation_accuracy, and with _clients (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	MaxCO2G       float64         `toml:"max_co2_g" doc:"grams of CO2e, of all that the run counts (docs/energy.md), after which no further round begins; needs energy.grid; 0: no limit"`
 	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one; 0: 5, or 1 where stop_at ended the run. For P and what is derived from it, such as a sub-optimality, always the last one"`
+	Metric        string          `toml:"metric" doc:"the metric that tables, stars, ranks and figures show first, one of stop_at. \"test_error\" is by rows: the share of all test rows; \"test_error_clients\" is the mean over clients of their errors, whatever their numbers of rows"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
 	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
 	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
@@ -40,7 +41,7 @@ const (
 
 func defaultRun() RunConfig {
 	return RunConfig{
-		Mode: Learning, Outer: 1, EvalEvery: 1,
+		Mode: Learning, Outer: 1, EvalEvery: 1, Metric: results.DefaultMetric,
 		Seeds: []uint64{1}, Vary: results.VarySystem,
 		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
 	}
@@ -102,10 +103,15 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
 		c.Require(!r.Model, "model", r.Model, "must be false"+want)
 		c.Require(len(r.ClientMetrics) == 0, "client_metrics", r.ClientMetrics, "must be empty"+want)
+		c.Require(r.Metric == results.DefaultMetric, "metric", r.Metric, "must be left out"+want)
 		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
 	}
 	r.Targets.Check(c, "targets")
+	r.main().Check(c, "metric")
 }
+
+// main returns Metric as a target with any value.
+func (r *RunConfig) main() results.Target { return results.Target{Metric: r.Metric, Value: 1} }
 
 // checkMetrics reports targets that the data, the problem and the methods exclude: test
 // errors without test rows, shares above 1, a sub-optimality in stop_at without an optimum,
@@ -123,6 +129,12 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 		s.checkRows(c, key+"."+t.Metric, t.Value, t.Metric, declares)
 	}
 	r.checkClients(s, c)
+	if r.Metric != results.DefaultMetric {
+		if !s.checkStatistic(c, "metric", r.Metric, r.Metric, declares, false) && !declares && !s.declaresPrivate(r.Metric) && s.Problem.Model != mtl.ModelExternal {
+			r.main().CheckColumn(c, "metric")
+		}
+		s.checkRows(c, "metric", r.Metric, r.Metric, declares)
+	}
 	for _, t := range r.Targets {
 		check(t, "targets", false)
 	}

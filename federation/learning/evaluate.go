@@ -79,7 +79,7 @@ func (e *evaluation) evaluate(r results.Round) (results.Round, error) {
 		own.Values = append(own.Values, ProgramValues(f.setup.Problem, &o)...)
 	}
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
-	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
+	setErrors(&r, &o)
 	if err := e.evaluateNamed(&r, &own); err != nil {
 		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.methodName(), f.server.Rounds(), err)
 	}
@@ -97,12 +97,18 @@ func (e *evaluation) atOptimum() (*results.Round, error) {
 	}
 	o := e.sample.Evaluate(s.Pool, s.Coupling, w, nil, nil, nil)
 	r := results.NewRound()
-	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
+	setErrors(&r, &o)
 	if err := e.measureClients(&r, w); err != nil {
 		return nil, err
 	}
 	r.ClientMetrics, r.Client = nil, nil
 	return &r, nil
+}
+
+// setErrors sets the errors of a round, by rows and over clients.
+func setErrors(r *results.Round, o *mtl.Objective) {
+	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
+	r.TrainErrorClients, r.TestErrorClients, r.ValidationErrorClients = o.TrainErrorClients, o.TestErrorClients, o.ValidationErrorClients
 }
 
 // checkLoss notes the first round whose training loss is not finite.

@@ -93,16 +93,16 @@ func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accura
 	out := run(t, s)
 	first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]
 	for _, v := range first.Metrics {
-		if v.Split == "train" && v.Name == "loss_weighted" && math.Abs(v.Value-math.Log(10)) > 1e-12 {
+		if v.Split == "train" && v.Name == "loss" && math.Abs(v.Value-math.Log(10)) > 1e-12 {
 			t.Fatalf("the loss of a model of zeros is %g, want ln 10", v.Value)
 		}
 	}
 	accuracy, loss = math.NaN(), math.NaN()
 	for _, v := range last.Metrics {
 		switch v.Split + " " + v.Name {
-		case "test accuracy_weighted":
+		case "test accuracy":
 			accuracy = v.Value
-		case "train loss_weighted":
+		case "train loss":
 			loss = v.Value
 		}
 	}

@@ -92,7 +92,7 @@ func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorit
 	if err := setNamed(&r, metrics, values); err != nil {
 		return err
 	}
-	return r.SetClients(metrics, make([]int32, clients), clientMetrics(byClient))
+	return r.SetClients(metrics, make([]int32, clients), false, clientMetrics(byClient))
 }
 
 // CheckProgram reports errors in the metrics that the program of an external model declares.

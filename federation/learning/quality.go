@@ -124,7 +124,7 @@ func (s *Setup) valuesOf(fits *mtl.Fits, name string) []float64 {
 
 func (e *evaluation) setClients(r *results.Round, values []results.ClientMetric) error {
 	r.Client = e.client
-	return r.SetClients(e.named, e.f.setup.Rows, values)
+	return r.SetClients(e.named, e.f.setup.Rows, e.f.setup.Schedule.Real, values)
 }
 
 // client returns the facts of client t besides its metrics.

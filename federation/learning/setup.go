@@ -49,6 +49,7 @@ type Schedule struct {
 	MaxTime       float64        // virtual seconds after which no round begins; 0: none
 	MaxCO2        float64        // grams of CO2e after which no round begins, where they are counted; 0: no limit
 	StopAt        results.Target // the run ends when it is reached
+	Real          bool           // errors by client are root mean square errors, as those of real targets are
 	Optimum       float64        // P*; NaN when it is not known
 	Constant      float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
 	Solution      *data.Matrix   // W at the optimum, which the run evaluates at its end; nil: it is not known

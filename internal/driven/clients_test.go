@@ -20,7 +20,7 @@ func TestWhatIsKnownOfClients(t *testing.T) {
 		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":7,"client":3,"down_bytes":4000000,"flops":1e6,"up_bytes":6000000}]}`,
 		`{"op":"close","round":2,"taken":[],`+accuracy+`}`,
 		`{"op":"exchange","round":3,"kind":"evaluate","msgs":[{"id":9,"client":3,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
-		`{"op":"close","round":3,"taken":[],"metrics":[{"split":"test","name":"accuracy_mean","value":1}]}`,
+		`{"op":"close","round":3,"taken":[],"metrics":[{"split":"test","name":"accuracy_clients","value":1}]}`,
 		`{"op":"close","round":3,"taken":[]}`,
 		`{"op":"finish","state":"done"}`)
 	if err != nil {

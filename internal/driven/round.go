@@ -35,7 +35,7 @@ func (s *server) closeRound(r *request) *Error {
 	}
 	field := "metrics"
 	if err == nil {
-		err, field = scratch.SetClients(all, s.training, r.clients), "clients"
+		err, field = scratch.SetClients(all, s.training, s.run.Real, r.clients), "clients"
 	}
 	if err != nil {
 		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
@@ -52,7 +52,7 @@ func (s *server) closeRound(r *request) *Error {
 			return internal(err)
 		}
 	}
-	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, r.clients)); err != nil {
+	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, s.run.Real, r.clients)); err != nil {
 		return internal(err)
 	}
 	row.Client = s.session.Client

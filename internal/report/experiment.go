@@ -14,6 +14,7 @@ type experimentPage struct {
 	Description string       `json:"description"`
 	Figure      figurePage   `json:"figure"`
 	Relative    bool         `json:"relative"` // times of a run are in relative units
+	Metric      string       `json:"metric"`   // results.Main
 	Caption     string       `json:"caption"`  // of the blocks
 	Blocks      []block      `json:"blocks"`
 	Below       []string     `json:"below"`   // sentences under the blocks: the fastest method, the cells
@@ -117,7 +118,7 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, t
 }
 
 func (e *experimentPage) tabulate(t *results.ExperimentSummary) {
-	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowHead()
+	e.Caption, e.Metric, e.Seeds, e.RowKey = t.Caption(), t.Metric.Name, t.Seeds, t.RowHead()
 	e.Below = slices.Concat(t.Verdicts(), t.Notes())
 	for _, g := range t.Columns() {
 		e.Groups = append(e.Groups, group{g.Title, g.Heads})

@@ -187,7 +187,8 @@ func TestRead(t *testing.T) {
 	}
 	// The two seeds of "slow" at 0.5 start at 7 and 8 and do not reach 0.1 in three rounds.
 	s := &e.Swept
-	if len(s.Trials) != 8 || len(s.Axes) != 2 || !slices.Equal(s.Trials[7].At, []int{1, 1}) || s.Measures[0].Name != "sub-optimality at the end" || s.Trials[6].Values[3] != 7 || !s.Trials[7].Ended {
+	at := slices.IndexFunc(s.Measures, func(m measure) bool { return m.Name == "primal sub-optimality at the end" })
+	if len(s.Trials) != 8 || len(s.Axes) != 2 || !slices.Equal(s.Trials[7].At, []int{1, 1}) || at < 0 || s.Trials[6].Values[at] != 7.0/8 || !s.Trials[7].Ended {
 		t.Errorf("trials %+v under axes %+v, measures %+v", s.Trials, s.Axes, s.Measures)
 	}
 	if len(e.Blocks) != 2 || len(e.Blocks[1].Rows) != 2 || e.Blocks[1].Title != "faults.drop_probability = 0.5" {
@@ -206,7 +207,9 @@ func TestRead(t *testing.T) {
 func TestInitialQuantity(t *testing.T) {
 	nan := math.NaN()
 	round := func(h int, sub, test, train, gap float64) results.Round {
-		return results.Round{Round: h, TimeS: float64(h), Primal: 2, Suboptimality: sub, TestError: test, ValidationError: nan, TrainError: train, Gap: gap}
+		r := results.NewRound()
+		r.Round, r.TimeS, r.Primal, r.Suboptimality, r.TestError, r.TrainError, r.Gap = h, float64(h), 2, sub, test, train, gap
+		return r
 	}
 	for name, figure := range map[string][]results.Figure{
 		"none":           nil,
@@ -289,8 +292,9 @@ func TestMedianTheta(t *testing.T) {
 }
 
 func TestTimingFigure(t *testing.T) {
-	nan := math.NaN()
-	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Gap: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, ValidationError: nan, Participants: 3}}}}
+	last := results.NewRound()
+	last.Round, last.TimeS, last.Participants = 1, 1, 3
+	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{results.NewRound(), last}}}
 	var e experimentPage
 	if _, err := e.arrange(nil, runs, nil); err != nil || e.Figure.Y != "participants" || e.Figure.YLog {
 		t.Errorf("figure %+v (%v), must show participants", e.Figure, err)

@@ -124,25 +124,16 @@ func measuresOf(runs []results.Run, targets results.Targets) []measure {
 	end := func(name, units string, of func(*results.Run) float64) {
 		all = append(all, measure{name, units, false, func(r *results.Run) (float64, bool) { return of(r), false }})
 	}
-	evaluated := func(of func(*results.Round) float64) func(*results.Run) float64 {
-		return func(r *results.Run) float64 {
-			if end, ok := r.LastEvaluated(); ok {
-				return of(&end)
-			}
-			return math.NaN()
+	atEnd := results.NamedMetrics(runs)
+	for _, m := range append([]results.Metric{results.Main(runs)}, results.Metrics()...) {
+		there := slices.ContainsFunc(atEnd, func(x results.Metric) bool { return x.Name == m.Name })
+		if !there && (m.Share || m.Name == results.Suboptimality && byP) {
+			atEnd = append(atEnd, m)
 		}
 	}
-	for _, m := range results.NamedMetrics(runs) {
-		end(m.Label+" at the end", "", func(r *results.Run) float64 { return m.AtEnd([]results.Run{*r}) })
+	for _, m := range atEnd {
+		end(m.LabelFor(runs[0].Real)+" at the end", "", func(r *results.Run) float64 { return r.AtEnd(&m).Mean })
 	}
-	if byP {
-		end("sub-optimality at the end", "", evaluated(func(r *results.Round) float64 { return r.Suboptimality }))
-	}
-	end("test error at the end", "", evaluated(func(r *results.Round) float64 { return r.TestError }))
-	if held, _ := results.MetricNamed("validation_error"); slices.ContainsFunc(runs, func(r results.Run) bool { return held.Known(&r) }) {
-		end("validation error at the end", "", evaluated(held.Of))
-	}
-	end("training error at the end", "", evaluated(func(r *results.Round) float64 { return r.TrainError }))
 	total := func(name, units string, of func(*results.Run) float64) {
 		end(name, units, func(r *results.Run) float64 {
 			if len(r.Rounds) == 0 {

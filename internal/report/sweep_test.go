@@ -19,7 +19,9 @@ func TestSwept(t *testing.T) {
 		r := results.Run{Experiment: "e", Method: method, Status: status, Point: []results.Setting{
 			{Key: "sample", Value: number}, {Key: "problem.lambda", Value: lambda}, {Key: "network.profile", Value: link}, {Key: "data.bias", Value: "true"}}}
 		for h, x := range errors {
-			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: float64(3 * h), BytesUp: 10, Primal: nan, Suboptimality: nan, TrainError: nan, TestError: x, ValidationError: nan, EnergyJ: 1})
+			round := results.NewRound()
+			round.Round, round.TimeS, round.BytesUp, round.TestError, round.EnergyJ, round.CO2G = h, float64(3*h), 10, x, 1, 0
+			r.Rounds = append(r.Rounds, round)
 		}
 		return r
 	}
@@ -49,8 +51,8 @@ func TestSwept(t *testing.T) {
 	for _, m := range got.Measures {
 		names = append(names, fmt.Sprintf("%s %s %t", m.Name, m.Units, m.Target))
 	}
-	if want := []string{"time to test error 20 % time_s true", "rounds to test error 20 %  true", "data sent to test error 20 % bytes_up true", "energy to test error 20 % energy_j true",
-		"test error at the end  false", "total virtual time time_s false", "total energy energy_j false"}; !slices.Equal(names, want) {
+	if want := []string{"time to test error by rows 20 % time_s true", "rounds to test error by rows 20 %  true", "data sent to test error by rows 20 % bytes_up true", "energy to test error by rows 20 % energy_j true",
+		"test error by rows at the end  false", "total virtual time time_s false", "total energy energy_j false"}; !slices.Equal(names, want) {
 		t.Errorf("measures %q, want %q", names, want)
 	}
 	for i, want := range []struct {

@@ -95,7 +95,7 @@ func TestSweep(t *testing.T) {
 		}
 		return mean / float64(all), reached, all
 	}
-	pick("sweep-measure", "time to test error 22 %")
+	pick("sweep-measure", "time to test error by rows 22 %")
 	pick("heat-down", "methods.fedavg.options.step")
 	pick("heat-across", "faults.drop_probability")
 	total, missed := 0, 0

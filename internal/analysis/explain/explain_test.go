@@ -265,7 +265,7 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 		t.Errorf("cost %+v", hit.Cost)
 	}
 	near(t, "the path to the target", path, hit.TimeS, exact)
-	if text := r.Text(80); !strings.Contains(text, "\n  test error 90 % ") || !strings.Contains(text, "\n  test error 0.1 % ") {
+	if text := r.Text(80); !strings.Contains(text, "\n  test error by rows 90 % ") || !strings.Contains(text, "\n  test error by rows 0.1 % ") {
 		t.Error(text)
 	}
 }

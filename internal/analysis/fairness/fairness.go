@@ -96,7 +96,8 @@ func Of(runs []results.Run, metric string) *Report {
 		}
 		groups[k] = append(groups[k], run)
 	}
-	r.Label, r.Unit, r.Higher = r.metric.LabelFor(r.real), r.metric.Unit, r.metric.Higher
+	r.Label, _ = r.metric.Parts(r.real)
+	r.Unit, r.Higher = r.metric.Unit, r.metric.Higher
 	r.Share = r.metric.Share && !r.real
 	for _, seeds := range groups {
 		r.Methods = append(r.Methods, r.method(seeds))

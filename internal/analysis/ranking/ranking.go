@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -31,7 +32,8 @@ type Table struct {
 // same rows; 0: they are independent.
 type Overlap func(*results.Run) float64
 
-// Measure is what rows are ranked by: a cost to a target, or an error at the end. Less is better.
+// Measure is what rows are ranked by: a cost to a target, or a metric at the end. Less is better, unless the
+// metric says otherwise.
 type Measure struct {
 	Name   string // of csv: time_s_to_test_error_0.08, test_error
 	Target results.Target
@@ -90,11 +92,12 @@ func New(runs []results.Run, targets results.Targets, overlap Overlap) *Table {
 
 // measuresOf returns those of which some run has a value: errors, then costs by target.
 func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
-	for _, x := range []struct{ name, head string }{{"test_error", "error"}, {"test_error_worst10", "worst 10 %"}} {
+	main := results.Main(runs)
+	for _, x := range []struct{ name, head string }{{main.Name, "mean"}, {strings.TrimSuffix(main.Name, "_clients") + "_worst10", "worst 10 %"}} {
 		metric, _ := results.MetricOf(runs, x.name)
 		if slices.ContainsFunc(runs, func(r results.Run) bool { return metric.Known(&r) }) {
 			text := func(v float64) string { return metric.Format(v, runs[0].Real) }
-			all = append(all, Measure{Name: x.name, metric: metric, text: text, title: "at the end", head: x.head})
+			all = append(all, Measure{Name: x.name, metric: metric, text: text, title: main.LabelFor(runs[0].Real) + ", at the end", head: x.head})
 		}
 	}
 	for _, target := range targets {
@@ -157,11 +160,15 @@ func (m *Measure) of(r *results.Run) sample {
 func (t *Table) rank(block *Block, runs [][]results.Run, m *Measure) {
 	rows := make([][]sample, len(runs))
 	cells := make([]Cell, len(runs))
-	best := -1
+	best, sign := -1, 1.0
+	if m.metric.Higher {
+		sign = -1
+	}
 	for i := range runs {
 		var values []float64
 		for k := range runs[i] {
 			s := m.of(&runs[i][k])
+			s.value *= sign
 			rows[i] = append(rows[i], s)
 			values = append(values, s.value)
 			if !math.IsNaN(s.value) {
@@ -187,6 +194,7 @@ func (t *Table) rank(block *Block, runs [][]results.Run, m *Measure) {
 			d, _ := differences(rows[best], rows[i], false)
 			cells[i].Difference = results.EstimateOf(d)
 		}
+		cells[i].Mean, cells[i].Difference.Mean = sign*cells[i].Mean, sign*cells[i].Difference.Mean
 		block.Rows[i].Cells = append(block.Rows[i].Cells, cells[i])
 	}
 }

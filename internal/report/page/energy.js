@@ -3,7 +3,7 @@
 // againstEnergy returns axes that show the quality of the model against energy.
 function againstEnergy(report, index) {
   const f = report.experiments[index].figure, runs = report.runs.filter((r) => r.experiment === index);
-  const y = ["suboptimality", "test_error", f.y].find((name) => runs.some((r) => has(r, name))) || f.y;
+  const y = ["suboptimality", report.experiments[index].metric, f.y].find((name) => runs.some((r) => has(r, name))) || f.y;
   return { name: "energy", x: "energy_j", xLog: true, y, yLog: y === f.y ? f.y_log : y === "suboptimality" };
 }
 
