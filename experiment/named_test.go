@@ -289,7 +289,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	if !c.Cases[1].Rows[0].Cells[0].Reached {
 		t.Error("mocha does not reach an accuracy, 1 minus its error")
 	}
-	if fig, _ := c.Figure(); fig.Y != "test_accuracy" || fig.Title != "Test accuracy against virtual time" {
+	if fig, _ := c.Figure(); fig.Y != "test_accuracy" || fig.Title != "Test accuracy by rows against virtual time" {
 		t.Errorf("%+v", fig)
 	}
 	if _, err := compare.Compare(dirs, results.Targets{{Metric: "test_auc", Value: 1}}); err == nil || !strings.Contains(err.Error(), "records test_auc") {
