@@ -215,7 +215,7 @@ func TestUnequalEnds(t *testing.T) {
 	has := func(s Summary) bool {
 		return slices.ContainsFunc(s.Messages(), func(m Message) bool { return m.About == "unequal-ends" })
 	}
-	if e := s.Experiments[0]; !has(s) || s.Messages()[0].String() != want || e.Verdicts()[0] != "first to test error 10 %: a" {
+	if e := s.Experiments[0]; !has(s) || s.Messages()[0].String() != want || e.Verdicts()[0] != "first to test error by rows 10 %: a" {
 		t.Errorf("%q, %q", e.Verdicts(), s.Messages())
 	}
 	stopped := seedsOf("b", "ended", 2.5)

@@ -46,7 +46,7 @@ func TestWhatIsKnownOfClients(t *testing.T) {
 		t.Errorf("transfers of %v, %v and %v s", one, two, three)
 	}
 	last := p.finished.Rounds[2]
-	if len(last.Metrics) != 6 || // no weighted mean: the rows are not known
+	if len(last.Metrics) != 6 || // no mean by rows: the rows are not known
 		last.ClientMetrics != nil || last.Client != nil {
 		t.Errorf("%+v", last)
 	}
@@ -65,7 +65,7 @@ func TestRowsOfTheDriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _ := p.finished.Metric("test_accuracy_weighted")
+		m, _ := p.finished.Metric("test_accuracy")
 		if got := m.Of(&p.finished.Rounds[0]); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s: %g, want %g", rows, got, want)
 		}

@@ -272,8 +272,8 @@ def test_metrics_of_clients_weigh_by_their_examples(tmp_path: Path) -> None:
     scenario = apps.scenario(4)
     done = run(apps.plain_app(main), tmp_path, client, scenario=scenario, flops=flops)
     values = {f"{r['split']}_{r['name']}": r["value"] for r in done.table("metrics", "numpy")}
-    assert float(values["train_loss_weighted"]) == 180 / 80
-    assert "test_accuracy_weighted" not in values  # client 0 says no number
+    assert float(values["train_loss"]) == 180 / 80
+    assert "test_accuracy" not in values  # client 0 says no number
     rows = {(r["split"], r["client"]): r["rows"] for r in done.table("clients", "numpy")}
     assert [rows["train", k] for k in range(4)] == [10, 0, 30, 40]
     assert [rows["test", k] for k in range(1, 4)] == [2, 3, 4]
@@ -672,7 +672,7 @@ def test_rounds_have_the_metrics_of_the_strategy(tmp_path: Path) -> None:
     done = run(server, tmp_path)
     table = done.table("metrics", "numpy")
     own = {(row["split"], row["name"]) for row in table if "_" not in row["name"]}
-    assert own == {  # other names are those of statistics over clients, such as loss_mean
+    assert own == {  # other names are those of statistics over clients, such as loss_clients
         ("train", "loss"),
         ("train", "calls"),
         ("test", "loss"),

@@ -373,7 +373,7 @@ def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     # w is 2/3; the clients have 2 and 4 training rows.
     assert found["train_distance"] == pytest.approx((2 * 2 / 3 + 4 / 3) / 6, abs=1e-6)
     assert found["test_distance"] == pytest.approx(1 / 2, abs=1e-6)
-    assert found["train_size"] == found["train_size_weighted"] == pytest.approx(20 / 6)
+    assert found["train_size"] == pytest.approx(20 / 6)
     assert found["train_size_worst10"] == 2
     declared = {
         (m["split"], m["name"], m["better"], m["unit"]) for m in run.manifest["runs"][0]["metrics"]
