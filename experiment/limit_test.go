@@ -84,7 +84,7 @@ options.batch = 1
 [[experiment]]
 name = "x"
 [experiment.tuning]
-target = { test_error = 0.0001 }
+target = { test_error_clients = 0.0001 }
 seeds = 1
 [experiment.tune.fedavg]
 "options.step" = [3.0, 10.0]
@@ -131,9 +131,9 @@ set = { "problem.regularizer" = "independent", "problem.warm_omega" = 0, "data.p
 [[experiment]]
 name = "x"
 [experiment.tuning]
-target = { test_error = 0.0001 }
+target = { test_error_clients = 0.0001 }
 [experiment.tune.solved]
-"problem.lambda" = [10, 0.001]
+"problem.lambda" = [0.1, 0.001]
 `
 	under := []string{"run.rounds=3", `run.client_metrics=["error"]`, "run.clients_every=1", "problem.loss=logistic"}
 	grids := tune(t, parse(t, source, under...), Options{Clock: time.Now})
@@ -151,7 +151,7 @@ target = { test_error = 0.0001 }
 	if sum := solved.Total(); sum.FLOPs != 0 || sum.BytesDown+sum.BytesUp != 0 {
 		t.Errorf("devices work: %+v", sum)
 	}
-	m, _ := solved.Metric("test_error")
+	m, _ := solved.Metric("test_error_clients")
 	if len(grids[0].Trials) != 2 || best.Last != m.Of(&solved.Rounds[0]) || grids[0].Trials[0].Last == grids[0].Trials[1].Last {
 		t.Errorf("trials %+v", grids[0].Trials)
 	}
