@@ -286,7 +286,7 @@ func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 		spoilt[at] ^= 1 << (at % 8)
 		filetest.Write(t, path, spoilt)
 		for _, format := range Formats {
-			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil || err.Error() != path+": is corrupt: its checksum does not match manifest.json" {
+			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil || err.Error() != path+": is corrupt or of another run: its checksum does not match manifest.json: put the file of this run back, or run it again with --force" {
 				t.Fatalf("flipped at %d: %v", at, err)
 			}
 		}

@@ -142,7 +142,7 @@ func (t table) write(w io.Writer, format, version string) error {
 }
 
 // HasDevices reports whether there are rows by device.
-func (m *Manifest) HasDevices() bool { return m.parquet(devicesParquet) != nil }
+func (m *Manifest) HasDevices() bool { return m.file(devicesParquet) != nil }
 
 // HasClients reports whether there are values by client.
-func (m *Manifest) HasClients() bool { return m.parquet(clientsParquet) != nil }
+func (m *Manifest) HasClients() bool { return m.file(clientsParquet) != nil }

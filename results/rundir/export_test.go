@@ -177,8 +177,8 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 		t.Fatalf("%s, not %s: %v", stage, Locate(dir), err)
 	}
 	r := readDir(t, stage)
-	if r.Manifest.State != Running || r.Manifest.Parquet != nil {
-		t.Errorf("%s, %v", r.Manifest.State, r.Manifest.Parquet)
+	if r.Manifest.State != Running || r.Manifest.Sums != nil {
+		t.Errorf("%s, %v", r.Manifest.State, r.Manifest.Sums)
 	}
 	if d := cmp.Diff(runs, r.Runs, sameBits); d != "" {
 		t.Error(d)
@@ -237,7 +237,7 @@ func TestReadingPageNamesTheColumns(t *testing.T) {
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))
 	}
-	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, ParquetFile{}, results.ExternalModel{}, results.DataSet{}, results.TestRows{}} {
+	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, FileSum{}, results.ExternalModel{}, results.DataSet{}, results.TestRows{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			itself := name == "data" || name == "external" // of a run: only in the log of progress

@@ -2,6 +2,8 @@ package rundir
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"os"
 	"path/filepath"
@@ -93,14 +95,6 @@ func fuzzRows(f *testing.F, file string, read func(dir string) error) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	m.parquet(file).SHA256 = "" // with it the file would be refused unread
-	var text bytes.Buffer
-	if err := m.write(&text); err != nil {
-		f.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, manifestFile), text.Bytes(), 0o666); err != nil {
-		f.Fatal(err)
-	}
 	path := filepath.Join(dir, file)
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -111,6 +105,13 @@ func fuzzRows(f *testing.F, file string, read func(dir string) error) {
 	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		filetest.Write(t, path, content)
+		sum := sha256.Sum256(content)
+		m.file(file).SHA256 = hex.EncodeToString(sum[:]) // else the file would be refused unread
+		var text bytes.Buffer
+		if err := m.write(&text); err != nil {
+			t.Fatal(err)
+		}
+		filetest.Write(t, filepath.Join(dir, manifestFile), text.Bytes())
 		if err := read(dir); err != nil && !strings.HasPrefix(err.Error(), path) {
 			t.Fatalf("error %q does not begin with the place", err)
 		}

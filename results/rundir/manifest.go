@@ -56,17 +56,19 @@ type Manifest struct {
 	Figures        []string                `json:"figures"`           // names of the files in figures/
 	Tables         []string                `json:"tables,omitempty"`  // names of the files in tables/
 	Metrics        bool                    `json:"metrics,omitempty"` // there is a metrics.csv
-	Parquet        []ParquetFile           `json:"parquet,omitempty"`
-	Absent         []string                `json:"absent,omitempty"` // runs, without tuned options, and data sets of tables that a partial merge lacks
+	Sums           []FileSum               `json:"files"`             // those in the directory itself, without the manifest and runs.csv
+	Absent         []string                `json:"absent,omitempty"`  // runs, without tuned options, and data sets of tables that a partial merge lacks
 	Messages       []results.Message       `json:"messages,omitempty"`
 	Runs           []RunEntry              `json:"runs"`
 	Clock          *Clock                  `json:"clock,omitempty"`
 }
 
-// ParquetFile is a parquet file in a run directory itself.
-type ParquetFile struct {
+// FileSum is the checksum of a file in a run directory itself, by which one of another run is noticed. runs.csv has
+// none: its column wall_s differs from one execution to the next, and its other cells follow from the manifest and
+// the rounds.
+type FileSum struct {
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // in hexadecimal digits; empty while the directory is written
+	SHA256 string `json:"sha256"` // in hexadecimal digits
 }
 
 // Driver is a program that drives a run through fedsim engine.
@@ -130,9 +132,6 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
 		Clock:    newClock(about.Started, runs, end),
-	}
-	for _, name := range extra.parquet {
-		m.Parquet = append(m.Parquet, ParquetFile{Name: name})
 	}
 	m.setRuns(runs)
 	return m
@@ -339,9 +338,14 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("table %q: must be the name of a file without a folder", name)
 		}
 	}
-	for _, f := range m.Parquet {
-		if !slices.Contains(parquetFiles, f.Name) {
-			return fmt.Errorf("parquet file %q: must be one of %s", f.Name, strings.Join(parquetFiles, ", "))
+	for i, f := range m.Sums {
+		if !slices.Contains(fileNames[1:], f.Name) || slices.ContainsFunc(m.Sums[:i], func(g FileSum) bool { return g.Name == f.Name }) {
+			return fmt.Errorf("file %q: must be there once, and one of %s", f.Name, strings.Join(fileNames[1:], ", "))
+		}
+	}
+	for _, name := range (attached{}).fileNames(m.Metrics)[1:] {
+		if name != runsFile && m.file(name) == nil {
+			return fmt.Errorf("file %q: must have its checksum in files", name)
 		}
 	}
 	if want := resultHash(m.Runs); m.ResultHash != want {
@@ -366,8 +370,10 @@ func plainJSON(err error) error {
 // attached returns the optional files that the manifest lists.
 func (m *Manifest) attached() attached {
 	a := attached{figures: m.Figures, tables: m.Tables}
-	for _, f := range m.Parquet {
-		a.parquet = append(a.parquet, f.Name)
+	for _, f := range m.Sums {
+		if slices.Contains(parquetFiles, f.Name) {
+			a.parquet = append(a.parquet, f.Name)
+		}
 	}
 	for i := range m.Runs {
 		if m.Runs[i].Model != "" {

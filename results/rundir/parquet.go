@@ -243,20 +243,19 @@ func sumOf(path string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
-// parquet returns a parquet file of the directory; nil: there is none.
-func (m *Manifest) parquet(name string) *ParquetFile {
-	for i := range m.Parquet {
-		if m.Parquet[i].Name == name {
-			return &m.Parquet[i]
+// file returns the entry of a file in the directory itself; nil: there is none.
+func (m *Manifest) file(name string) *FileSum {
+	for i := range m.Sums {
+		if m.Sums[i].Name == name {
+			return &m.Sums[i]
 		}
 	}
 	return nil
 }
 
-// checkSum compares a parquet file of the directory with its checksum in the manifest.
-func (m *Manifest) checkSum(dir, name string) error {
-	f := m.parquet(name)
-	if f.SHA256 == "" {
+// checkFile compares a file of the directory, if the manifest lists it, with its checksum there.
+func (m *Manifest) checkFile(dir, name string) error {
+	if m.file(name) == nil {
 		return nil
 	}
 	path := filepath.Join(dir, name)
@@ -264,8 +263,13 @@ func (m *Manifest) checkSum(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if hex.EncodeToString(sum) != f.SHA256 {
-		return fmt.Errorf("%s: is corrupt: its checksum does not match %s", path, manifestFile)
+	return m.checkSum(path, sum)
+}
+
+// checkSum compares the checksum of a file of the directory with that in the manifest.
+func (m *Manifest) checkSum(path string, sum []byte) error {
+	if of := m.file(filepath.Base(path)); of == nil || hex.EncodeToString(sum) == of.SHA256 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: is corrupt or of another run: its checksum does not match %s: put the file of this run back, or run it again with --force", path, manifestFile)
 }

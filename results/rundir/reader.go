@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -49,24 +50,32 @@ func Read(dir string) (*Results, error) {
 			res.Runs[i].ProgramTime = of
 		}
 	}
-	if res.Scenario, err = input.ReadOwn(filepath.Join(dir, scenarioFile), config.MaxSource); err != nil {
+	path := filepath.Join(dir, scenarioFile)
+	if res.Scenario, err = input.ReadOwn(path, config.MaxSource); err != nil {
 		return nil, err
 	}
-	err = readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
+	sum := sha256.Sum256(res.Scenario)
+	if err := m.checkSum(path, sum[:]); err != nil {
+		return nil, err
+	}
+	if err := m.checkFile(dir, roundsParquet); err != nil && !errors.Is(err, fs.ErrNotExist) { // nobody needs it
+		return nil, err
+	}
+	err = m.readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
 		return readRounds(path, r, res.Runs)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if m.Metrics {
-		err = readTable(filepath.Join(dir, metricsFile), func(path string, r io.Reader) error {
+		err = m.readTable(filepath.Join(dir, metricsFile), func(path string, r io.Reader) error {
 			return readMetrics(path, r, res.Runs, m)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	err = readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
+	err = m.readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
 		return readRuns(path, r, res.Runs, m.Targets)
 	})
 	if err != nil {
@@ -123,7 +132,8 @@ func (e *notOne) Error() string { return e.text }
 
 func (e *notOne) Unwrap() []error { return []error{ErrForeign, e.cause} }
 
-func readTable(path string, read func(path string, r io.Reader) error) error {
+// readTable reads a table of the directory, and compares its checksum with that in the manifest.
+func (m *Manifest) readTable(path string, read func(path string, r io.Reader) error) error {
 	f, err := input.OpenOwn(path, maxTable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s lists it: run %s again", err, manifestFile, scenarioFile)
@@ -131,5 +141,12 @@ func readTable(path string, read func(path string, r io.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(read(path, f), f.Close())
+	sum := sha256.New()
+	all := io.TeeReader(f, sum)
+	if err = read(path, all); err == nil {
+		if _, err = io.Copy(io.Discard, all); err == nil {
+			err = m.checkSum(path, sum.Sum(nil))
+		}
+	}
+	return errors.Join(err, f.Close())
 }

@@ -190,8 +190,14 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 			w.ended.append(run)
 		}
 	}
-	if _, err := inspect(c.dir); err != nil {
+	m, err := inspect(c.dir)
+	if err != nil {
 		return nil, err
+	}
+	for i := 0; m != nil && i < len(m.Sums); i++ { // of the runs before the interrupt
+		if err := m.checkFile(c.dir, m.Sums[i].Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 	if err := clearStage(c.dir, progressFile, checkpointDir, rowsDir, modelsDir); err != nil {
 		return nil, err

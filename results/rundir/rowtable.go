@@ -125,8 +125,8 @@ func (t *rowTable[R]) require(dir string) error {
 	switch {
 	case err != nil:
 		return err
-	case m.parquet(t.file) != nil:
-		return m.checkSum(dir, t.file)
+	case m.file(t.file) != nil:
+		return m.checkFile(dir, t.file)
 	default:
 		return fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
 	}

@@ -30,6 +30,7 @@
 package rundir
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -332,11 +333,16 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		{roundsParquet, func(out io.Writer) error { return roundsTable(runs).writeParquet(out, w.about.Version) }},
 		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, stores) }},
 		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, stores) }},
-	}, func(f file) bool { return !slices.Contains(m.fileNames(), f.name) })
+	}, func(f file) bool { return !slices.Contains(extra.fileNames(m.Metrics), f.name) })
 	failed := make([]error, len(files))
+	m.Sums = make([]FileSum, len(files))
 	var writing sync.WaitGroup
 	for i, f := range files {
-		writing.Go(func() { failed[i] = atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill) })
+		writing.Go(func() {
+			sum := sha256.New()
+			failed[i] = atomicfile.Write(filepath.Join(w.stage(), f.name), func(out io.Writer) error { return f.fill(io.MultiWriter(out, sum)) })
+			m.Sums[i] = FileSum{f.name, hex.EncodeToString(sum.Sum(nil))}
+		})
 	}
 	writing.Wait()
 	for _, err := range failed {
@@ -344,14 +350,7 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 			return err
 		}
 	}
-	for i := range m.Parquet {
-		f := &m.Parquet[i]
-		sum, err := sumOf(filepath.Join(w.stage(), f.Name))
-		if err != nil {
-			return err
-		}
-		f.SHA256 = hex.EncodeToString(sum)
-	}
+	m.Sums = slices.DeleteFunc(m.Sums, func(f FileSum) bool { return f.Name == runsFile })
 	return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
 }
 
