@@ -343,7 +343,7 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("file %q: must be there once, and one of %s", f.Name, strings.Join(fileNames[1:], ", "))
 		}
 	}
-	for _, name := range (attached{}).fileNames(m.Metrics)[1:] {
+	for _, name := range (attached{}).fileNames(m.Metrics, hasClients(m.DataSets))[1:] {
 		if name != runsFile && m.file(name) == nil {
 			return fmt.Errorf("file %q: must have its checksum in files", name)
 		}

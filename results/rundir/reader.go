@@ -58,8 +58,10 @@ func Read(dir string) (*Results, error) {
 	if err := m.checkSum(path, sum[:]); err != nil {
 		return nil, err
 	}
-	if err := m.checkFile(dir, roundsParquet); err != nil && !errors.Is(err, fs.ErrNotExist) { // nobody needs it
-		return nil, err
+	for _, name := range []string{roundsParquet, clientsFile} { // nobody here needs them
+		if err := m.checkFile(dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 	err = m.readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
 		return readRounds(path, r, res.Runs)

@@ -333,7 +333,7 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		{roundsParquet, func(out io.Writer) error { return roundsTable(runs).writeParquet(out, w.about.Version) }},
 		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, stores) }},
 		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, stores) }},
-	}, func(f file) bool { return !slices.Contains(extra.fileNames(m.Metrics), f.name) })
+	}, func(f file) bool { return !slices.Contains(extra.fileNames(m.Metrics, hasClients(m.DataSets)), f.name) })
 	failed := make([]error, len(files))
 	m.Sums = make([]FileSum, len(files))
 	var writing sync.WaitGroup
