@@ -13,18 +13,27 @@ import (
 // nothing that is derived from P is among them.
 func preferred(runs []results.Run, targets results.Targets) []string {
 	errors := []string{results.Main(runs).Name, "test_error", "validation_error", "train_error"}
-	list := append(append([]string{"suboptimality"}, errors...), "gap")
-	if !results.ComparableByP(runs) {
-		list = nil
+	var list []string
+	if byP(runs, targets) {
+		list = append(list, "suboptimality")
+	} else {
 		for _, t := range targets {
 			if !t.MeasuresP() {
 				list = append(list, t.Metric)
 			}
 		}
-		list = append(list, errors...)
+	}
+	list = append(list, errors...)
+	if results.ComparableByP(runs) {
+		list = append(list, "suboptimality", "gap")
 	}
 	list = append(list, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
 	return append(list, "participants")
+}
+
+// byP reports whether the runs are compared by their sub-optimality: all minimize the same P, and a target is of it.
+func byP(runs []results.Run, targets results.Targets) bool {
+	return results.ComparableByP(runs) && slices.ContainsFunc(targets, results.Target.MeasuresP)
 }
 
 // maxPanels is the maximum number of panels of a default figure.
@@ -39,7 +48,7 @@ const maxPanels = 9
 // There is a panel per value of another swept key.
 func Default(runs []results.Run, targets results.Targets) results.Figure {
 	fig := results.DefaultFigure()
-	if !results.ComparableByP(runs) {
+	if !byP(runs, targets) {
 		fig.Y = ""
 	}
 	fig = Available(fig, runs, targets)

@@ -37,7 +37,8 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 		scale   string
 	}{
 		{"the same P", []results.Run{same, run("b", "P1")}, accuracy, "suboptimality", "log"},
-		{"not known", []results.Run{run("a", ""), run("b", "")}, nil, "suboptimality", "log"},
+		{"the same P without a target", []results.Run{same, run("b", "P1")}, nil, "test_error", "linear"},
+		{"not known", []results.Run{run("a", ""), run("b", "")}, accuracy, "suboptimality", "log"},
 		{"one of its own", []results.Run{same, own}, nil, "test_error", "linear"},
 		{"one of its own, with a target", []results.Run{same, own}, accuracy, "test_accuracy", "linear"},
 		{"one of its own, without a round", []results.Run{unplayed}, nil, "test_error", "linear"},

@@ -701,7 +701,7 @@ func TestDefaultFigure(t *testing.T) {
 		}},
 		{"one run", "method", "", []results.Run{point("a")}},
 	} {
-		fig := Default(c.runs, nil)
+		fig := Default(c.runs, results.ToSuboptimalities(0.1))
 		if fig.Series != c.series || fig.Panel != c.panel || fig.Y != "suboptimality" || fig.YScale != "log" || fig.File != "e" {
 			t.Errorf("%s: %+v, want series %s and panel %q", c.name, fig, c.series, c.panel)
 		}

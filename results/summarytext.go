@@ -138,8 +138,8 @@ func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 			return e.Metric.Format(r.End, real) + mark
 		}, by(&e.Metric, end)},
 		{heldWhat, held.Name != e.Metric.Name && e.some(func(r *Row) bool { return !math.IsNaN(heldOut(r)) }), func(_ *Block, r *Row) string { return held.Format(heldOut(r), real) }, heldOut},
-		{"sub-optimality", optimum && e.ByP && e.Metric.Name != Suboptimality, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
-		{headP, learns && !optimum && e.ByP, func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
+		{"sub-optimality", optimum && e.showsP() && e.Metric.Name != Suboptimality, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
+		{headP, learns && !optimum && e.showsP(), func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
@@ -171,6 +171,12 @@ func (e *ExperimentSummary) heldOut() (m Metric, of func(*Row) float64) {
 	}
 	m, _ = MetricNamed("validation_error")
 	return m, func(r *Row) float64 { return r.Totals.ValidationError }
+}
+
+// showsP reports whether P, or what is derived from it, says something of the rows: all minimize it, and a target is
+// of it or there are no errors.
+func (e *ExperimentSummary) showsP() bool {
+	return e.ByP && (slices.ContainsFunc(e.Targets, Target.MeasuresP) || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }))
 }
 
 // clientColumns returns the columns with statistics over clients.

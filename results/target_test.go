@@ -157,3 +157,40 @@ func TestCostToATarget(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Without a target it is the highest whole percent that all reached before the first run ended. The second run of a
+// is at 79.6 % when that of b ends after 4 s, at 92 %.
+func TestChosenTarget(t *testing.T) {
+	run := func(method string, seed uint64, errors ...float64) Run {
+		r := Run{Experiment: "e", Method: method, Seed: seed, Status: Done, Rounds: []Round{{TestError: 0.9}}}
+		for h, x := range errors {
+			r.Rounds = append(r.Rounds, Round{Round: h + 1, TimeS: 2 * float64(h+1), TestError: x})
+		}
+		return r
+	}
+	runs := []Run{run("a", 1, 0.3, 0.1, 0.08, 0.07), run("a", 2, 0.204, 0.21, 0.05), run("b", 1, 0.2, 0.15, 0.1), run("b", 2, 0.1, 0.08)}
+	e := Summarize(runs, nil).Experiments[0]
+	if len(e.Targets) != 1 || e.Targets[0] != (Target{"test_accuracy", 0.79}) || e.Texts[0] != "test accuracy 79 %, chosen: all reached it" || e.ByP && e.showsP() {
+		t.Errorf("chosen: %v, %q", e.Targets, e.Texts)
+	}
+	for i := range e.Blocks[0].Rows {
+		if !e.Blocks[0].Rows[i].Cells[0].Reached {
+			t.Errorf("%s has not reached it", e.Blocks[0].Rows[i].Label)
+		}
+	}
+	solved := run("optimum", 1)
+	solved.Rounds = append(solved.Rounds, Round{Round: 1, TestError: 0.5})
+	for name, c := range map[string]struct {
+		runs []Run
+		want int
+	}{"a whole percent": {[]Run{run("a", 1, 0.21)}, 1}, "without time": {[]Run{solved}, 0}, "beside one without time": {append([]Run{solved}, runs...), 1}, "none": {[]Run{run("a", 1, 1)}, 1}} {
+		if e := Summarize(c.runs, nil).Experiments[0]; len(e.Targets) != c.want {
+			t.Errorf("%s: %v", name, e.Targets)
+		}
+	}
+	real := run("a", 1, 0.2)
+	real.Real = true
+	if e := Summarize([]Run{real}, nil).Experiments[0]; len(e.Targets) != 0 {
+		t.Errorf("real targets: %v", e.Targets)
+	}
+}

@@ -30,7 +30,7 @@ type RunConfig struct {
 	Metric        string          `toml:"metric" doc:"the metric that tables, stars, ranks and figures show first, one of stop_at. \"test_error\" is by rows: the share of all test rows; \"test_error_clients\" is the mean over clients of their errors, whatever their numbers of rows"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
 	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
-	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
+	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric. Empty: for classes the highest whole percent of test accuracy that all runs of an experiment reached before the first of them ended. A list for each metric is as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
 // The modes of a run.
@@ -43,7 +43,7 @@ func defaultRun() RunConfig {
 	return RunConfig{
 		Mode: Learning, Outer: 1, EvalEvery: 1, Metric: results.DefaultMetric,
 		Seeds: []uint64{1}, Vary: results.VarySystem,
-		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
+		Targets: results.Targets{},
 	}
 }
 
