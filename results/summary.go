@@ -107,9 +107,9 @@ type Cell struct {
 	bound Amounts // the least AtLeast of rows of the block whose cost is not known; infinite without one
 }
 
-// chosen returns the target of runs that have none: the highest whole percent of test accuracy that each reached
+// Chosen returns the target of runs that have none: the highest whole percent of test accuracy that each reached
 // before the first of them ended. Real targets, and runs that take no time, have none.
-func chosen(runs []Run) Targets {
+func Chosen(runs []Run) Targets {
 	accuracy, _ := MetricOf(runs, "test_accuracy")
 	least, first := 1.0, math.Inf(1)
 	for i := range runs {
@@ -125,6 +125,9 @@ func chosen(runs []Run) Targets {
 			}
 		}
 		least = min(least, best)
+	}
+	if len(runs) == 0 {
+		return nil
 	}
 	percent := math.Floor(100*least + 1e-9)
 	if runs[0].Real || math.IsInf(first, 1) || !(percent > 0) {
@@ -144,7 +147,7 @@ func Summarize(runs []Run, targets Targets) Summary {
 			t.Experiments = append(t.Experiments, summarize(group, targets))
 			continue
 		}
-		e := summarize(group, chosen(group))
+		e := summarize(group, Chosen(group))
 		for i := range e.Texts {
 			e.Texts[i] += ", chosen: all reached it"
 		}

@@ -106,7 +106,7 @@ type Cell struct {
 }
 
 // Compare compares directories. Without targets, it uses those that all directories
-// report. It fails if no two directories have the same runs, if they share no target, or
+// report, or if none has any the one that results.Chosen chooses of all runs. It fails if no two directories have the same runs, if they share no target, or
 // if no run records the metric of a target.
 func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, error) {
 	c := &Comparison{Targets: targets}
@@ -114,7 +114,14 @@ func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, erro
 		c.Directories = append(c.Directories, dirs[i].Dir)
 	}
 	if len(targets) == 0 {
-		if c.Targets = shared(dirs); len(c.Targets) == 0 {
+		if c.Targets = shared(dirs); len(c.Targets) == 0 && !slices.ContainsFunc(dirs, func(d *rundir.Results) bool { return len(d.Manifest.Targets) > 0 }) {
+			var all []results.Run
+			for _, d := range dirs {
+				all = append(all, d.Runs...)
+			}
+			c.Targets = results.Chosen(all)
+		}
+		if len(c.Targets) == 0 {
 			return nil, fmt.Errorf("%w: %s have no target in common: set one, such as --target 1e-2 or --target test_error=0.08", errNothing, strings.Join(c.Directories, ", "))
 		}
 	}
