@@ -334,7 +334,7 @@ func TestWorkThatComesWithTheMessage(t *testing.T) {
 }
 
 // Two clients that share a link of 10^6 bit/s: one message of 10^6 bits at 0, and one at 0.5 s
-// that is canceled at 1 s. The first has moved 0.75 of its bits then, and ends at 1.25 s.
+// that is canceled at 1 s. The first has moved 0.75 of its bits then, and ends at 1.25 s. Nobody calls Flush.
 func TestAttemptsOnASharedLink(t *testing.T) {
 	var at []engine.Time
 	var c *Clients
@@ -342,13 +342,10 @@ func TestAttemptsOnASharedLink(t *testing.T) {
 		Responded: func(int) { at = append(at, c.Now()) },
 	})
 	c.Start(0, Attempt{BytesDown: 125_000})
-	c.Flush()
 	c.RunUntil(second / 2)
 	c.Start(1, Attempt{BytesDown: 125_000})
-	c.Flush()
 	c.RunUntil(second)
 	c.Cancel(1)
-	c.Flush()
 	c.Run()
 	if len(at) != 1 || !near(at[0], 5*second/4, 2) || !near(c.Take().BytesDown, 125_000+31_250, 1) {
 		t.Errorf("responses at %v", at)

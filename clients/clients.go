@@ -160,8 +160,27 @@ func (c *Clients) Batch(start func()) {
 	})
 }
 
-// Flush schedules the ends of transfers that share links. It must be called after
-// attempts were started or canceled elsewhere than in a Listener or in Batch.
+// Run handles events until Stop is called or none is left.
+func (c *Clients) Run() {
+	c.Flush()
+	c.clock.Run()
+}
+
+// RunUntil handles events until Stop is called, or up to an instant and those at it.
+func (c *Clients) RunUntil(limit engine.Time) {
+	c.Flush()
+	c.clock.RunUntil(limit)
+}
+
+// Step handles the next event. It reports whether there was one.
+func (c *Clients) Step() bool {
+	c.Flush()
+	return c.clock.Step()
+}
+
+// Flush schedules the ends of transfers that share links, after attempts were started or canceled elsewhere than
+// in a Listener or in Batch. Run, RunUntil and Step begin with it; a program that handles events of Clock itself
+// calls it.
 func (c *Clients) Flush() {
 	if c.flows != nil {
 		c.flows.reschedule()

@@ -44,13 +44,10 @@ func (c *clock) Events() int64 { return c.events }
 // Now returns the virtual time.
 func (c *clock) Now() engine.Time { return c.engine.Now() }
 
-// Step handles the next event. It reports whether there was one.
 func (c *clock) Step() bool { return c.engine.Step(c.handler) }
 
-// Run handles events until Stop is called or none is left.
 func (c *clock) Run() { c.engine.Run(c.handler) }
 
-// RunUntil handles events until Stop is called, or up to an instant and those at it.
 func (c *clock) RunUntil(limit engine.Time) { c.engine.RunUntil(limit, c.handler) }
 
 // Stop ends Run and RunUntil behind the event that is being handled.
