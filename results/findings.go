@@ -22,6 +22,7 @@ var findings = []struct {
 	{"end", IsWarning, (*ExperimentSummary).worse},
 	{"unequal-ends", IsWarning, (*ExperimentSummary).unequal},
 	{"ends", IsNote, (*ExperimentSummary).endsApart},
+	{"few rows", IsNote, (*ExperimentSummary).fewRows},
 	{"one seed", IsNote, (*ExperimentSummary).oneSeed},
 	{"not reached", IsNote, (*ExperimentSummary).missed},
 }

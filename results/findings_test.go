@@ -181,3 +181,35 @@ func TestDivergedLoss(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Clients with few test rows count as much as the others in a mean over clients, and by rows they do not.
+func TestFewTestRows(t *testing.T) {
+	for metric, want := range map[string]string{
+		"":                      "",
+		"test_error":            "",
+		"test_error_clients":    "4 of 30 clients have under 10 test rows and count as much as the others",
+		"test_accuracy_clients": "4 of 30 clients have under 10 test rows and count as much as the others",
+	} {
+		runs := []Run{errorsOf("a", 1, .5, .4), errorsOf("b", 1, .5, .3)}
+		for i := range runs {
+			runs[i].MainMetric = metric
+			runs[i].TestRows = &TestRows{Constant: .9, Clients: 30, Few: 4}
+			for k := range runs[i].Rounds {
+				runs[i].Rounds[k].TestErrorClients = runs[i].Rounds[k].TestError
+			}
+		}
+		for _, few := range []int{4, 0} {
+			runs[0].TestRows.Few, runs[1].TestRows.Few = few, few
+			text := ""
+			summary := Summarize(runs, nil)
+			for _, m := range summary.Messages() {
+				if m.About == "few rows" {
+					text = m.Text
+				}
+			}
+			if few == 0 && text != "" || few > 0 && text != want {
+				t.Errorf("%s: %d clients with few rows: %q, want %q", metric, few, text, want)
+			}
+		}
+	}
+}

@@ -170,7 +170,7 @@ func TestChosenTarget(t *testing.T) {
 	}
 	runs := []Run{run("a", 1, 0.3, 0.1, 0.08, 0.07), run("a", 2, 0.204, 0.21, 0.05), run("b", 1, 0.2, 0.15, 0.1), run("b", 2, 0.1, 0.08)}
 	e := Summarize(runs, nil).Experiments[0]
-	if len(e.Targets) != 1 || e.Targets[0] != (Target{"test_accuracy", 0.79}) || e.Texts[0] != "test accuracy 79 %, chosen: all reached it" || e.ByP && e.showsP() {
+	if len(e.Targets) != 1 || e.Targets[0] != (Target{"test_accuracy", 0.79}) || e.Texts[0] != "test accuracy by rows 79 %, chosen: all reached it" || e.ByP && e.showsP() {
 		t.Errorf("chosen: %v, %q", e.Targets, e.Texts)
 	}
 	for i := range e.Blocks[0].Rows {

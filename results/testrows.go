@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // TestRows is what is known of the test rows of a run before it.
@@ -44,6 +45,23 @@ func (e *ExperimentSummary) constant(runs [][][]Run) []string {
 	m, _ := MetricNamed("test_error")
 	return []string{fmt.Sprintf("no method beats a constant answer%s: it has a %s of %s, the best method %s",
 		e.inBlocks(n), m.LabelFor(real), percent(&m, constant, real), percent(&m, best, real))}
+}
+
+// fewRows finds clients of few test rows in a mean over clients. Runs of other data may have other numbers: those with most.
+func (e *ExperimentSummary) fewRows(runs [][][]Run) []string {
+	if !strings.HasSuffix(e.Metric.Name, clientsSuffix) {
+		return nil
+	}
+	few, of := 0, 0
+	eachRun(runs, func(r *Run) {
+		if t := r.TestRows; t != nil && t.Few > few {
+			few, of = t.Few, t.Clients
+		}
+	})
+	if few == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d clients have under %d test rows and count as much as the others", few, of, FewTestRows)}
 }
 
 // constantOf returns the mean error of a constant answer over runs; NaN: one is not known.

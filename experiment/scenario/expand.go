@@ -48,7 +48,7 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 		for _, method := range p.methods {
 			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
-		requireTime(e.Jobs[before:], tree, &problems)
+		p.noteTime(e.Jobs[before:])
 	})
 	if len(problems) == 0 {
 		p.checkPrivate(&e, &problems)
@@ -116,12 +116,14 @@ func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 	return j
 }
 
-// requireTime reports a budget in rounds alone for methods with rounds and without, which are compared: their rounds
-// take unequal times.
-func requireTime(compared []Job, tree *config.Node, problems *config.Errors) {
+// noteTime notes a budget in rounds alone for methods with rounds and without, which are compared.
+func (p *design) noteTime(compared []Job) {
 	var with, without string
 	limited := true
 	for i := range compared {
+		if len(compared[i].Candidates) == 0 {
+			return
+		}
 		run := &compared[i].Candidates[0]
 		limits := &run.Settings.Run
 		switch {
@@ -134,9 +136,9 @@ func requireTime(compared []Job, tree *config.Node, problems *config.Errors) {
 		}
 		limited = limited && (limits.MaxTimeS > 0 || limits.MaxCO2G > 0)
 	}
-	if with != "" && without != "" && !limited {
-		problems.AddProblem(tree.PlaceOf("run.rounds"), config.Problem{Key: "run.max_time_s", Value: 0, Want: fmt.Sprintf(
-			"must be positive: %s works in rounds and %s without, so that equal numbers of rounds are unequal times", with, without)})
+	note := fmt.Sprintf("experiment %s: %s works in rounds and %s without, so that equal numbers of rounds are unequal times: run.max_time_s gives both the same", p.name, with, without)
+	if with != "" && without != "" && !limited && !slices.Contains(p.notes, note) {
+		p.notes = append(p.notes, note)
 	}
 }
 
