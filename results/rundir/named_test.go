@@ -193,7 +193,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 func TestStatisticsAreReadBack(t *testing.T) {
 	run := namedRun()
 	for h := range run.Rounds {
-		if err := run.Rounds[h].SetClients(run.Metrics, []int32{3, 5, 9}, clientValues()[h]); err != nil {
+		if err := run.Rounds[h].SetClients(run.Metrics, []int32{3, 5, 9}, false, clientValues()[h]); err != nil {
 			t.Fatal(err)
 		}
 		run.Rounds[h].ClientMetrics = nil
