@@ -152,6 +152,9 @@ func (x *execution) play(f *learning.Federation) (*learning.Outcome, error) {
 		x.report(x.run.ID, x.phase, round.TimeS, step, 0)
 	})
 	x.report(x.run.ID, x.phase, math.NaN(), 1-done, 1)
+	if err == nil && out.Status != results.Interrupted {
+		err = CheckModels(&x.setup.System)
+	}
 	return out, err
 }
 

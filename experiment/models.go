@@ -21,24 +21,33 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 	if !ok {
 		return fmt.Errorf("device model %q is not registered", c.Model)
 	}
-	m, err := factory.New(devices.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
+	start := func() (devices.Behavior, error) {
+		return factory.New(devices.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
+	}
+	m, err := start()
 	if err != nil {
 		return fmt.Errorf("starting device model %s: %w", c.Model, err)
+	}
+	seen := func(again func(devices.Behavior) any) *watch {
+		return newWatch(fmt.Sprintf("device model %q", c.Model), s.Clients, func() (any, error) {
+			m, err := start()
+			return again(m), err
+		})
 	}
 	if m == (devices.Behavior{}) {
 		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability and Charging", c.Model)
 	}
 	if m.Speed != nil {
-		s.Speed = combinedSpeed{name: c.Model, of: m.Speed, other: s.Speed}
+		s.Speed = combinedSpeed{c.Model, m.Speed, s.Speed, seen(func(m devices.Behavior) any { return m.Speed })}
 	}
 	if m.Availability != nil {
-		s.Availability = combinedAvailability{name: c.Model, of: m.Availability, other: s.Availability}
+		s.Availability = combinedAvailability{c.Model, m.Availability, s.Availability, seen(func(m devices.Behavior) any { return m.Availability })}
 	}
 	if m.Charging != nil {
 		if s.Charging != nil || c.Charging != devices.WhenDepleted {
 			return config.Problem{Key: "devices.model", Value: c.Model, Want: "must be one that leaves charging alone, beside a trace of it or charging = \"daily\": there can be one plan"}
 		}
-		s.Charging = m.Charging
+		s.Charging = watchedCharging{m.Charging, seen(func(m devices.Behavior) any { return m.Charging })}
 	}
 	return nil
 }
@@ -52,14 +61,18 @@ func modelLinks(s *clients.System, c *network.Config) error {
 	if !ok {
 		return fmt.Errorf("link model %q is not registered", c.Model)
 	}
-	m, err := factory.New(network.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
+	start := func() (any, error) {
+		return factory.New(network.ModelSetup{Devices: s.Clients, Seed: s.Seed}, c.Options.(config.Options))
+	}
+	started, err := start()
+	m, _ := started.(network.Bandwidth)
 	if err == nil && m == nil {
 		err = errors.New("it returned no model")
 	}
 	if err != nil {
 		return fmt.Errorf("starting link model %s: %w", c.Model, err)
 	}
-	s.Bandwidth = combinedBandwidth{name: c.Model, of: m, other: s.Bandwidth}
+	s.Bandwidth = combinedBandwidth{c.Model, m, s.Bandwidth, newWatch(fmt.Sprintf("link model %q", c.Model), s.Clients, start)}
 	return nil
 }
 
@@ -69,11 +82,13 @@ func modelLinks(s *clients.System, c *network.Config) error {
 type combinedSpeed struct {
 	name      string
 	of, other devices.Speed
+	seen      *watch
 }
 
 func (p combinedSpeed) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	factor, until = p.of.Speed(device, at)
 	require(p.name, "speed", factor, device, at, until)
+	p.seen.note(device, call{"Speed", at, 0, factor, until})
 	if p.other != nil {
 		traced, next := p.other.Speed(device, at)
 		factor, until = factor*traced, min(until, next)
@@ -81,14 +96,20 @@ func (p combinedSpeed) Speed(device int, at engine.Time) (factor float64, until 
 	return factor, until
 }
 
+func (p combinedSpeed) checkAgain() error {
+	return p.seen.check(true, func(of any, device int, c *call) { c.value, c.until = of.(devices.Speed).Speed(device, c.at) })
+}
+
 type combinedAvailability struct {
 	name      string
 	of, other devices.Availability
+	seen      *watch
 }
 
 func (p combinedAvailability) Available(device int, at engine.Time) (available bool, until engine.Time) {
 	available, until = p.of.Available(device, at)
 	require(p.name, "availability", 0, device, at, until)
+	p.seen.note(device, call{"Available", at, 0, truth(available), until})
 	if p.other == nil {
 		return available, until
 	}
@@ -105,9 +126,35 @@ func (p combinedAvailability) Available(device int, at engine.Time) (available b
 	}
 }
 
+func (p combinedAvailability) checkAgain() error {
+	return p.seen.check(false, func(of any, device int, c *call) {
+		available, until := of.(devices.Availability).Available(device, c.at)
+		c.value, c.until = truth(available), until
+	})
+}
+
+type watchedCharging struct {
+	of   devices.ChargingSchedule
+	seen *watch
+}
+
+func (p watchedCharging) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
+	plugged, change = p.of.PluggedIn(device, at)
+	p.seen.note(device, call{"PluggedIn", at, 0, truth(plugged), change})
+	return plugged, change
+}
+
+func (p watchedCharging) checkAgain() error {
+	return p.seen.check(false, func(of any, device int, c *call) {
+		plugged, change := of.(devices.ChargingSchedule).PluggedIn(device, c.at)
+		c.value, c.until = truth(plugged), change
+	})
+}
+
 type combinedBandwidth struct {
 	name      string
 	of, other network.Bandwidth
+	seen      *watch
 }
 
 func (b combinedBandwidth) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
@@ -117,6 +164,7 @@ func (b combinedBandwidth) Downlink(device int, usual float64, at engine.Time) (
 	}
 	mbps, until = b.of.Downlink(device, usual, at)
 	require(b.name, "downlink", mbps, device, at, until)
+	b.seen.note(device, call{"Downlink", at, usual, mbps, until})
 	return mbps, min(until, next)
 }
 
@@ -127,7 +175,18 @@ func (b combinedBandwidth) Uplink(device int, usual float64, at engine.Time) (mb
 	}
 	mbps, until = b.of.Uplink(device, usual, at)
 	require(b.name, "uplink", mbps, device, at, until)
+	b.seen.note(device, call{"Uplink", at, usual, mbps, until})
 	return mbps, min(until, next)
+}
+
+func (b combinedBandwidth) checkAgain() error {
+	return b.seen.check(true, func(of any, device int, c *call) {
+		if c.method == "Downlink" {
+			c.value, c.until = of.(network.Bandwidth).Downlink(device, c.usual, c.at)
+		} else {
+			c.value, c.until = of.(network.Bandwidth).Uplink(device, c.usual, c.at)
+		}
+	})
 }
 
 // require panics unless the value of a model is a number that is not negative, valid

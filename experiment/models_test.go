@@ -32,7 +32,7 @@ type beatOptions struct {
 
 func (o *beatOptions) Validate(c *config.Checker) {
 	c.Require(o.PeriodS > 0, "period_s", o.PeriodS, "must be positive")
-	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time")
+	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time", "memory", "memory-presence", "memory-charging")
 }
 
 // beat draws the length of the period of each device and begins it at time 0.
@@ -103,6 +103,12 @@ func init() {
 				m.Speed = wrong{math.NaN()}
 			case "wrong-time":
 				m.Speed = wrong{1}
+			case "memory":
+				m.Speed = newCheat(s.Devices)
+			case "memory-presence":
+				m.Availability = newCheat(s.Devices)
+			case "memory-charging":
+				m.Charging = newCheat(s.Devices)
 			}
 			return m, nil
 		},
@@ -110,8 +116,11 @@ func init() {
 	network.RegisterModel(network.ModelFactory{
 		Name: "beat", Summary: "rates that change in turns", Reference: "none", Options: options,
 		New: func(s network.ModelSetup, o config.Options) (network.Bandwidth, error) {
-			if o.(*beatOptions).Of == "nothing" {
+			switch o.(*beatOptions).Of {
+			case "nothing":
 				return nil, nil
+			case "memory":
+				return newCheat(s.Devices), nil
 			}
 			return newBeat(o.(*beatOptions), s.Devices, s.Stream), nil
 		},

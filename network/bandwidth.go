@@ -3,8 +3,7 @@ package network
 import "fedsim/engine"
 
 // Bandwidth returns the rates of device links over time. A result depends only on the
-// device and the instant, not on earlier calls. For each device and direction, it is
-// called for instants in ascending order.
+// device and the instant, not on earlier calls, which may be for later instants.
 type Bandwidth interface {
 	// Downlink and Uplink return the rate of a device's link at an instant, in 10^6
 	// bit/s, and until when it holds: the next instant at which it may change, or

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
@@ -132,6 +133,7 @@ type server struct {
 	clients   int
 	training  []int32 // rows of each client
 	rows      results.Rows
+	system    *clients.System
 	deviceErr func() error // the first error of the rows by device; nil: not started
 	digests   *digests
 
@@ -440,7 +442,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 		return err
 	}
 	about.Metrics = declared
-	s.run, s.clients, s.training = about, setup.Clients, setup.Rows
+	s.run, s.clients, s.training, s.system = about, setup.Clients, setup.Rows, &setup.System
 	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, s.clients,
 		func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
 	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
@@ -491,6 +493,9 @@ func (s *server) finish(r *request) *Error {
 		s.run.Status, s.run.Reason = results.Stalled, s.stalled
 	default:
 		s.run.Status = results.Done
+	}
+	if err := experiment.CheckModels(s.system); err != nil {
+		return internal(err)
 	}
 	if r.model != "" {
 		sum, err := hex.DecodeString(r.model[:16])
