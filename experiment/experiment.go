@@ -14,6 +14,7 @@ import (
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/external"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -264,6 +265,9 @@ func (r *runner) repeat(rep repetition) {
 	result.External = p.served.about
 	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, dataOf(&run, p)
 	result.TestRows = p.test
+	if about := run.Describe(mtl.Shape{}); p.problem != nil && !about.Own {
+		result.Loss = p.problem.LossText()
+	}
 	result.AtOptimum = out.AtOptimum
 	result.EventHash, result.ModelHash = out.EventHash, out.ModelHash
 	result.Events, result.Steps, result.Known = out.Events, out.Steps, out.Known

@@ -55,6 +55,7 @@ func Tables(
 func (r *runner) tables(
 	tables []scenario.PredictionTable, problem mtl.Config, made func(*crossval.Result) error,
 ) error {
+	problem.Loss = cmp.Or(problem.Loss, mtl.LossHinge)
 	var sources []crossval.Source
 	for i := range tables {
 		t := &tables[i]

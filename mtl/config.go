@@ -31,7 +31,7 @@ const (
 // Config is the table [problem] of a scenario: loss, regularizer and the
 // constants of the dual method.
 type Config struct {
-	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md), or a loss of your own (docs/plugins.md). With several classes a loss of one score is one-vs-rest; \"softmax\" is of all scores of a row, for primal methods only"`
+	Loss           string  `toml:"loss" doc:"loss of one row, of those that fedsim algorithms lists (docs/models.md), or a loss of your own (docs/plugins.md); empty: \"hinge\" if a method of the experiment minimizes P, as dual methods and mb-sgd do, and otherwise \"softmax\" with several classes and \"logistic\" with two; \"squared\" with real targets. The summary names it. With several classes a loss of one score is one-vs-rest; \"softmax\" is of all scores of a row, for primal methods only"`
 	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), \"mlp\" (a network with hidden layers: docs/models.md), or \"external\" (any model, whose gradients the program of command computes: docs/model-protocol.md). The last two are for primal methods, and have no reference optimum"`
 	Hidden         Widths  `toml:"hidden" doc:"widths of the one or two hidden layers of \"mlp\", such as [64]; its units are ReLU, with biases"`
 	Command        Command `toml:"command" doc:"program of model \"external\" and its arguments, as in [\"python3\", \"model.py\"]. A file beside the scenario is found there; its loss takes the place of loss"`
@@ -74,7 +74,9 @@ func (p *Config) Validate(c *config.Checker) {
 	positive := func(key string, v float64) {
 		c.Require(v >= 1e-12 && v <= 1e12, key, v, "must be in [1e-12, 1e12]")
 	}
-	c.OneOf("loss", p.Loss, LossNames()...)
+	if p.Loss != "" {
+		c.OneOf("loss", p.Loss, LossNames()...)
+	}
 	c.OneOf("model", p.Model, ModelLinear, ModelMLP, ModelExternal)
 	if p.Model == ModelMLP {
 		p.validateNetwork(c)
@@ -85,9 +87,7 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
-	loss, _ := LookupLoss(p.Loss)
-	c.Require(loss.NewOfScores == nil || p.OptimumSweeps == 0 && p.WarmOmega == 0 || p.Regularizer != RegGraphical || p.Lambda1 == 0, "lambda1", p.Lambda1,
-		fmt.Sprintf("must be 0 with loss %q, or optimum_sweeps and warm_omega 0: its central solver needs a regularizer without |W|_1", p.Loss))
+	p.checkCentral(c)
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
 	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9, SigmaPerTask)
 	positive("lambda", p.Lambda)
@@ -122,6 +122,13 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }
 
+// checkCentral reports a regularizer that the central solver of the loss does not take.
+func (p *Config) checkCentral(c *config.Checker) {
+	loss, _ := LookupLoss(p.Loss)
+	c.Require(loss.NewOfScores == nil || p.OptimumSweeps == 0 && p.WarmOmega == 0 || p.Regularizer != RegGraphical || p.Lambda1 == 0, "lambda1", p.Lambda1,
+		fmt.Sprintf("must be 0 with loss %q, or optimum_sweeps and warm_omega 0: its central solver needs a regularizer without |W|_1", p.Loss))
+}
+
 // validateNetwork reports keys that are invalid for model "mlp".
 func (p *Config) validateNetwork(c *config.Checker) {
 	const most = 1 << 16
@@ -151,7 +158,7 @@ func (p *Config) validateExternal(c *config.Checker) {
 	c.Require(len(words) > 0 && words[0] != "", "command", words, "must be the program of the model and its arguments, as in [\"python3\", \"model.py\"]")
 	c.Require(p.Processes >= 0 && p.Processes <= 1000, "processes", p.Processes, "must be in [0, 1000]; 0: one for each worker")
 	c.Require(p.TimeoutS >= 0 && p.TimeoutS <= 1e6, "timeout_s", p.TimeoutS, "must be in [0, 1e6] seconds; 0: no limit")
-	c.Require(p.Loss == Defaults().Loss, "loss", p.Loss, "must be left out when model is \"external\": its program has the loss")
+	c.Require(p.Loss == "" || p.Loss == Defaults().Loss, "loss", p.Loss, "must be left out when model is \"external\": its program has the loss")
 }
 
 // HasReference reports whether runs have a reference optimum.

@@ -1,6 +1,8 @@
 package mtl
 
 import (
+	"fedsim/config"
+	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/registry"
 )
@@ -108,6 +110,25 @@ func lossesThat(hold func(LossTraits) bool) []string {
 		}
 	}
 	return names
+}
+
+// chooseLoss sets the loss that the configuration leaves to the data: that of real targets, of two classes, or of
+// several.
+func (p *Config) chooseLoss(train *data.Set) error {
+	switch {
+	case train.Real:
+		p.Loss = LossSquared
+	case len(train.Classes) <= 2:
+		p.Loss = LossLogistic
+	default:
+		p.Loss = LossSoftmax
+	}
+	c := config.NewChecker()
+	p.checkCentral(c.In("problem"))
+	if problems := c.Problems(); len(problems) > 0 {
+		return problems[0]
+	}
+	return nil
 }
 
 // lossOf returns the loss of a validated configuration: of one score, or of all scores of a row.

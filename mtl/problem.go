@@ -23,6 +23,11 @@ func NewProblem(cfg Config, split data.Split) (p *Problem, err error) {
 // NewExternalProblem is NewProblem with the program of an external model; nil: the model is that of
 // the configuration.
 func NewExternalProblem(cfg Config, split data.Split, external Program) (p *Problem, err error) {
+	if cfg.Loss == "" && external == nil {
+		if err := cfg.chooseLoss(split.Train); err != nil {
+			return nil, err
+		}
+	}
 	p = &Problem{Config: cfg}
 	if p.RowLoss, err = newRowLoss(&cfg, split.Train, external); err != nil {
 		return nil, err

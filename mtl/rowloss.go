@@ -84,6 +84,18 @@ func (l *RowLoss) through(external Program) *RowLoss {
 	return &of
 }
 
+// LossText names the loss of a row: "hinge, one class against the rest". It is empty for an external model.
+func (p *Problem) LossText() string {
+	switch {
+	case p.program != nil:
+		return ""
+	case p.Loss != nil && p.Outputs > 1:
+		return p.Config.Loss + ", one class against the rest"
+	default:
+		return p.Config.Loss
+	}
+}
+
 // Smooth reports whether the loss of a row is a smooth function of its scores; that of an external
 // model is taken for one.
 func (l *RowLoss) Smooth() bool { return l.Loss == nil || l.Loss.Traits().Smoothness > 0 }

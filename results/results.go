@@ -47,6 +47,7 @@ type Run struct {
 	External  *ExternalModel `json:"external,omitempty"`     // nil: the model is fedsim's own
 	Protocol  string         `json:"protocol,omitempty"`     // of its rounds (federation.protocol); empty: not known
 	Relative  bool           `json:"relative,omitempty"`     // TimeS counts relative units (federation.cost), not seconds
+	Loss      string         `json:"loss,omitempty"`         // of a row, that the method minimizes (problem.loss): "hinge, one class against the rest"; empty: a program's own
 	Objective string         `json:"objective,omitempty"`    // names the P that the method minimizes, or OwnObjective; empty: not known
 	Status    Status         `json:"status"`
 	Reason    string         `json:"reason,omitempty"` // why the run stalled, empty otherwise

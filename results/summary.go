@@ -25,6 +25,7 @@ type ExperimentSummary struct {
 	Known      []bool   // by target: whether any run has a value of its metric, and ByP where the metric needs it
 	Texts      []string // by target: metric and value for people
 	Metric     Metric   // Main, of which rows have End
+	Losses     []string // Run.Loss of the runs, each once
 	Named      []Metric // declared by learners, with values at the end of a run, and accuracies of targets
 	Clients    []Metric // ClientStatistics
 	ClientsOf  string   // label of the metric of MainStatistics
@@ -160,6 +161,11 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs), Targets: targets, ByP: ComparableByP(runs), Metric: Main(runs)}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
+	}
+	for i := range runs {
+		if loss := runs[i].Loss; loss != "" && !slices.Contains(e.Losses, loss) {
+			e.Losses = append(e.Losses, loss)
+		}
 	}
 	for _, t := range targets {
 		m, _ := MetricOf(runs, t.Metric)

@@ -302,7 +302,7 @@ func tally(texts []string, note func(string) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Notes explains the table: bounds, the ratio, P, and a missing sub-optimality.
+// Notes explains the table: bounds, the ratio, P, the loss, and a missing sub-optimality.
 func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
@@ -313,6 +313,9 @@ func (e *ExperimentSummary) Notes() []string {
 	model, _ := e.endColumns()
 	if slices.ContainsFunc(model, func(c endColumn) bool { return c.head == headP }) {
 		notes = append(notes, headP+": the objective P, loss of the training rows and regularizer; lower is better")
+	}
+	if len(e.Losses) > 0 {
+		notes = append(notes, "loss: "+strings.Join(e.Losses, "; "))
 	}
 	return append(append(notes, e.ends()...), e.protocols()...)
 }

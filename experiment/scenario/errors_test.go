@@ -150,7 +150,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 
 		{"loss for labels on real targets", "[data]\ntarget = \"real\"\n[problem]\nloss = \"logistic\"\n" + mocha, nil,
 			"x.toml:2:10: data.target = \"real\": needs a problem.loss for real targets (absolute, squared): \"logistic\" takes the labels -1 and +1"},
-		{"real targets by override", mocha, []string{"data.target=real"},
+		{"real targets by override", mocha, []string{"data.target=real", "problem.loss=hinge"},
 			"--set data.target=real: needs a problem.loss…"},
 		{"real targets with a loss that is none", "[data]\ntarget = \"real\"\n[problem]\nloss = \"square\"\n" + mocha, nil,
 			"x.toml:4:8: problem.loss = \"square\": must be one of absolute, hinge, logistic, smoothed-hinge, softmax, squared, squared-hinge (did you mean \"squared\"?)"},

@@ -215,6 +215,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 	if len(options) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
+	settings.resolveLoss(p.methods)
 	settings.validateMethod(check, label, &method)
 	if p.tuning.Refit {
 		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation,

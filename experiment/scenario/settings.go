@@ -52,7 +52,7 @@ type Settings struct {
 func defaultSettings() Settings {
 	return Settings{
 		Data:        data.Defaults(),
-		Problem:     mtl.Defaults(),
+		Problem:     defaultProblem(),
 		Devices:     devices.Defaults(),
 		Network:     network.Defaults(),
 		Fleet:       fleets.Defaults(),
@@ -63,6 +63,27 @@ func defaultSettings() Settings {
 		Compression: compress.Defaults(),
 		Privacy:     privacy.Defaults(),
 		Run:         defaultRun(),
+	}
+}
+
+// defaultProblem leaves the loss to the methods and the data; see resolveLoss.
+func defaultProblem() mtl.Config {
+	problem := mtl.Defaults()
+	problem.Loss = ""
+	return problem
+}
+
+// resolveLoss sets a loss that is left out to the hinge loss if a method minimizes P, since the methods of an
+// experiment are compared on one problem. Otherwise, and with real targets, it follows from the data.
+func (s *Settings) resolveLoss(methods []string) {
+	if s.Problem.Loss != "" || s.Problem.Model != mtl.ModelLinear || s.Data.Target == data.TargetReal {
+		return
+	}
+	for _, label := range methods {
+		method := s.Methods[label]
+		if _, known := lookup(method.Algorithm); known && method.describe().MinimizesP {
+			s.Problem.Loss = mtl.LossHinge
+		}
 	}
 }
 

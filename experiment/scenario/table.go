@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/crossval"
+	"fedsim/mtl"
 )
 
 type tableTable struct {
@@ -126,6 +128,7 @@ func (p *tableDesign) expand(base *config.Node) (crossval.TableSpec, config.Erro
 func (p *tableDesign) settings(tree *config.Node, problems *config.Errors) data.Config {
 	settings, wrong := decodeSettings(tree)
 	if len(wrong) == 0 {
+		settings.Problem.Loss = cmp.Or(settings.Problem.Loss, mtl.LossHinge)
 		wrong = settings.validate(tree)
 		c := config.NewChecker()
 		p.config.ValidateProblem(&settings.Problem, c.In("problem"))
