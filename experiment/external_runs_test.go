@@ -79,7 +79,7 @@ extend = 3
 [experiment.tune.outside]
 "options.options.step" = [0.02, 0.04]`).Replace(tune)
 	source = strings.Replace(source, `sweep = { "methods.outside.options.options.batch" = [0] }`, `set = { "methods.outside.options.options.batch" = 32, "methods.inside.options.batch" = 32 }`, 1)
-	runs := mustGather(t, parse(t, source, "run.rounds=8"), Options{})
+	runs := mustGather(t, parse(t, source, "run.rounds=8", "problem.loss=hinge"), Options{})
 	if len(runs) != 2 || tunedTo(runs[0]) == "" || len(runs[0].Tuned) != 1 {
 		t.Fatalf("%d runs, tuned %v", len(runs), runs[0].Tuned)
 	}

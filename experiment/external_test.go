@@ -71,10 +71,10 @@ func TestALearnerInAnotherProcessEqualsTheBuiltInMethod(t *testing.T) {
 		"relative":     {"federation.cost=relative"},
 		"hubs":         {"network.hub_size=3", "faults.drop_probability=0.2"},
 	} {
-		runs := mustGather(t, parse(t, paired("fedavg", "batch = 1, step = 0.05"), append(set, "run.rounds=8")...), Options{})
+		runs := mustGather(t, parse(t, paired("fedavg", "batch = 1, step = 0.05"), append(set, "run.rounds=8", "problem.loss=hinge")...), Options{})
 		equalRuns(t, name, runs[0], runs[1])
 	}
-	runs := mustGather(t, parse(t, paired("fedbuff", "buffer = 2"), "federation.protocol=asynchronous", "faults.drop_probability=0.1", "federation.clients_per_round=3"), Options{})
+	runs := mustGather(t, parse(t, paired("fedbuff", "buffer = 2"), "federation.protocol=asynchronous", "faults.drop_probability=0.1", "federation.clients_per_round=3", "problem.loss=hinge"), Options{})
 	equalRuns(t, "asynchronous", runs[0], runs[1])
 }
 

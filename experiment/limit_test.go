@@ -84,7 +84,7 @@ options.batch = 1
 [[experiment]]
 name = "x"
 [experiment.tuning]
-target = { test_error_clients = 0.0001 }
+target = { test_error = 0.0001 }
 seeds = 1
 [experiment.tune.fedavg]
 "options.step" = [3.0, 10.0]

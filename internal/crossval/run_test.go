@@ -371,8 +371,8 @@ func TestBaselinesEqualThoseOfAFederation(t *testing.T) {
 		// Both errors are means over the original tasks; taskErrors has percentages.
 		errors := newTaskErrors(len(split.Test.Clients))
 		errors.count(split.Test, &o.W)
-		if got := errors.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
-			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestError, got)
+		if got := errors.error(false); math.Abs(got-100*o.TestErrorClients) > 1e-9 {
+			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestErrorClients, got)
 		}
 	}
 }
