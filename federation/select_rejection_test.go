@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/internal/rng"
 	"fedsim/results"
 )
@@ -24,16 +26,26 @@ func byRejection(name string, clients, tries int, share float64) Setup {
 }
 
 // The selections are those of the definition: numbers are drawn one after the other, from the
-// stream of the server in the round, by a slow twin.
+// stream of the server in the round, by a slow twin. The selector draws 64 numbers or fewer at a time.
 func TestRejectionDrawsUntilEnoughAreAvailable(t *testing.T) {
-	for _, name := range []string{"uniform-rejection", "data-rejection"} {
-		f := start(t, byRejection(name, 3, 4, 0.6), 1)
+	for _, c := range []struct {
+		name  string
+		tries int
+		there devices.Availability
+	}{
+		{"uniform-rejection", 4, coins{7, 0.6}},
+		{"data-rejection", 4, coins{7, 0.6}},
+		{"data-rejection", 23, only{0, 2, 4}}, // 69 numbers, of which one in 58 to 39 is accepted for each
+	} {
+		name, s := c.name, byRejection(c.name, 3, c.tries, 1)
+		s.Availability = c.there
+		f := start(t, s, 1)
 		f.clients.Begin()
 		full := 0
 		for range 50 {
 			stream := rng.New(testSeed, rng.Selection, -1, f.round)
 			var want []int32
-			for tries := 0; tries < 12 && len(want) < 3; tries++ {
+			for tries := 0; tries < 3*c.tries && len(want) < 3; tries++ {
 				k := int32(stream.IntN(len(sizes)))
 				accepted := name == "uniform-rejection" || stream.Float64() < float64(sizes[k])/40
 				if accepted && f.clients.Available(int(k)) && !slices.Contains(want, k) {
@@ -54,6 +66,13 @@ func TestRejectionDrawsUntilEnoughAreAvailable(t *testing.T) {
 			t.Errorf("%s: %d of 50 selections are full, want some", name, full)
 		}
 	}
+}
+
+// only are the clients that are available.
+type only []int
+
+func (o only) Available(device int, _ engine.Time) (bool, engine.Time) {
+	return slices.Contains(o, device), engine.Never
 }
 
 // A client is selected first as often as its share of all rows: in 20,000 rounds with a standard
