@@ -187,8 +187,8 @@ func TestNetworksTrain(t *testing.T) {
 			first := startSeeded(t, name, p, c, 1, 1)
 			before := evaluate(first, p, c)
 			want := play(first, 0, 40, 1)
-			if after := evaluate(first, p, c); !(after.Primal < before.Primal) || !(after.TrainError < before.TrainError) {
-				t.Errorf("%s: P went from %g to %g, the error from %g to %g", name, before.Primal, after.Primal, before.TrainError, after.TrainError)
+			if after := evaluate(first, p, c); !(after.Primal < before.Primal) || !(after.TrainErrorClients < before.TrainErrorClients) {
+				t.Errorf("%s: P went from %g to %g, the error from %g to %g", name, before.Primal, after.Primal, before.TrainErrorClients, after.TrainErrorClients)
 			}
 			for _, workers := range []int{2, 8} {
 				if err := same(play(startSeeded(t, name, p, c, 1, workers), 0, 40, workers), want); err != nil {

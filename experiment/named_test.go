@@ -180,7 +180,7 @@ type (
 // Metrics that a learner declares are stored, reached, compared and drawn.
 func TestDeclaredMetrics(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
-	found, err := save(t, dir, counting, 0)
+	found, err := save(t, dir, counting, 0, "run.report_last=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ target = { test_accuracy = 0.96875 }
 	store := &checkpointtest.Store{Dir: t.TempDir()}
 	options := Options{Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
 	for range 2 {
-		grids := tune(t, parse(t, tuned), options)
+		grids := tune(t, parse(t, tuned, "run.report_last=1"), options)
 		g := grids[0]
 		if g.Winner != 1 || g.Trials[1].Last != 30.0/32 || g.Trials[0].Reached || !g.Metric().Higher {
 			t.Errorf("%+v", g)
