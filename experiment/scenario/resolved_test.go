@@ -85,7 +85,7 @@ func TestResolvedWritesEveryDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nnever = []\n", "\ntargets = [0.1, 0.01, 0.001]\n", "\nlambda = 0.01\n", "\nmax_epochs = 100.0\n",
+		"\nnever = []\n", "\ntargets = []\n", "\nlambda = 0.01\n", "\nmax_epochs = 100.0\n",
 		"\nset = { \"problem.lambda\" = 3 }\n", "\nsweep = { \"network.profile\" = [\"lte\", \"3g\"], \"data.skew\" = [true], \"problem.lambda\" = [0.01, 1] }\n",
 		"\nmocha = { \"options.epochs\" = [2, 1] }\n", "\ntarget = 0.001\n", "\nmethods = [\"cocoa\", \"mocha\"]\n",
 	} {
