@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Summary summarizes the runs of a scenario: for each experiment, point and method, the end
@@ -109,9 +110,13 @@ type Cell struct {
 }
 
 // Chosen returns the target of runs that have none: the highest whole percent of test accuracy that each reached
-// before the first of them ended. Real targets, and runs that take no time, have none.
+// before the first of them ended, over clients where Main is. Real targets, and runs that take no time, have none.
 func Chosen(runs []Run) Targets {
-	accuracy, _ := MetricOf(runs, "test_accuracy")
+	name := "test_accuracy"
+	if main := Main(runs); strings.HasSuffix(main.Name, clientsSuffix) {
+		name += clientsSuffix
+	}
+	accuracy, _ := MetricOf(runs, name)
 	least, first := 1.0, math.Inf(1)
 	for i := range runs {
 		if n := len(runs[i].Rounds); n > 1 && runs[i].Rounds[n-1].TimeS > 0 {
@@ -134,7 +139,7 @@ func Chosen(runs []Run) Targets {
 	if runs[0].Real || math.IsInf(first, 1) || !(percent > 0) {
 		return nil
 	}
-	return Targets{{"test_accuracy", percent / 100}}
+	return Targets{{name, percent / 100}}
 }
 
 // Summary summarizes runs for targets, in the given order; without one for that which each experiment

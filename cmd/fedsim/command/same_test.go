@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +134,7 @@ func contentOf(program, dir string) (map[string]string, error) {
 		if err != nil {
 			continue // the run has no such table
 		}
+		out = []byte(presentNames(table, string(out)))
 		if err := columnsInto(found, table, string(out)); err != nil {
 			return nil, err
 		}
@@ -160,6 +162,35 @@ func contentOf(program, dir string) (map[string]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// formerMetrics are names of metrics: of all rows and clients, or of a statistic over clients.
+var formerMetrics = regexp.MustCompile(`\b((?:[a-z0-9_]*_)?(?:error|accuracy|loss))(_mean|_weighted|_[a-z][a-z0-9]+)?\b`)
+
+// presentNames gives metrics of versions without errors by rows the names that they have now, in a table: their
+// errors were means over clients, and their weighted statistics are by rows.
+func presentNames(name, table string) string {
+	if !strings.Contains(table, "error_clients") {
+		table = formerMetrics.ReplaceAllStringFunc(table, func(metric string) string {
+			of, mean := strings.CutSuffix(metric, "_mean")
+			byRows, weighted := strings.CutSuffix(metric, "_weighted")
+			switch {
+			case weighted:
+				return byRows
+			case mean, strings.HasSuffix(of, "_error"), strings.HasSuffix(of, "_accuracy"):
+				return of + "_clients"
+			default:
+				return metric
+			}
+		})
+	}
+	if name == "metrics" { // statistics have another order
+		head, rows, _ := strings.Cut(table, "\n")
+		lines := strings.Split(rows, "\n")
+		slices.Sort(lines)
+		table = head + "\n" + strings.Join(lines, "\n")
+	}
+	return table
 }
 
 // thetasOf returns a line for each known theta: run, round, device, theta, and whether the server
