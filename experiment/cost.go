@@ -96,25 +96,13 @@ func (g *grouping) quantitiesOf(run *scenario.RunSpec) (q quantities, err error)
 	devices := sized.clients * max(1, s.Data.ClientsPerTask)
 	_, asked := s.Federation.Sizes(devices)
 	q.tasks, q.values, q.devices = float64(sized.clients), float64(shape.Values()), float64(devices)
-	q.rounds = float64(s.Run.MostRounds())
+	q.rounds = roundsOf(run, &about, sized.rows, shape.Values())
 	if s.Run.StopAt.IsSet() {
-		q.rounds *= stopShare
-	}
-	if s.Run.MaxTimeS > 0 {
-		length := s.Federation.DeadlineS // a round takes about as long
-		if length == 0 && s.Federation.Cost == federation.Physical {
-			length = responseSeconds(run, &about, sized.rows, shape.Values())
-		}
-		if length == 0 && s.Run.Rounds == 0 {
-			length = 1
-		}
-		if length > 0 {
-			q.rounds = math.Min(q.rounds, math.Ceil(s.Run.MaxTimeS/length))
-		}
+		q.rounds = math.Min(q.rounds, stopShare*float64(s.Run.MostRounds()))
 	}
 	attempts := float64(q.rounds * float64(asked))
 	q.simulation = runTime + float64(q.rounds*roundTime) + float64(attempts*attemptTime)
-	if s.Run.Devices {
+	if recordsDevices(run, &about, devices, sized.rows, shape.Values()) {
 		q.simulation += float64(q.rounds * q.devices * rowsTime)
 	}
 	if !learns || about.Own {
@@ -173,6 +161,41 @@ func (q *quantities) learning(
 		q.math += float64(q.rounds / float64(s.Run.ThetaEvery) * thetaPasses * local)
 	}
 	q.math += float64(float64(s.Run.Outer-1) * q.omega())
+}
+
+// roundsOf estimates the rounds of a run that no target ends: those that it may make, or as many usual ones as its
+// time has.
+func roundsOf(run *scenario.RunSpec, about *algorithms.Description, rows []int32, values int) float64 {
+	s := &run.Settings
+	rounds := float64(s.Run.MostRounds())
+	if s.Run.MaxTimeS == 0 {
+		return rounds
+	}
+	length := s.Federation.DeadlineS // a round takes about as long
+	if length == 0 && s.Federation.Cost == federation.Physical {
+		length = responseSeconds(run, about, rows, values)
+	}
+	if length == 0 && s.Run.Rounds == 0 {
+		length = 1
+	}
+	if length > 0 {
+		rounds = math.Min(rounds, math.Ceil(s.Run.MaxTimeS/length))
+	}
+	return rounds
+}
+
+// mostDeviceRows limits the rows by device of a run that it writes without being told to.
+const mostDeviceRows = 200_000
+
+// recordsDevices reports whether a run on so many devices writes its rows by device. It depends on the scenario and
+// the sizes of its data alone, so that all parts of a plan, and a resumed run, agree.
+func recordsDevices(run *scenario.RunSpec, about *algorithms.Description, devices int, rows []int32, values int) bool {
+	s := &run.Settings
+	if s.Run.Devices != scenario.Auto {
+		return s.Run.Devices == scenario.Yes
+	}
+	return s.Run.WholeRounds() && !s.Federation.Lazy() &&
+		float64(devices)*roundsOf(run, about, rows, values) <= mostDeviceRows
 }
 
 // sampledDevices are those whose usual response time stands for that of all.

@@ -94,7 +94,7 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 			return nil, err
 		}
 	}
-	f, err := x.begin()
+	f, err := x.begin(&about)
 	if err == nil {
 		out, err = x.play(f)
 	}
@@ -107,12 +107,12 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 	return out, err
 }
 
-// begin makes the federation of a run and begins its record.
-func (x *execution) begin() (*learning.Federation, error) {
+// begin makes the federation of a run of a method and begins its record.
+func (x *execution) begin(about *algorithms.Description) (*learning.Federation, error) {
 	if x.rec == nil {
 		x.setup.Config.NonFinite = federation.TakeUpdate // a trial loses
 	} else {
-		x.setup.Journal = x.journal(x.rec, x.run, x.setup.Clients)
+		x.setup.Journal = x.journal(about)
 	}
 	f, err := learning.New(*x.setup)
 	if err != nil {

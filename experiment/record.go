@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/federation/learning"
@@ -24,30 +26,30 @@ type record struct {
 }
 
 // journal returns the journal of a run, whose errors the record has.
-func (r *runner) journal(rec *record, run *scenario.RunSpec, devices int) (journal federation.Journal) {
-	write := func(rows []results.DeviceRow) error { return rec.rows.Devices(rows) }
-	journal, rec.deviceErr = r.options.JournalOf(run, devices, write)
+func (x *execution) journal(about *algorithms.Description) (journal federation.Journal) {
+	write := func(rows []results.DeviceRow) error { return x.rec.rows.Devices(rows) }
+	journal, x.rec.deviceErr = x.options.JournalOf(x.run, about, &x.setup.System, x.setup.Shape.Values(), write)
 	return journal
 }
 
-// JournalOf returns the journal of a run with so many devices: that of the options, and the ledger that
-// gives the rows by device to write, if they are recorded. failed returns the first error of write.
+// JournalOf returns the journal of a run of a method on a system, with a model of so many values: that of the options,
+// and the ledger that gives the rows by device to write, if they are recorded. failed returns the first error of write.
 func (o *Options) JournalOf(
-	run *scenario.RunSpec, devices int, write func([]results.DeviceRow) error,
+	run *scenario.RunSpec, about *algorithms.Description, system *clients.System, values int, write func([]results.DeviceRow) error,
 ) (journal federation.Journal, failed func() error) {
 	var all []federation.Journal
 	if o.Journal != nil {
-		if also := o.Journal(run, devices); also != nil {
+		if also := o.Journal(run, system.Clients); also != nil {
 			all = append(all, also)
 		}
 	}
-	s := &run.Settings.Run
-	if o.Recorder == nil || !s.Devices && s.ThetaEvery == 0 {
+	everything := o.Recorder != nil && recordsDevices(run, about, system.Clients, system.Rows, values)
+	if o.Recorder == nil || !everything && run.Settings.Run.ThetaEvery == 0 {
 		return federation.Journals(all...), func() error { return nil }
 	}
-	book := ledger.New(devices, func(rows []results.DeviceRow) error {
+	book := ledger.New(system.Clients, func(rows []results.DeviceRow) error {
 		measured := func(r results.DeviceRow) bool { return !math.IsNaN(r.Theta) }
-		if !s.Devices && !slices.ContainsFunc(rows, measured) {
+		if !everything && !slices.ContainsFunc(rows, measured) {
 			return nil // a round in which theta was not measured
 		}
 		return write(rows)

@@ -18,6 +18,9 @@ func TestRowsOfMeasuredRounds(t *testing.T) {
 		return rows[0]
 	}
 	measured, all := rowsWith("false"), rowsWith("true")
+	if unsaid := rowsWith(`"auto"`); len(unsaid.rows) != len(measured.rows) {
+		t.Errorf("%d rows with \"auto\"", len(unsaid.rows))
+	}
 	if len(measured.rows) != 2*3 || len(all.rows) != 7*3 {
 		t.Fatalf("%d rows, and %d with run.devices", len(measured.rows), len(all.rows))
 	}

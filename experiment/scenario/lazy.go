@@ -22,7 +22,7 @@ func (s *Settings) checkLazy(c *config.Checker) {
 		c.Require(ok, key, value, fmt.Sprintf("must be %s with federation.population = %q", want, federation.Lazy))
 	}
 	must(s.Run.Mode == Timing, "run.mode", s.Run.Mode, `"timing"`)
-	must(!s.Run.Devices, "run.devices", s.Run.Devices, "false")
+	must(s.Run.Devices != Yes, "run.devices", true, "false")
 	must(s.Data.Source == data.SourceExternal || s.Data.Source == data.SourceSynthetic && s.Data.SizesKnown(), "data.source", s.Data.Source,
 		`"external" or "synthetic", without skew, partition and clients_per_task,`)
 	by, known := federation.LookupSelector(f.Selection)

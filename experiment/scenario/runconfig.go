@@ -21,7 +21,7 @@ type RunConfig struct {
 	ClientMetrics []string        `toml:"client_metrics" doc:"measures of the model on the rows of each client, training, validation and test, written to clients.parquet (docs/reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes), or a metric that the program of an external model declares. Their statistics over clients are metrics, such as test_error_worst10. Takes no virtual time. Learners report their own"`
 	ClientsEvery  int             `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
 	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every local solve (eq. localSolutionQuality2a), written to devices.parquet, for methods with dual variables. Takes no virtual time. 0: never"`
-	Devices       bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
+	Devices       AutoBool        `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md). \"auto\": of runs with at most 200,000 rows, devices times rounds, estimated from max_time_s where it alone ends a run; none of a lazy population, and with theta_every those of its measurements alone"`
 	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
 	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error (by rows), the same with _clients (mean over clients), train_accuracy, test_accuracy or validation_accuracy, and with _clients (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
@@ -41,7 +41,7 @@ const (
 
 func defaultRun() RunConfig {
 	return RunConfig{
-		Mode: Learning, Outer: 1, EvalEvery: 1, Metric: results.DefaultMetric,
+		Mode: Learning, Outer: 1, EvalEvery: 1, Devices: Auto, Metric: results.DefaultMetric,
 		Seeds: []uint64{1}, Vary: results.VarySystem,
 		Targets: results.Targets{},
 	}
@@ -70,6 +70,12 @@ func (r *RunConfig) MostRounds() int {
 		return math.MaxInt
 	}
 	return r.Outer * cmp.Or(r.Rounds, usualRounds)
+}
+
+// WholeRounds reports whether the rows by device that a run has are those of all its rounds, not only of those in
+// which theta was measured.
+func (r *RunConfig) WholeRounds() bool {
+	return r.Devices == Yes || r.Devices == Auto && r.ThetaEvery == 0
 }
 
 // Validate reports all problems of the table.

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"fedsim/algorithms"
 	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/experiment"
@@ -443,7 +444,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 	}
 	about.Metrics = declared
 	s.run, s.clients, s.training, s.system = about, setup.Clients, setup.Rows, &setup.System
-	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, s.clients,
+	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, new(algorithms.Description), &setup.System, setup.Values,
 		func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
 	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
 	if s.session, err = session.New(*setup); err != nil {

@@ -37,7 +37,8 @@ theirs, and the share of time that devices waited.
 --without and --deadline estimate the time of the same rounds without the slowest
 devices, or with a deadline. docs/explain.md says when that is possible.
 
-The run must have been made with --set run.devices=true.
+The run must have rows by device. Runs have up to 200,000 of them by default, and
+all with --set run.devices=true.
 
 --clients explains the quality of the models instead, of all runs with values by
 client (run.client_metrics): which clients are worst, and whether they are the

@@ -130,9 +130,9 @@ func newResultsExport() *cobra.Command {
 		Short: "Export a table (csv, parquet, JSON) or a model (npy, csv)",
 		Long: `Export a table of a run directory as csv, parquet or JSON. The tables are rounds (a
 row for each round of each run), runs (a row for each run), devices (a row for
-each device and round; needs run.devices=true), and for learners with metrics of
-their own metrics (a row for each value) and clients (a row for each client and
-value).
+each device and round; of runs with over 200,000 rows with run.devices=true), and
+for learners with metrics of their own metrics (a row for each value) and clients
+(a row for each client and value).
 
 With --model, export the final model of a run as npy (NumPy) or csv: one row of
 weights for each task. It needs run.model=true.

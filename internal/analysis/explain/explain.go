@@ -87,28 +87,31 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 // Read analyzes a run of a run directory; Find returns the run. The error wraps
 // rundir.ErrNoDevices if the directory has no rows by device.
 func Read(dir string, run *scenario.RunSpec) (*Report, error) {
-	if !run.Settings.Run.Devices {
+	if !run.Settings.Run.WholeRounds() {
 		return nil, fmt.Errorf("%s: %w of all rounds: run.devices = true makes them", dir, rundir.ErrNoDevices)
 	}
 	reports, err := ReadAll(dir, []*scenario.RunSpec{run})
 	if err != nil {
 		return nil, err
 	}
-	if len(reports[0].Rounds) == 0 {
+	switch none := len(reports[0].Rounds) == 0; {
+	case none && run.Settings.Run.Devices == scenario.Auto:
+		return nil, fmt.Errorf("%s: run %s %w of a complete round", dir, run.ID, rundir.ErrNoDevices)
+	case none:
 		return nil, fmt.Errorf("%s: run %s has no complete round to explain", dir, run.ID)
 	}
 	return reports[0], nil
 }
 
 // ReadAll analyzes several runs in one pass over the rows. The report of a run without
-// run.devices, or without a complete round, has no rounds and no devices.
+// rows by device of all rounds, or without a complete round, has no rounds and no devices.
 func ReadAll(dir string, runs []*scenario.RunSpec) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	index := make(map[string]int, len(runs))
 	for i, run := range runs {
 		cfg := &run.Settings.Federation
 		reports[i] = &Report{Run: run, dir: dir, ID: run.ID, Protocol: cfg.Protocol, Relative: cfg.Relative()}
-		if run.Settings.Run.Devices { // else rows of rounds in which theta was measured, at most
+		if run.Settings.Run.WholeRounds() { // else rows of rounds in which theta was measured, at most
 			index[run.ID] = i
 		}
 	}

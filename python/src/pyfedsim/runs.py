@@ -404,7 +404,7 @@ class Run:
 
     @cached_property
     def devices(self) -> Table:
-        """One row for each run, round and device; needs ``run.devices=true``."""
+        """One row for each run, round and device; without ``run.devices=true``, of small runs."""
         return self.table("devices")
 
     @cached_property
@@ -495,7 +495,7 @@ class Run:
         return target
 
     def explain(self, run: str | None = None) -> str:
-        """Return what took the time of a run, as text; needs ``run.devices=true``.
+        """Return what took the time of a run, as text, from its rows by device (``devices``).
 
         Parameters
         ----------
