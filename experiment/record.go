@@ -35,7 +35,8 @@ func (x *execution) journal(about *algorithms.Description) (journal federation.J
 // JournalOf returns the journal of a run of a method on a system, with a model of so many values: that of the options,
 // and the ledger that gives the rows by device to write, if they are recorded. failed returns the first error of write.
 func (o *Options) JournalOf(
-	run *scenario.RunSpec, about *algorithms.Description, system *clients.System, values int, write func([]results.DeviceRow) error,
+	run *scenario.RunSpec, about *algorithms.Description, system *clients.System, values int,
+	write func([]results.DeviceRow) error,
 ) (journal federation.Journal, failed func() error) {
 	var all []federation.Journal
 	if o.Journal != nil {

@@ -33,8 +33,8 @@ func TestRunsHaveUpToSoManyRowsByDevice(t *testing.T) {
 		{[]string{fmt.Sprintf(timed, 1e6)}, false},
 		{[]string{"data.synthetic.clients=1000000", "run.rounds=1", "run.mode=timing"}, false},
 		{[]string{
-			"federation.population=lazy", "run.mode=timing", "federation.selection=uniform-rejection", "federation.clients_per_round=2",
-			"devices.battery_wh=-1",
+			"federation.population=lazy", "run.mode=timing", "federation.selection=uniform-rejection",
+			"federation.clients_per_round=2", "devices.battery_wh=-1",
 		}, false},
 	} {
 		run, about, rows, values := described(t, c.sets...)
@@ -53,9 +53,9 @@ func TestRunsHaveUpToSoManyRowsByDevice(t *testing.T) {
 const twenty = "[methods.mocha]\n[data.synthetic]\nclients = 20\nfeatures = 10\n"
 
 // described returns the run of a scenario of twenty devices, its method, and the sizes of its data and model.
-func described(t *testing.T, sets ...string) (run *scenario.RunSpec, about algorithms.Description, rows []int32, values int) {
+func described(t *testing.T, sets ...string) (*scenario.RunSpec, algorithms.Description, []int32, int) {
 	t.Helper()
-	run = &scenarioOf(t, twenty, sets...).Experiments[0].Jobs[0].Candidates[0]
+	run := &scenarioOf(t, twenty, sets...).Experiments[0].Jobs[0].Candidates[0]
 	rows, _, features, outputs, err := data.Sizes(run.Settings.Data)
 	if err != nil {
 		t.Fatal(err)

@@ -444,8 +444,9 @@ func (s *server) start(declared []results.NamedMetric) error {
 	}
 	about.Metrics = declared
 	s.run, s.clients, s.training, s.system = about, setup.Clients, setup.Rows, &setup.System
-	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(s.directory.Run, new(algorithms.Description), &setup.System, setup.Values,
-		func(rows []results.DeviceRow) error { return s.rows.Devices(rows) })
+	write := func(rows []results.DeviceRow) error { return s.rows.Devices(rows) }
+	setup.Journal, s.deviceErr = s.directory.Options.JournalOf(
+		s.directory.Run, new(algorithms.Description), &setup.System, setup.Values, write)
 	setup.StepFLOPs, setup.Context = s.request.step, s.ctx
 	if s.session, err = session.New(*setup); err != nil {
 		return err
