@@ -30,8 +30,8 @@ class FedAvg(Learner):
         return Update({"w": w}, steps)
 
     def evaluate(self):
-        wrong = [np.mean(y * (x @ self.parameters["w"]) <= 0) for x, y in self.test_rows]
-        return {"test_error": np.mean(wrong)}
+        wrong = [y * (x @ self.parameters["w"]) <= 0 for x, y in self.test_rows]
+        return {"test_error": np.concatenate(wrong).mean()}
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ class Network(TorchLearner):
         return self.train_rows[client]
 
     def evaluate(self):
-        return {"test_error": np.mean([1 - self.measure(rows)[1] for rows in self.test_rows])}
+        errors = [1 - self.measure(rows)[1] for rows in self.test_rows]
+        return {"test_error": np.average(errors, weights=[len(rows[1]) for rows in self.test_rows])}
 
 
 if __name__ == "__main__":
