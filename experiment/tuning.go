@@ -37,10 +37,11 @@ func (g *Grid) Metric() results.Metric {
 	return m
 }
 
-// overClients reports whether the target is of a statistic over clients.
-func (g *Grid) overClients() bool {
-	m, _ := results.MetricNamed(g.Target.Metric)
-	return m.Statistic != ""
+// byClient reports whether the target is of a metric that clients measure, by rows or over clients.
+func (g *Grid) byClient() bool {
+	m, column := results.MetricNamed(g.Target.Metric)
+	_, _, _, ok := results.ClientMetricNamed(g.Target.Metric)
+	return m.Statistic != "" || ok && !column
 }
 
 // Trial is the result of a candidate.
@@ -278,7 +279,7 @@ func (j *job) final(winner *scenario.RunSpec, seed int) scenario.RunSpec {
 // trial returns a candidate without what its target does not look at: metrics by client, and the
 // reference optimum.
 func (j *job) trial(run scenario.RunSpec) scenario.RunSpec {
-	if !j.overClients() {
+	if !j.byClient() {
 		run.Settings.Run.ClientMetrics = nil
 	}
 	if j.Target.Metric != results.Suboptimality && !needsOptimum(&run) {

@@ -61,6 +61,19 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 	}
 }
 
+// A target of a metric that clients measure has a value in every trial, by rows and over clients.
+func TestTargetsByClientHaveValues(t *testing.T) {
+	for _, metric := range []string{"train_loss", "validation_auc", "validation_loss_worst10", "validation_error_clients", "train_error"} {
+		text := strings.Replace(refitted, "validation_error", metric, 1)
+		grid := tune(t, parse(t, text, "run.rounds=5", `run.client_metrics=["loss", "auc"]`, "run.clients_every=1"), Options{})[0]
+		for i, trial := range grid.Trials {
+			if math.IsNaN(trial.Last) {
+				t.Errorf("%s: trial %d has no value", metric, i)
+			}
+		}
+	}
+}
+
 // The seeds that a trial does not run under, since those before were too slow or missed the target, count as
 // done in the progress.
 func TestSkippedSeedsAreCounted(t *testing.T) {
