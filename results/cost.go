@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fedsim/internal/orderstat"
-	"fedsim/internal/signtest"
+	"fedsim/internal/certainty"
 )
 
 // Amounts are what a run costs up to a round, or what several cost in the mean.
@@ -95,12 +95,15 @@ func (r *Run) Spent(t Target) (Amounts, State) {
 	}
 }
 
+// Bounds are what is known of a cost.
+type Bounds = certainty.Bounds
+
 // TimeOf returns what is known of the time to a target, of what Run.Spent returns for a counted run.
-func TimeOf(spent Amounts, state State) signtest.Bounds {
+func TimeOf(spent Amounts, state State) Bounds {
 	if state == Ended {
-		return signtest.Bounds{Low: spent.TimeS, High: math.Inf(1)}
+		return certainty.Bounds{Low: spent.TimeS, High: math.Inf(1)}
 	}
-	return signtest.Bounds{Low: spent.TimeS, High: spent.TimeS}
+	return certainty.Bounds{Low: spent.TimeS, High: spent.TimeS}
 }
 
 // CostTo returns the cost of reaching a target.
@@ -127,7 +130,7 @@ type MeanCost struct {
 	RestrictedMeanS float64 `json:"restricted_mean_s"`
 	HorizonS        float64 `json:"horizon_s"`
 
-	times map[uint64]signtest.Bounds // by seed
+	times map[uint64]certainty.Bounds // by seed
 	fair  map[uint64]bool            // seeds that did not choose options of the method
 }
 
@@ -135,7 +138,7 @@ type MeanCost struct {
 func MeanCostOf(runs []Run, t Target) MeanCost {
 	c := MeanCost{
 		Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(),
-		times: map[uint64]signtest.Bounds{}, fair: map[uint64]bool{},
+		times: map[uint64]certainty.Bounds{}, fair: map[uint64]bool{},
 	}
 	var low, high []float64
 	var spent []Amounts

@@ -40,7 +40,7 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 			n := 0
 			for s := range seeds {
 				from, to := seeds[s].losses()
-				if growth := to / from; from > 0 && growth > divergence && !math.IsInf(to, 1) {
+				if growth := to / from; from > 0 && growth > divergence && !math.IsInf(to, 1) && !seeds[s].learned() {
 					n++
 					if growth > most {
 						most, last = growth, to
@@ -64,6 +64,20 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 		upTo = "up to "
 	}
 	return []string{fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; lower the step%s", names(in.labels), upTo, last, most, in.share(), remedy)}
+}
+
+// learned reports whether the last model has a lower training error than the first. P has a regularizer, which grows
+// with a model that others minimize without it.
+func (r *Run) learned() bool {
+	first, last := math.NaN(), math.NaN()
+	for i := range r.Rounds {
+		if x := r.Rounds[i].TrainError; !math.IsNaN(x) {
+			if last = x; math.IsNaN(first) {
+				first = x
+			}
+		}
+	}
+	return last < first
 }
 
 // losses returns the training loss of the first model and of the last; NaN: unknown.

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"fedsim/internal/columns"
-	"fedsim/internal/signtest"
+	"fedsim/internal/certainty"
 )
 
-// certainty is the confidence with which a method is certainly first.
-const certainty = 0.95
+// confidence is that with which a method is certainly first.
+const confidence = 0.95
 
 // First says which method of a block reached a target first.
 type First struct {
@@ -97,7 +97,7 @@ func (b *Block) first(target int) First {
 
 // certain reports whether a row is ahead of all others, by the seeds that favor none.
 func certain(rows []*Row, target int, label string) bool {
-	costs := make([][]signtest.Bounds, len(rows))
+	costs := make([][]certainty.Bounds, len(rows))
 	for seed := range rows[0].Cells[target].times {
 		if slices.ContainsFunc(rows, func(r *Row) bool { return !r.Cells[target].fair[seed] }) {
 			continue
@@ -106,7 +106,7 @@ func certain(rows []*Row, target int, label string) bool {
 			costs[i] = append(costs[i], r.Cells[target].times[seed])
 		}
 	}
-	ranks := signtest.Test{Confidence: certainty}.Ranks(costs)
+	ranks := certainty.Test{Confidence: confidence}.Ranks(costs)
 	return ranks[slices.IndexFunc(rows, func(r *Row) bool { return r.Label == label })].High == 1
 }
 
@@ -179,9 +179,14 @@ func span(low, high string) string {
 
 // upward formats a number with one digit that is not zero, not below it.
 func upward(x float64) string {
-	size := math.Pow(10, math.Floor(math.Log10(x)))
-	digit, _ := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/size-1e-9)*size, 'e', 0, 64), 64) // 0.3, not 3 * 0.1
-	return columns.Exact(digit)
+	text := strconv.FormatFloat(x, 'e', 0, 64)
+	if y, _ := strconv.ParseFloat(text, 64); y < x*(1-1e-9) { // rounded down
+		digit, exponent, _ := strings.Cut(text, "e")
+		next, _ := strconv.Atoi(digit)
+		text = strconv.Itoa(next+1) + "e" + exponent
+	}
+	y, _ := strconv.ParseFloat(text, 64)
+	return columns.Exact(y)
 }
 
 // Verdicts says for each known target which method reached it first, if methods compete, or in how many blocks
@@ -227,7 +232,7 @@ func firstText(blocks []First) string {
 				}
 			}
 		}
-		level := fmt.Sprintf("certain at %g %%", 100*certainty)
+		level := fmt.Sprintf("certain at %g %%", 100*confidence)
 		switch {
 		case text == notKnown && len(blocks) > 1 && len(first.Point) > 0:
 			return ": " + SettingsText(first.Point) + ": " + first.Reason

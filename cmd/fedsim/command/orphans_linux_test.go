@@ -139,7 +139,7 @@ func TestKilledLearnersAreReported(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(r.stderr.String()), "\n")
-	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: .* --resume runs/x$`
+	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: .* --resume runs/x --allow-external --allow-other-program$`
 	if last := lines[len(lines)-1]; len(lines) != 3 || !regexp.MustCompile(want).MatchString(last) {
 		t.Errorf("got %q, want two lines about the program and %s", lines, want)
 	}
@@ -158,7 +158,7 @@ func TestInterruptedRunsWaitForLearners(t *testing.T) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitInterrupted {
 		t.Errorf("got %v: %s", err, r.stderr.String())
 	}
-	if !strings.HasSuffix(r.stderr.String(), "--resume runs/x\n") {
+	if !strings.HasSuffix(r.stderr.String(), "--resume runs/x --allow-external\n") {
 		t.Errorf("got %s", r.stderr.String())
 	}
 	eventually(t, "the learner ends", func() bool { return gone(r.learner) })

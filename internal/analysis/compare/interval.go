@@ -8,7 +8,7 @@ import (
 
 	"fedsim/internal/orderstat"
 	"fedsim/internal/rng"
-	"fedsim/internal/signtest"
+	"fedsim/internal/certainty"
 )
 
 const (
@@ -38,10 +38,10 @@ type Ratio struct {
 }
 
 // pairedRatio returns the ratio of pairs of times, each with the one of the baseline first.
-func pairedRatio(pairs [][2]signtest.Bounds) Ratio {
+func pairedRatio(pairs [][2]certainty.Bounds) Ratio {
 	var times, base, low, high []float64
-	var ratios []signtest.Bounds
-	median := signtest.Test{Confidence: level, Pairs: 1}
+	var ratios []certainty.Bounds
+	median := certainty.Test{Confidence: level, Pairs: 1}
 	censored := false
 	for _, p := range pairs {
 		x := median.Of(p[0], p[1])

@@ -11,7 +11,7 @@ import (
 
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
-	"fedsim/internal/signtest"
+	"fedsim/internal/certainty"
 )
 
 // If every seed takes twice as long, the interval is a point.
@@ -59,19 +59,19 @@ func TestNoInterval(t *testing.T) {
 // interval that of the sign test: of seven pairs it drops none, so that an unknown ratio leaves it open.
 func TestCensoredRatio(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	known := func(x float64) signtest.Bounds { return signtest.Bounds{Low: x, High: x} }
-	ended := func(x float64) signtest.Bounds { return signtest.Bounds{Low: x, High: inf} }
-	of := func(n int, last ...signtest.Bounds) (pairs [][2]signtest.Bounds) {
+	known := func(x float64) certainty.Bounds { return certainty.Bounds{Low: x, High: x} }
+	ended := func(x float64) certainty.Bounds { return certainty.Bounds{Low: x, High: inf} }
+	of := func(n int, last ...certainty.Bounds) (pairs [][2]certainty.Bounds) {
 		for i := range n {
-			pairs = append(pairs, [2]signtest.Bounds{known(2), known(2 + float64(i))})
+			pairs = append(pairs, [2]certainty.Bounds{known(2), known(2 + float64(i))})
 		}
 		for _, x := range last {
-			pairs = append(pairs, [2]signtest.Bounds{known(2), x})
+			pairs = append(pairs, [2]certainty.Bounds{known(2), x})
 		}
 		return pairs
 	}
 	for _, c := range []struct {
-		pairs [][2]signtest.Bounds
+		pairs [][2]certainty.Bounds
 		want  Ratio
 		text  string
 	}{
@@ -81,9 +81,9 @@ func TestCensoredRatio(t *testing.T) {
 		{of(11, known(1), ended(1)), Ratio{nan, 0.5, 6, 13, true, true, 3, 3.5}, "3.00 to 3.50x median [0.50, 6.00]"},
 		{of(1, ended(6)), Ratio{nan, nan, nan, 2, true, true, 2, inf}, "> 2.00x median"},
 		{of(0, ended(6)), Ratio{nan, nan, nan, 1, true, true, 3, inf}, "> 3.00x (1 seed)"},
-		{[][2]signtest.Bounds{{ended(6), known(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, 0.5}, "< 0.50x (1 seed)"},
-		{[][2]signtest.Bounds{{ended(6), ended(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, inf}, none},
-		{[][2]signtest.Bounds{{known(6), known(inf)}}, Ratio{nan, nan, nan, 1, true, true, inf, inf}, none},
+		{[][2]certainty.Bounds{{ended(6), known(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, 0.5}, "< 0.50x (1 seed)"},
+		{[][2]certainty.Bounds{{ended(6), ended(3)}}, Ratio{nan, nan, nan, 1, true, true, 0, inf}, none},
+		{[][2]certainty.Bounds{{known(6), known(inf)}}, Ratio{nan, nan, nan, 1, true, true, inf, inf}, none},
 	} {
 		got := pairedRatio(c.pairs)
 		if !c.want.Censored { // that of means

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/signtest"
+	"fedsim/internal/certainty"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -74,17 +74,17 @@ func (c *Comparison) row(directory string, runs, base []results.Run) Row {
 // common. Interrupted runs are left out.
 func ratio(runs, base []results.Run, target results.Target) Ratio {
 	times, with := timesTo(runs, target), timesTo(base, target)
-	var pairs [][2]signtest.Bounds
+	var pairs [][2]certainty.Bounds
 	for i := range runs {
 		a, has := with[runs[i].Seed]
 		if b, too := times[runs[i].Seed]; has && too {
-			pairs = append(pairs, [2]signtest.Bounds{a, b})
+			pairs = append(pairs, [2]certainty.Bounds{a, b})
 		}
 	}
 	if len(pairs) > 0 {
 		return pairedRatio(pairs)
 	}
-	known := func(of map[uint64]signtest.Bounds, runs []results.Run) (list []float64) {
+	known := func(of map[uint64]certainty.Bounds, runs []results.Run) (list []float64) {
 		for i := range runs {
 			if t, has := of[runs[i].Seed]; has && t.Known() {
 				list = append(list, t.Low)
@@ -98,8 +98,8 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 }
 
 // timesTo returns what is known of the times of runs to a target, by seed.
-func timesTo(runs []results.Run, target results.Target) map[uint64]signtest.Bounds {
-	times := map[uint64]signtest.Bounds{}
+func timesTo(runs []results.Run, target results.Target) map[uint64]certainty.Bounds {
+	times := map[uint64]certainty.Bounds{}
 	for i := range runs {
 		if spent, state := runs[i].Spent(target); state != results.Uncounted {
 			times[runs[i].Seed] = results.TimeOf(spent, state)

@@ -1,4 +1,4 @@
-package signtest
+package certainty
 
 import (
 	"math"

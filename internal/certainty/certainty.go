@@ -1,4 +1,4 @@
-// Package signtest says which of two costs is lower, from pairs of costs that need not be known, and
+// Package certainty says which of two costs is lower, from pairs of costs that need not be known, and
 // holds after every pair: look, stop and go on as you like (docs/reading.md).
 //
 // Each pair gives the ratio of its costs. Ratios fall above the true median like a fair coin falls
@@ -9,7 +9,7 @@
 // notion de collectif, 1939). Pairs must be independent; nothing else is assumed of the costs.
 //
 // The package must not know what costs are.
-package signtest
+package certainty
 
 import (
 	"math"
