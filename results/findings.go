@@ -40,7 +40,7 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 			n := 0
 			for s := range seeds {
 				from, to := seeds[s].losses()
-				if growth := to / from; from > 0 && growth > divergence && !math.IsInf(to, 1) && !seeds[s].learned() {
+				if growth := to / from; from > 0 && growth > divergence && !math.IsInf(to, 1) {
 					n++
 					if growth > most {
 						most, last = growth, to
@@ -66,8 +66,7 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 	return []string{fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; lower the step%s", names(in.labels), upTo, last, most, in.share(), remedy)}
 }
 
-// learned reports whether the last model has a lower training error than the first. P has a regularizer, which grows
-// with a model that others minimize without it.
+// learned reports whether the last model has a lower training error than the first.
 func (r *Run) learned() bool {
 	first, last := math.NaN(), math.NaN()
 	for i := range r.Rounds {
@@ -84,8 +83,13 @@ func (r *Run) learned() bool {
 func (r *Run) losses() (first, last float64) {
 	first, last = math.NaN(), math.NaN()
 	own, declared := r.Metric("train_loss")
+	// P has a regularizer, which grows with a model that learns without it.
+	apart := r.Objective == OwnObjective && r.learned()
 	for i := range r.Rounds {
 		loss := r.Rounds[i].Primal
+		if apart {
+			loss = math.NaN()
+		}
 		if math.IsNaN(loss) && declared {
 			loss = own.Of(&r.Rounds[i])
 		}

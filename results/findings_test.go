@@ -172,6 +172,15 @@ func TestDivergedLoss(t *testing.T) {
 	if got := told(runs[1:], nil, "diverged"); got != nil {
 		t.Errorf("%q", got)
 	}
+	apart := with("a", 1, 1, 2, 50) // P of a method that minimizes its loss alone: the regularizer grows
+	apart.Objective = OwnObjective
+	if got := told([]Run{apart}, nil, "diverged"); got != nil {
+		t.Errorf("%q", got)
+	}
+	apart.Rounds[2].TrainError = .9
+	if got := told([]Run{apart}, nil, "diverged"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
 	own := errorsOf("own", 1, .5, .4, .3) // of a learner that declares its loss
 	own.Metrics = []NamedMetric{{Split: "train", Name: "loss"}}
 	for i, x := range []float64{2, 3, 30} {

@@ -24,7 +24,7 @@ import (
 // Numerics is the numeric version. All platforms and versions of fedsim with the same
 // numeric version compute the same bits from a scenario. A change of result hashes or of
 // an algorithm's state raises it. A checkpoint of another numeric version is refused.
-const Numerics = 1
+const Numerics = 2
 
 // State says how much of a scenario a run directory holds.
 type State string

@@ -198,7 +198,7 @@ func TestStatisticsAreReadBack(t *testing.T) {
 		}
 		run.Rounds[h].ClientMetrics = nil
 	}
-	if n := len(run.Rounds[3].Metrics); n != 2+7 || run.Rounds[3].Metrics[3].Name != "accuracy_sd" {
+	if n := len(run.Rounds[3].Metrics); n != 2+6 || run.Rounds[3].Metrics[2].Name != "accuracy_sd" {
 		t.Fatalf("%d values: %+v", n, run.Rounds[3].Metrics)
 	}
 	about := testAbout()

@@ -139,7 +139,7 @@ func TestKilledLearnersAreReported(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(r.stderr.String()), "\n")
-	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: .* --resume runs/x --allow-external --allow-other-program$`
+	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: .* --resume runs/x --allow-external$`
 	if last := lines[len(lines)-1]; len(lines) != 3 || !regexp.MustCompile(want).MatchString(last) {
 		t.Errorf("got %q, want two lines about the program and %s", lines, want)
 	}
