@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/orderstat"
 	"fedsim/internal/certainty"
+	"fedsim/internal/orderstat"
 )
 
 // Amounts are what a run costs up to a round, or what several cost in the mean.
@@ -131,7 +131,7 @@ type MeanCost struct {
 	HorizonS        float64 `json:"horizon_s"`
 
 	times map[uint64]certainty.Bounds // by seed
-	fair  map[uint64]bool            // seeds that did not choose options of the method
+	fair  map[uint64]bool             // seeds that did not choose options of the method
 }
 
 // MeanCostOf returns the cost of a target over runs; see Restrict.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
 	"fedsim/internal/certainty"
+	"fedsim/internal/columns"
 )
 
 // confidence is that with which a method is certainly first.

@@ -6,9 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"fedsim/internal/certainty"
 	"fedsim/internal/orderstat"
 	"fedsim/internal/rng"
-	"fedsim/internal/certainty"
 )
 
 const (

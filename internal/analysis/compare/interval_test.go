@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/certainty"
 	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
-	"fedsim/internal/certainty"
 )
 
 // If every seed takes twice as long, the interval is a point.
