@@ -108,7 +108,7 @@ func TestLossPlugin(t *testing.T) {
 	if _, about, _ := fedsim(t, "algorithms", "huber"); !strings.Contains(about, "is a^2/2 - ay, finite where: abs(a) <= g.\n  Huber: Robust") {
 		t.Errorf("fedsim algorithms huber prints %s", about)
 	}
-	if exit, _, message := fedsim(t, "run", "quickstart", "--set", "data.target=real"); exit != 2 || !strings.Contains(message, "(absolute, huber, slow-huber, squared)") {
+	if exit, _, message := fedsim(t, "run", "quickstart", "--set", "data.target=real", "--set", "problem.loss=hinge"); exit != 2 || !strings.Contains(message, "(absolute, huber, slow-huber, squared)") {
 		t.Errorf("exit %d, %s", exit, message)
 	}
 

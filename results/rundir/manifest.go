@@ -68,7 +68,7 @@ type Manifest struct {
 // the rounds.
 type FileSum struct {
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // in hexadecimal digits
+	SHA256 string `json:"sha256"` // in hexadecimal digits; that of the scenario is without its figures
 }
 
 // Driver is a program that drives a run through fedsim engine.

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"fedsim/config"
 	"fedsim/internal/input"
 	"fedsim/results"
 )
@@ -243,6 +245,22 @@ func sumOf(path string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
+// scenarioSum returns the checksum of a scenario without its figures, which users may change after the run: the tables
+// experiment.figure and experiment.figures are left out.
+func scenarioSum(text []byte) []byte {
+	sum := sha256.New()
+	figure := false
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte("[")) {
+			figure = bytes.HasPrefix(bytes.TrimLeft(line, "["), []byte("experiment.figure"))
+		}
+		if !figure {
+			sum.Write(line)
+		}
+	}
+	return sum.Sum(nil)
+}
+
 // file returns the entry of a file in the directory itself; nil: there is none.
 func (m *Manifest) file(name string) *FileSum {
 	for i := range m.Sums {
@@ -259,6 +277,13 @@ func (m *Manifest) checkFile(dir, name string) error {
 		return nil
 	}
 	path := filepath.Join(dir, name)
+	if name == scenarioFile {
+		text, err := input.ReadOwn(path, config.MaxSource)
+		if err != nil {
+			return err
+		}
+		return m.checkSum(path, scenarioSum(text))
+	}
 	sum, err := sumOf(path)
 	if err != nil {
 		return err

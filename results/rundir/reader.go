@@ -54,8 +54,7 @@ func Read(dir string) (*Results, error) {
 	if res.Scenario, err = input.ReadOwn(path, config.MaxSource); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(res.Scenario)
-	if err := m.checkSum(path, sum[:]); err != nil {
+	if err := m.checkSum(path, scenarioSum(res.Scenario)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{roundsParquet, clientsFile} { // nobody here needs them

@@ -53,3 +53,27 @@ func TestFilesOfAnotherRunAreNoticed(t *testing.T) {
 		readDir(t, dir) // nobody needs it
 	}
 }
+
+// The figures of a scenario may be changed after the run, and nothing else.
+func TestFiguresOfAScenarioMayChange(t *testing.T) {
+	t.Parallel()
+	about := testAbout()
+	const text = "[run]\nrounds = 3\n[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"time_s\"\n[[experiment.figures]]\ny = \"gap\"\n[[experiment.axis]]\nname = \"b\"\n"
+	about.Scenario = []byte(text)
+	dir := filepath.Join(t.TempDir(), "run")
+	w := create(t, dir, false, about)
+	addAll(t, w, syntheticRuns()[:2])
+	finish(t, w, Complete)
+	for _, c := range []struct {
+		old, new string
+		ok       bool
+	}{
+		{"time_s", "round", true}, {"gap", "primal", true}, {"x = \"time_s\"\n", "", true},
+		{"rounds = 3", "rounds = 4", false}, {"name = \"b\"", "name = \"c\"", false}, {"name = \"a\"", "name = \"c\"", false},
+	} {
+		filetest.Write(t, filepath.Join(dir, scenarioFile), []byte(strings.Replace(text, c.old, c.new, 1)))
+		if _, err := Read(dir); (err == nil) != c.ok {
+			t.Errorf("%s for %s: %v", c.new, c.old, err)
+		}
+	}
+}

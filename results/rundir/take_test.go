@@ -3,6 +3,7 @@ package rundir
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -138,7 +139,7 @@ func TestTakeRefuses(t *testing.T) {
 	}
 	otherNumbers := func(dir string) string {
 		path := filepath.Join(dir, stageDir, progressFile)
-		filetest.Write(t, path, replacedInLog(filetest.Read(t, path), `"numerics":1`, `"numerics":9`))
+		filetest.Write(t, path, replacedInLog(filetest.Read(t, path), fmt.Sprintf(`"numerics":%d`, Numerics), `"numerics":9`))
 		return path
 	}
 	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
@@ -157,7 +158,7 @@ func TestTakeRefuses(t *testing.T) {
 		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
 		{resumable(), remove(progressFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},
-		{otherVersion, otherNumbers, "it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has 1"},
+		{otherVersion, otherNumbers, fmt.Sprint("it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has ", Numerics)},
 		{otherData, log, `its data are "csv d.csv", and here they are`},
 	} {
 		dir := group(t, c.about, 12, 40)

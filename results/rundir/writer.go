@@ -341,7 +341,11 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		writing.Go(func() {
 			sum := sha256.New()
 			failed[i] = atomicfile.Write(filepath.Join(w.stage(), f.name), func(out io.Writer) error { return f.fill(io.MultiWriter(out, sum)) })
-			m.Sums[i] = FileSum{f.name, hex.EncodeToString(sum.Sum(nil))}
+			of := sum.Sum(nil)
+			if f.name == scenarioFile {
+				of = scenarioSum(w.about.Scenario)
+			}
+			m.Sums[i] = FileSum{f.name, hex.EncodeToString(of)}
 		})
 	}
 	writing.Wait()

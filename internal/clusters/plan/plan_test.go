@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/clusters/plan"
+	"fedsim/results/rundir"
 )
 
 func load(t *testing.T, overrides ...string) *scenario.Scenario {
@@ -100,7 +103,7 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		"a run":       {plan.File, replace("seed=1", "seed=2"), "v1", "checksum does not match"},
 		"a field":     {plan.File, replace("\"items\"", "\"sets\""), "v1", "checksum does not match"},
 		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "it is no plan"},
-		"version":     {plan.File, replace("\"numerics\": 1", "\"numerics\": 9"), "v2", "it is of fedsim v1 with numeric version 9, and this is v2 with 1: use that fedsim, or plan"},
+		"version":     {plan.File, replace(fmt.Sprintf("\"numerics\": %d", rundir.Numerics), "\"numerics\": 9"), "v2", "it is of fedsim v1 with numeric version 9, and this is v2 with " + strconv.Itoa(rundir.Numerics) + ": use that fedsim, or plan"},
 		"format":      {plan.File, replace("\"format\": 1", "\"format\": 2"), "v2", "format = 2: must be 1, the one that this version of fedsim reads: fedsim v1 wrote it: use that fedsim, or plan"},
 		"scenario":    {plan.Scenario, replace("rounds", "#rounds"), "v1", "scenario.toml was changed"},
 		"no scenario": {plan.Scenario, nil, "v1", "no such file"},
