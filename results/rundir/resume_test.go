@@ -364,7 +364,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 	log := filetest.Read(t, w.log.path)
 	for from, to := range map[string][2]string{
 		fmt.Sprintf(`"numerics":%d`, Numerics): {`"numerics":9`, fmt.Sprint("numeric version 9 and this version of fedsim has ", Numerics)},
-		`"format":1`:   {`"format":2`, "format = 2: must be 1, the one that this version of fedsim reads: fedsim v0.1.0 wrote it"},
+		`"format":1`:                           {`"format":2`, "format = 2: must be 1, the one that this version of fedsim reads: fedsim v0.1.0 wrote it"},
 	} {
 		filetest.Write(t, w.log.path, replacedInLog(log, from, to[0]))
 		_, err := OpenCheckpoint(dir)
