@@ -135,7 +135,7 @@ func Chosen(runs []Run) Targets {
 	if len(runs) == 0 {
 		return nil
 	}
-	percent := math.Floor(100*least + 1e-9)
+	percent := math.Floor(float64(100*least) + 1e-9)
 	if runs[0].Real || math.IsInf(first, 1) || !(percent > 0) {
 		return nil
 	}

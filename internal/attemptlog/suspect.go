@@ -165,7 +165,7 @@ func (b *builder) noteShared(r *Run) {
 			}
 		}
 		n := float64(len(rates))
-		if m := orderstat.Median(rates); m <= mostShared && below-n/2 >= leastZ*math.Sqrt(n)/2 {
+		if m := orderstat.Median(rates); m <= mostShared && below-float64(n/2) >= leastZ*math.Sqrt(n)/2 {
 			b.note("%s: transfers %s have %.0f %% of their rate while other clients transfer: do clients share a link? "+
 				"Name its capacity, #! %s; otherwise each client is fitted a slower link of its own", r.Name, d.name, 100*m, d.key)
 		}
