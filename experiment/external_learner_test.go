@@ -118,6 +118,7 @@ func answer(runs map[int]*run, q *request) any {
 			"metrics": []object{
 				{"split": "test", "name": "error", "better": "lower"},
 				{"split": "train", "name": "error", "better": "lower", "unit": ""},
+				{"split": "train", "name": "loss", "better": "lower"},
 				{"split": "test", "name": "accuracy", "better": "higher"},
 			}}
 	case "start":
@@ -250,7 +251,7 @@ func (r *run) answer(q *request) any {
 				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
 			},
 			"model_hash": fmt.Sprintf("%016x", learning.HashWeights(m.W, r.problem.StoredRows(m.W))),
-			"clients":    []object{{"split": "train", "name": "error", "clients": devices, "values": losses}},
+			"clients":    []object{{"split": "train", "name": "loss", "clients": devices, "values": losses}},
 		}
 	case "loss":
 		losses := []float64{}

@@ -359,7 +359,7 @@ func TestDeclaredMetricsResume(t *testing.T) {
 			if _, err := save(t, parts, counting, stop, set...); !Interrupted(err) {
 				t.Fatalf("%s: not interrupted: %v", protocol, err)
 			}
-			if m, err := rundir.ReadManifest(parts); err != nil || !m.Metrics || len(m.Sums) != 5 {
+			if m, err := rundir.ReadManifest(parts); err != nil || !m.Metrics || len(m.Sums) != 6 {
 				t.Errorf("%s: the interrupted run has %+v: %v", protocol, m, err)
 			}
 		}

@@ -177,7 +177,11 @@ func TestDivergedLoss(t *testing.T) {
 	if got := told([]Run{apart}, nil, "diverged"); got != nil {
 		t.Errorf("%q", got)
 	}
-	apart.Rounds[2].TrainError = .9
+	apart.Rounds[2].Primal = 1e7
+	if got := told([]Run{apart}, nil, "diverged"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	apart.Rounds[2].TrainError, apart.Rounds[2].Primal = .9, 50
 	if got := told([]Run{apart}, nil, "diverged"); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
