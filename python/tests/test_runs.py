@@ -79,15 +79,15 @@ def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
             known = rows[of & ~np.isnan(rows["value"])]
             x = known["value"]
             for statistic, want in {
-                "mean": np.mean(x),
-                "weighted": np.average(x, weights=known["rows"]),
-                "sd": np.std(x),
-                "worst10": np.mean(np.sort(x)[::worst][: -(-len(x) // 10)]),
-                "p10": np.quantile(x, 0.1),
-                "p90": np.quantile(x, 0.9),
-                "jain": np.sum(x) ** 2 / (len(x) * np.sum(x**2)),
+                "_clients": np.mean(x),
+                "": np.average(x, weights=known["rows"]),
+                "_sd": np.std(x),
+                "_worst10": np.mean(np.sort(x)[::worst][: -(-len(x) // 10)]),
+                "_p10": np.quantile(x, 0.1),
+                "_p90": np.quantile(x, 0.9),
+                "_jain": np.sum(x) ** 2 / (len(x) * np.sum(x**2)),
             }.items():
-                named = metrics["name"] == f"{name}_{statistic}"
+                named = metrics["name"] == f"{name}{statistic}"
                 got = metrics[(metrics["round"] == number) & (metrics["split"] == "test") & named]
                 assert list(got["value"]) == pytest.approx([want], rel=1e-12, abs=1e-15)
     last = rows[(rows["round"] == 4) & (rows["split"] == "train") & (rows["name"] == "loss")]
