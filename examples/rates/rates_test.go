@@ -13,8 +13,8 @@ func Example_compare() {
 	fmt.Println(err, os.RemoveAll(folder))
 	// Output:
 	// 3g, MOCHA: 50 rounds in 15.0 s
-	// 3g, CoCoA: 50 rounds in 45.9 s
+	// 3g, CoCoA: 50 rounds in 106.8 s
 	// wifi, MOCHA: 50 rounds in 15.0 s
-	// wifi, CoCoA: 50 rounds in 31.9 s
+	// wifi, CoCoA: 50 rounds in 96.2 s
 	// <nil> <nil>
 }
