@@ -31,6 +31,7 @@ rows_max = 30
 [faults]
 drop_phase = "uniform"
 [run]
+targets = [1e-1, 1e-2, 1e-3]
 rounds = 40
 seeds = [1, 2]
 devices = true
@@ -223,7 +224,7 @@ func TestReadings(t *testing.T) {
 		for _, block := range e.Blocks {
 			for _, row := range block.Rows {
 				for _, cell := range row.Cells {
-					want = append(want, strconv.FormatFloat(cell.TimeS, 'g', -1, 64))
+					want = append(want, strconv.FormatFloat(cell.TimeS, 'g', -1, 64), strconv.FormatFloat(cell.AtLeast.TimeS, 'g', -1, 64))
 				}
 			}
 		}
