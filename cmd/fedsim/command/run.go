@@ -73,7 +73,7 @@ runs, reference optima and figures, from the sizes of data, models and rounds.`,
 			sets := f.set
 			if cmd.Flags().Changed("seed") {
 				if f.seed > math.MaxInt64 {
-					return usagef("--seed=%d: must be at most %d, as the integers of a scenario", f.seed, math.MaxInt64)
+					return usagef("--seed=%d: must be at most %d, as the integers of a scenario", f.seed, int64(math.MaxInt64))
 				}
 				sets = append(slices.Clone(sets), fmt.Sprintf("run.seeds=[%d]", f.seed))
 			}
