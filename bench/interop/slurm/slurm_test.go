@@ -148,7 +148,7 @@ func short(t *testing.T) string {
 	for _, change := range [][2]string{
 		{"\nrounds = 2000\n", "\nrounds = 60\n"},
 		{`"run.rounds" = 3000`, `"run.rounds" = 60`},
-		{`"run.outer" = 80`, `"run.outer" = 4`},
+		{`"run.outer" = 270`, `"run.outer" = 4`},
 		{"\nseeds = [1, 2, 3]\n", "\nseeds = [1]\n"},
 	} {
 		if strings.Count(s, change[0]) != 1 {
