@@ -6,8 +6,8 @@ BENCH ?= .
 COUNT ?= 6
 BENCHTIME ?= 0.1s
 
-# Packages that start goroutines or use internal/parallel.
-CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation/... ./experiment ./internal/driven ./internal/clusters/submit ./internal/clusters/work ./results/rundir ./internal/report/serve
+# Packages that start goroutines or use internal/tools/parallel.
+CONCURRENT = ./internal/tools/child ./internal/tools/parallel ./mtl ./data ./federation/... ./experiment ./internal/rooms/outside/driven ./internal/rooms/clusters/submit ./internal/rooms/clusters/work ./results/rundir ./internal/rooms/report/serve
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation/... ./algorithms ./experiment
 
@@ -41,18 +41,18 @@ check: export GOGC ?= 400
 check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
-		$(GO) build -modfile=internal/tools/go.mod -o "$$made/staticcheck" honnef.co/go/tools/cmd/staticcheck && \
+		$(GO) build -modfile=internal/develop/go.mod -o "$$made/staticcheck" honnef.co/go/tools/cmd/staticcheck && \
 		(cd "$$made" && $(GO) work init && $(GO) work use "$(CURDIR)" "$(CURDIR)/examples") && \
 		export GOWORK="$$made/go.work" && $(GO) vet ./... ./examples/... && "$$made/staticcheck" ./... ./examples/...
-	internal/tools/deadcode
-	cd internal/tools && $(GO) vet ./api && $(GO) test ./api && PYTHON="$(PYTHON)" $(GO) run ./api
+	internal/develop/deadcode
+	cd internal/develop && $(GO) vet ./api && $(GO) test ./api && PYTHON="$(PYTHON)" $(GO) run ./api
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
 # Adds new names of the Go packages and of pyfedsim to the lists of promised names
 # (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes names, before 1.0.0
 # and for a new major version.
 api:
-	cd internal/tools && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
+	cd internal/develop && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
 
 race:
 	@$(MAKE) --no-print-directory -j2 --output-sync=target race-packages race-commands
@@ -78,7 +78,7 @@ examples:
 
 # Updates the other modules after a change of go.mod.
 tidy:
-	@for m in bench bench/interop/browser bench/interop/kubernetes internal/tools internal/kernel/gen internal/release examples; do (cd $$m && $(GO) mod tidy) || exit 1; done
+	@for m in bench bench/interop/browser bench/interop/kubernetes internal/develop internal/tools/kernel/gen internal/develop/release examples; do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # Kills 200 runs and 100 runs with tables at random moments and resumes them, with 1, 2
 # and 8 workers.
@@ -129,7 +129,7 @@ bench-training:
 
 # Checks that the installed peers do the same work.
 test-peers:
-	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../internal/tools/go.mod staticcheck ./... && $(GO) test -v ./...
+	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../internal/develop/go.mod staticcheck ./... && $(GO) test -v ./...
 
 # Reads the parquet files of a run with DuckDB, which it installs to
 # bench/interop/duckdb. Needs npm.
@@ -156,7 +156,7 @@ test-slurm:
 # Debian's etcd-server if it is missing.
 test-kubernetes:
 	@command -v etcd >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends etcd-server; }
-	cd bench/interop/kubernetes && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/tools/go.mod staticcheck ./... && \
+	cd bench/interop/kubernetes && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/develop/go.mod staticcheck ./... && \
 		CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -v .
 
 # Submits plans to HyperQueue, which it installs from PyPI to bench/interop/hyperqueue.
@@ -168,7 +168,7 @@ test-hyperqueue:
 # screenshots.
 test-browser:
 	bench/interop/browser/install
-	cd bench/interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/tools/go.mod staticcheck ./... && \
+	cd bench/interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/develop/go.mod staticcheck ./... && \
 		$(GO) test -count=1 -timeout 10m -v . $(if $(PICTURES),-args -pictures $(abspath $(PICTURES)))
 
 # Tests learners in PyTorch and the MNIST example, cut short, with Debian's python3-torch,
@@ -207,11 +207,11 @@ fuzz:
 generate:
 	$(GO) test ./experiment/scenario -run TestReferenceIsUpToDate -update
 	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage|TestModelsPage' -update-tutorial
-	$(GO) generate ./internal/kernel
+	$(GO) generate ./internal/tools/kernel
 
 # Updates the license notices after a change of go.mod.
 licenses:
-	$(GO) test ./internal/licenses -run TestUpToDate -update
+	$(GO) test ./internal/tools/licenses -run TestUpToDate -update
 
 # Builds the wheels of pyfedsim for all platforms, and the sdist, to python/dist.
 WHEELS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
@@ -225,25 +225,25 @@ wheels:
 
 # Makes the files of a release in dist/: make release VERSION=1.0.0
 release:
-	@cd internal/release && GOFLAGS= $(GO) run . $(VERSION)
+	@cd internal/develop/release && GOFLAGS= $(GO) run . $(VERSION)
 
 # Makes two releases and tests that they have the same bytes, that their files can be installed and
 # run, that the tutorial can be followed with them, and what is refused. FULL=1: for all platforms and
 # Pythons, emulated. Do not change files meanwhile: both releases read them.
 test-release:
-	cd internal/release && $(GO) vet . && $(GO) test -count=1 -timeout 90m -v . $(if $(FULL),-full)
+	cd internal/develop/release && $(GO) vet . && $(GO) test -count=1 -timeout 90m -v . $(if $(FULL),-full)
 
 # Builds the site of docs/ and of the APIs to bin/site, and fails on a page without a place and on
 # a dead link. Installs MkDocs from PyPI to ~/.cache/fedsim-site.
 SITE = $(HOME)/.cache/fedsim-site
 site:
 	@[ -x "$(SITE)/bin/pip" ] || $(PYTHON) -m venv "$(SITE)" || exit 1; \
-	"$(SITE)/bin/pip" install -q -r internal/site/requirements.txt || { echo "skipped: MkDocs cannot be installed from PyPI"; exit 0; }; \
-	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; echo "the site is in bin/site"
+	"$(SITE)/bin/pip" install -q -r internal/develop/site/requirements.txt || { echo "skipped: MkDocs cannot be installed from PyPI"; exit 0; }; \
+	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/develop/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; echo "the site is in bin/site"
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:
-	@internal/tools/rename "$(MODULE)"
+	@internal/develop/rename "$(MODULE)"
 
 clean:
 	rm -rf bin python/build python/dist

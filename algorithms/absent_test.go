@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
 

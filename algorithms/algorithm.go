@@ -6,9 +6,9 @@ import (
 	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -2,7 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

@@ -3,8 +3,8 @@ package algorithms
 import (
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/internal/kernel"
-	_ "fedsim/internal/rapidseed"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	_ "fedsim/internal/tools/rapidseed"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

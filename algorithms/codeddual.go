@@ -2,9 +2,9 @@ package algorithms
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 )
 
 // codedDual is the state of a dual method whose messages are compressed. A device takes its whole

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // The mean of (1, 2) and (3, 4) is (2, 3); (2, 3) is 0 from it, (5, 7) is 9 + 16.

@@ -7,9 +7,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/filetest"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

@@ -2,8 +2,8 @@ package algorithms
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 )
 

@@ -1,6 +1,6 @@
 package algorithms
 
-import "fedsim/internal/kernel"
+import "fedsim/internal/tools/kernel"
 
 // beside divides the rows that the protocol allows between the local steps and other work of
 // so many rows. The other work gets the rows that the local steps leave, or half of all.

@@ -2,8 +2,8 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/elementary"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/rng"
 )
 
 // gossipOn returns gossip on a graph, on a small problem of so many devices.

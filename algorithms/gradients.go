@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

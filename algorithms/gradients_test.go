@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/internal/input"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/rng"
 )
 
 // The graphs of gossip.

@@ -3,7 +3,7 @@ package algorithms
 import (
 	"slices"
 
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

@@ -2,9 +2,9 @@ package algorithms
 
 import (
 	"fedsim/algorithms/compress"
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 )
 
 // link encodes and decodes the messages of a method. A message has one vector or several of the

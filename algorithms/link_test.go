@@ -8,8 +8,8 @@ import (
 
 	"fedsim/algorithms/compress"
 	"fedsim/data"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

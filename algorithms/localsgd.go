@@ -6,7 +6,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

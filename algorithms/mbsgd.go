@@ -5,8 +5,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

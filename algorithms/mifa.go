@@ -2,8 +2,8 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

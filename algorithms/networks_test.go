@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

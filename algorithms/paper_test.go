@@ -12,8 +12,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/theory"
+	"fedsim/internal/rooms/theory"
+	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

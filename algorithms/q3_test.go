@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
 

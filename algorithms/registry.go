@@ -2,7 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/registry"
+	"fedsim/internal/tools/registry"
 	"fedsim/mtl"
 )
 

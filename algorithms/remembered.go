@@ -1,8 +1,8 @@
 package algorithms
 
 import (
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 )
 
 // remembered is the state of methods whose server has the last change d_k of every device that has

@@ -2,7 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // weightedGradientOptions are the settings of Rescaled ASGD and of Ringleader ASGD.

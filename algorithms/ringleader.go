@@ -1,8 +1,8 @@
 package algorithms
 
 import (
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

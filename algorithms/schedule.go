@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // The names of step-size schedules.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/kernel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
 )
 
 // serverStep is how a server moves w by the mean change d of a round, in place of w += d.

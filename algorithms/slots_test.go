@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

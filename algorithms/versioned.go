@@ -1,6 +1,6 @@
 package algorithms
 
-import "fedsim/internal/state"
+import "fedsim/internal/tools/state"
 
 // versionedModel is the state of methods without rounds that share one model: the server
 // takes responses to whatever versions of w the devices were sent. Under a protocol with

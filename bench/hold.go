@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // hold is the hold model of event queues (Vaucher and Duval, CACM 1975): each event that

@@ -11,7 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

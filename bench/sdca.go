@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "generate internal/flows/testdata/simgrid.csv with SimGrid")
+var update = flag.Bool("update", false, "generate internal/tools/flows/testdata/simgrid.csv with SimGrid")
 
 const (
-	simgridFile   = "../internal/flows/testdata/simgrid.csv"
+	simgridFile   = "../internal/tools/flows/testdata/simgrid.csv"
 	simgridHeader = "case,server_mbps,changes_s,then_mbps,cell,cell_mbps,own_mbps,bytes,begins_s,ends_s"
 )
 
-// The reference solutions of internal/flows are those of SimGrid. This command generates
+// The reference solutions of internal/tools/flows are those of SimGrid. This command generates
 // them: go test -run Reference -update
 func TestReferenceIsSimGrids(t *testing.T) {
 	program := compileSimGrid(t)

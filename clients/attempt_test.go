@@ -10,7 +10,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/network"
 )
 

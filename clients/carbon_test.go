@@ -6,8 +6,8 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
-	"fedsim/internal/filetest"
+	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/tools/filetest"
 	"fedsim/network"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // Clients is the simulated clients of a run and the virtual clock that they live by.

@@ -3,7 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
+	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 

@@ -2,7 +2,7 @@ package clients
 
 import (
 	"fedsim/engine"
-	"fedsim/internal/flows"
+	"fedsim/internal/tools/flows"
 	"fedsim/network"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
+	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // members are clients behind hubs, without devices: they respond when the test says so.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 	"fedsim/network"
 )
 

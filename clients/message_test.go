@@ -3,7 +3,7 @@ package clients
 import (
 	"testing"
 
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // Latency comes before the bytes, and bytes are whole.

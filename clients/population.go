@@ -3,7 +3,7 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 	"fedsim/network"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
+	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 

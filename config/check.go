@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // Problem is a problem of a configuration: the dotted key, its value and the values

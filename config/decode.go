@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 var nodeType = reflect.TypeFor[*Node]()

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 func TestNearest(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // ParseOverride parses the argument of --set: a dotted key, an equals sign and a TOML

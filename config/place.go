@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // Place is the place of a value: a line and column of a file (both from 1, columns in

@@ -8,7 +8,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // scanner finds the place of every key and value of a TOML document and the order of

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/rng"
 )
 
 // AlphaBetaConfig is the table [data.alpha_beta]: the set synthetic(alpha, beta) of Li et

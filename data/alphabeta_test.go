@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 func alphaBeta(change func(*Config)) Config {

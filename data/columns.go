@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // Names is a list of names, in TOML a list of strings on one line, or one string. Values

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // problems returns the errors of Validate in order.

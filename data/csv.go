@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // The largest number of bytes of a data file, and of one of its rows.

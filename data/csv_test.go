@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
-	_ "fedsim/internal/rapidseed"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 // parseCSV reads text as the file in.csv, with changes of the configuration of a csv file.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // WriteCSV writes the set in the format of the source csv, with the columns "client" and

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/rng"
 )
 
 // The random streams of a partition: (seed, Partition, a class or client, one of these).

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/columns"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/quote"
 )
 
 // Description has the statistics of a set, including those of the paper's Table 2.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // Digest returns the first bytes of the SHA-256 of all values of the set, bit for bit

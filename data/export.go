@@ -9,7 +9,7 @@ import (
 	"io"
 	"math"
 
-	"fedsim/internal/npy"
+	"fedsim/internal/tools/npy"
 )
 
 // Export writes a prepared split for other programs. write writes a file of a name:

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // With data.fallback a missing file gives the rows of the preset, under a name that says so.

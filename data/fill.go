@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // fillIn replaces missing values in all parts by the mean of the feature over the

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // dataFolder is a folder with the files of a data set, on disk or in an archive.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // Limits of a HAR archive. The real one has 561 features and about ten thousand rows.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // tinyHAR returns the files of a small data set: three features, subjects 10

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // readIDX reads images and labels in the IDX format of MNIST (LeCun, Cortes and Burges), all

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // idxBytes returns a file of the type and sizes with numbers of Go's type for it.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // labels collects the labels or real targets of the rows of a table.

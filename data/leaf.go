@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // leafSet collects the users of files in the format of LEAF (Caldas et al., "LEAF: A

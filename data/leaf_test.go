@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // leafTasks returns names, rows and targets of a set.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // maxColumns limits the indices of features.

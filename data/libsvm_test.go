@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // loadLIBSVM loads a file with rows and names of tasks ("": no such file).

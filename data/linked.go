@@ -3,7 +3,7 @@ package data
 import (
 	"fmt"
 
-	"fedsim/internal/registry"
+	"fedsim/internal/tools/registry"
 )
 
 // linked has the readers of sources that are packages of their own, by the source.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // A program that does not import the reader of a source names the package to import.

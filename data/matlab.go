@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // readMATLAB reads the variables of a set from a MATLAB 5 file, the format of save -v6 and

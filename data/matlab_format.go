@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // The parts of MATLAB 5 files ("MAT-File Format", The MathWorks, 2019).

@@ -1,8 +1,8 @@
 package data
 
 import (
-	"fedsim/internal/hugepage"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/hugepage"
+	"fedsim/internal/tools/kernel"
 )
 
 // Lane is the padding unit of a row of float64, and half of that of float32. Strides are

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // twins returns the same random values in both precisions.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fedsim/internal/npy"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/npy"
+	"fedsim/internal/tools/quote"
 )
 
 // readNPZ reads arrays of NumPy, from an npz file or a folder of npy files: features of each

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // exportFile is the file of an export that describes its arrays.

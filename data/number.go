@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // maxMagnitude limits features and targets, so that squared norms and squared errors do

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // textSources loads a small set in each format of text, after a change of one of its files.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // openFile opens a regular file of text, see input.Plain. Where it begins like one of gzip, its content is unpacked.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // skewed returns the sizes of a preset after skew, for some seeds.

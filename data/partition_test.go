@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fedsim/config"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 )
 
 // centralSet returns a set with one task: rows[c] training rows of class c in mixed order, then

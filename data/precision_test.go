@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/config"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // widen replaces the rows of a set in single precision by equal ones in double.

@@ -3,7 +3,7 @@ package data
 import (
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The counts are those of the archive: 7415 + 2996 rows in train and test.

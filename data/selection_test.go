@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // imageFolder returns a folder of IDX files with so many training and test images of 28 x 28 bytes, of

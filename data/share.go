@@ -3,7 +3,7 @@ package data
 import (
 	"fmt"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Share divides the rows of every task among several devices, as evenly as possible and

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // svm is a slow and simple multi-task support vector machine: exact dual coordinate

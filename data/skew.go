@@ -3,7 +3,7 @@ package data
 import (
 	"fmt"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // skew returns the set with fewer rows, so that task sizes differ widely, as

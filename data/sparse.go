@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // sparseBelow is the share of nonzero values below which a set is stored sparse. In the first

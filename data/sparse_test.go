@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/rng"
 )
 
 // sparseTwins returns a sparse set of two tasks and the equal dense one.

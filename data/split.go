@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Split is a set divided into training, validation and test rows. Its parts have the same

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // numbered returns a set of the given task sizes in which row i of task t has

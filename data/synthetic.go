@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fedsim/internal/elementary"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/rng"
 )
 
 // The random streams of a generated set. A task draws from (seed, Synthetic, task, one

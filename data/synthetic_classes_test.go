@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // classesConfig returns a set of several classes with 2,000 rows per task.

@@ -3,8 +3,8 @@ package data
 import (
 	"math"
 
-	"fedsim/internal/elementary"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/rng"
 )
 
 // attainableDeviation returns the smallest and the largest sample standard deviation of

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // fingerprint hashes the bits of every value, padding included.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 )
 
 // What to do with missing values: values of data.missing.

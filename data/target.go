@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/quote"
 )
 
 // The kinds of the targets Y of a set.

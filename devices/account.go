@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/engine"
-	"fedsim/internal/invariants"
+	"fedsim/internal/tools/invariants"
 )
 
 // Account updates the energy of device t to now. It panics if now is before the last

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/roster"
 )
 
 // Batteries is the energy state of all devices: the power they draw, the energy left and

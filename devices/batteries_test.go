@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 
 	"pgregory.net/rapid"
 )

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Values of the key charging: when devices are charged.

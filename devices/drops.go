@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // DropPhase is the part of an attempt in which a device drops.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // LazyProcessors is NewProcessors of a lazy population: speeds are drawn whenever they are asked for.

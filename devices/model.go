@@ -2,8 +2,8 @@ package devices
 
 import (
 	"fedsim/config"
-	"fedsim/internal/registry"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/registry"
+	"fedsim/internal/tools/rng"
 )
 
 // Behavior is the behavior of the devices of a run over time. At least one field must be

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // PowerProfile has the values of a power_profile.xml, in which the maker of an Android

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"fedsim/engine"
-	"fedsim/internal/lognormal"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/lognormal"
+	"fedsim/internal/tools/rng"
 )
 
 // Processors has the compute speed and power of all devices: a profile each, or per

@@ -2,8 +2,8 @@ package devices
 
 import (
 	"fedsim/config"
-	"fedsim/internal/lognormal"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/lognormal"
+	"fedsim/internal/tools/rng"
 )
 
 // Work is the local work of a client in an attempt. The zero Work takes no time.

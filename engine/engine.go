@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"fedsim/internal/invariants"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/invariants"
+	"fedsim/internal/tools/roster"
 )
 
 // Roster numbers the devices that have state, in a lazy population.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 func handleOf(ev Event) Handle { return Handle{key(ev.Kind, ev.Device, ev.Seq)} }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // pendingSet knows which events are pending, by device and counter. Each device has a

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts with the output of the engine")

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 )
 

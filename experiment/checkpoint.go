@@ -11,8 +11,8 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

@@ -15,11 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/filetest"
-	_ "fedsim/internal/rapidseed"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/filetest"
+	_ "fedsim/internal/tools/rapidseed"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

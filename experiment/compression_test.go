@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The bytes in rounds.csv are those of the formulas of docs/compression.md: of 5 devices that

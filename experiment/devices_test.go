@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/racetest"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/racetest"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

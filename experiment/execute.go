@@ -16,8 +16,8 @@ import (
 	"fedsim/federation"
 	"fedsim/federation/learning"
 	"fedsim/federation/session"
-	"fedsim/internal/external"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
 	"fedsim/results"
 )

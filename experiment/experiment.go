@@ -11,9 +11,9 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/external"
-	"fedsim/internal/parallel"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 	"fedsim/results"
 )

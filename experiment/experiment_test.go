@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/outside/external"
 )
 
 // isExternal reports whether the learner of a run is in another process.

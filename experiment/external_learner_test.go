@@ -19,8 +19,8 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/federation/learning"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/filetest"
-	"fedsim/internal/recordtest"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/recordtest"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

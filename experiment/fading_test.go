@@ -3,7 +3,7 @@ package experiment
 import (
 	"testing"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // Links that have faded to a half all the time are links of half the rate: every figure

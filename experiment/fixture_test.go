@@ -13,7 +13,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
 	"fedsim/results"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/racetest"
 )
 
 // limited compares local models, one model and coupled ones after a few rounds and after many.

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"fedsim/data"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // The least memory of a run equals a computation by hand.

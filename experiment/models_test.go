@@ -16,8 +16,8 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/network"
 	"fedsim/results"
 )

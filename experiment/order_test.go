@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

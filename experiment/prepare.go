@@ -10,12 +10,12 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/carbon"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/external"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/traces"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -9,7 +9,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/internal/record/ledger"
+	"fedsim/internal/rooms/ledger"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -10,10 +10,10 @@ import (
 	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/external"
-	"fedsim/internal/replay"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/replay"
+	"fedsim/internal/rooms/traces"
+	"fedsim/internal/tools/checkpoint"
 	"fedsim/mtl"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fedsim/data"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
 )
 
 // referred has a coupling that is learnt, under each regularizer that learns one, and

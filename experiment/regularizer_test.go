@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

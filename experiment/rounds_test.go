@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

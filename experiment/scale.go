@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // scale is a value of an option with its neighbors.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
 	"fedsim/results"
 )
 

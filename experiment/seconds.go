@@ -11,7 +11,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/internal/theory"
+	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
 

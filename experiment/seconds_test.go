@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/internal/theory"
+	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
 

@@ -8,8 +8,8 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/external"
-	"fedsim/internal/state"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/racetest"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/mtl"
 	"fedsim/results"
 )

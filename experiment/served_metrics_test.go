@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // twin is the model: values are the weights and biases of the hidden layer, then of the output layer.

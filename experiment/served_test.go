@@ -12,7 +12,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/crossval"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
+	"fedsim/internal/rooms/crossval"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/crossval"
-	"fedsim/internal/racetest"
-	_ "fedsim/internal/rapidseed"
+	"fedsim/internal/rooms/crossval"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/racetest"
+	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/mtl"
 )
 

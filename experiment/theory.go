@@ -8,8 +8,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/external"
-	"fedsim/internal/theory"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/recordtest"
-	"fedsim/internal/rng"
-	"fedsim/internal/theory"
+	"fedsim/internal/rooms/theory"
+	"fedsim/internal/tools/recordtest"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

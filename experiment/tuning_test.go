@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fedsim/engine"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

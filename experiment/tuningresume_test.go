@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/checkpoint"
-	"fedsim/internal/checkpoint/checkpointtest"
-	"fedsim/internal/recordtest"
+	"fedsim/internal/tools/checkpoint"
+	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
 

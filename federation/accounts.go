@@ -8,7 +8,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
+	"fedsim/internal/rooms/carbon"
 	"fedsim/results"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/roster"
+	"fedsim/internal/tools/roster"
 )
 
 // unlimited is a budget that leaves the amount of work to the driver.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // continuous is a server without rounds: it takes every response when it arrives, and asks

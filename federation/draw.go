@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // draw is the space that the draws of a Selection reuse from round to round.

@@ -10,9 +10,9 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/parallel"
-	_ "fedsim/internal/rapidseed"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/parallel"
+	_ "fedsim/internal/tools/rapidseed"
+	"fedsim/internal/tools/rng"
 	"fedsim/network"
 	"fedsim/results"
 )

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Partial is the work of devices that make only some of their epochs in a round, in the time of

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fedsim/engine"
-	"fedsim/internal/carbon"
-	"fedsim/internal/filetest"
+	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/tools/filetest"
 )
 
 // answers returns the response times of a round without failures, in which devices do

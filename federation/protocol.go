@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/registry"
+	"fedsim/internal/tools/registry"
 )
 
 // Protocol decides when a round of one run ends. The server asks clients, keeps the

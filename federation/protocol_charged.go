@@ -3,7 +3,7 @@ package federation
 import (
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Charged charges every client the time of the same number of steps. Each does a random

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // OpenRound is the open round, for a protocol to see and to end. Of the future it shows only

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 	"fedsim/results"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Select chooses the clients that the open round asks: all that do not still owe a response, or

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // BenchmarkSelection measures a round of each selector alone: of 10^6 clients three in four

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // CleanOptions are the options of the selector "clean".

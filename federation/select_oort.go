@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // The conventions of Oort.

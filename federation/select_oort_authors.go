@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // authorsOort is Oort's training selector as its authors' code has it (FedScale,

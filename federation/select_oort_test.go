@@ -9,9 +9,9 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/elementary"
-	"fedsim/internal/filetest"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/parallel"
 )
 
 // seen returns the selection of a run with so many clients, without events: a test writes

@@ -8,7 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // The lowest keys are those of a sorted list, also with equal keys and without a number.

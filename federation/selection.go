@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Selection is a selector's view of a round that opens: the clients available now, their

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/registry"
+	"fedsim/internal/tools/registry"
 )
 
 // Selector chooses the clients that the server asks in a round. The server calls it

@@ -6,8 +6,8 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/carbon"
-	"fedsim/internal/roster"
+	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/tools/roster"
 )
 
 // Server is the server of a simulated federated system: it asks clients for work, in rounds or

@@ -6,7 +6,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/config"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // Setup describes a server and the system that it runs on. Every table must have passed its

@@ -1,9 +1,9 @@
 package mtl
 
 import (
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 )
 
 // Pool spreads independent work over the cores. A nil pool has one worker, the caller.

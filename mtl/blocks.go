@@ -2,7 +2,7 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // blocks divides the rows of a matrix into consecutive ranges that depend only on its size.

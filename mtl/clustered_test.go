@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 // The conditions of optimality of min sum_i s_i^2/(eta + o_i), sum o = k,

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // Coupling is R(., Omega) of a regularizer for a fixed Omega. M is the symmetric positive

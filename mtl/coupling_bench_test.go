@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 var benchSizes = []struct{ m, d int }{{2000, 100}, {100_000, 30}}

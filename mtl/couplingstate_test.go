@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // coupled returns a problem with the given numbers of tasks and features.

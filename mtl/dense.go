@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/linalg"
 )
 
 // Dense is a coupling held as a full m x m matrix with its Cholesky factor.

@@ -3,7 +3,7 @@ package mtl
 import (
 	"math"
 
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // face minimizes a subproblem over the dual variables of some rows, within their bounds, while the others

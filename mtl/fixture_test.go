@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
 )
 
 var testPool = parallel.NewPool(2)

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/linalg"
 )
 
 const (

@@ -2,7 +2,7 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // BlockRows is the most rows whose scores are computed at a time.

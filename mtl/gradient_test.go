@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // networkOf returns a problem of two devices with random rows, several classes or two.

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/linalg"
 )
 
 // Graphical is eq. graph1, tasks whose relationship is a sparse graphical model

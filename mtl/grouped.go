@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // grouped is the coupling that pulls each task to the mean of its cluster. On a cluster of n

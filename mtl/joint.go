@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // Joint is a regularizer that is jointly convex in W and Omega. Its minimum over Omega,

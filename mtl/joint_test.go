@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/filetest"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // probabilistic is a problem of that regularizer with more tasks than features.

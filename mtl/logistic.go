@@ -3,7 +3,7 @@ package mtl
 import (
 	"math"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // LossLogistic names Logistic in scenarios.

@@ -3,8 +3,8 @@ package mtl
 import (
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/registry"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/registry"
 )
 
 // Loss is a convex loss of one score of a row (x, y), with its conjugate and its coordinate

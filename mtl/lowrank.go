@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // lowRank is the coupling M = off I + F diag(c) F^T, the result of an Omega update with more

@@ -15,8 +15,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // reporter is the common interface of testing.T and rapid.T.

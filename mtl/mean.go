@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/linalg"
 )
 
 // MeanRegularized is eq. fixed_cluster, a known Omega:

@@ -13,7 +13,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // For Omega from a file, the identity gives M = I/(2(l1+l2)). The centering matrix gives the

@@ -3,8 +3,8 @@ package mtl
 import (
 	"math"
 
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // Names of models.

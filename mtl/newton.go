@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // newton is the central solver for twice differentiable losses under a quadratic R: Newton's

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // plainSoftmax returns sum_t c_t sum_i CE_i + 1/2 tr(W A W^T), as a textbook has it, and sets

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"fedsim/data"
-	"fedsim/internal/invariants"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/invariants"
+	"fedsim/internal/tools/rng"
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Optimum is a solution of a problem under a fixed coupling, certified by its

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 )
 
 // severalClasses gives the rows of both halves class numbers: each class occurs in a task,

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"fedsim/internal/kernel"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 )
 
 // taskSigma returns sigma_t of eq. definitionOfSigmaK for device k: M_tt times the

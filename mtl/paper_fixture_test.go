@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // formulation is a regularizer with a coupling of four tasks, learned from

@@ -15,9 +15,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 )
 
 // Section 3.1, eq. obj: the objective is the sum of the losses of all rows of

@@ -9,7 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // ModelExternal names a model whose gradients come from a program.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // tallQR is the decomposition A = Q R of a matrix with more rows than columns by

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/parallel"
 )
 
 // tall returns matrices with more rows than columns. Their rows make one block or several.

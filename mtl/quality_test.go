@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
 )
 
 func aucOf(scores []float64, positive []bool) float64 {

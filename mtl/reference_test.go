@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/filetest"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/kernel"
 )
 
 var allOptima = flag.Bool("optima", false, "also compute the optima that take long")

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // tied is a regularizer with the formula of the paper: A of

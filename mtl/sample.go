@@ -2,7 +2,7 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Sample is a subset of the tasks on which models are evaluated.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // The mean over all samples of one task equals the value of all tasks, and so does a sample

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // TestSDCAAgainstSlowTwin replays the same coordinates with every quantity

@@ -1,6 +1,6 @@
 package mtl
 
-import "fedsim/internal/elementary"
+import "fedsim/internal/tools/elementary"
 
 // LossSoftmax names Softmax in scenarios.
 const LossSoftmax = "softmax"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // sparseTwins returns a split of dense rows with few nonzero values, and the equal one of

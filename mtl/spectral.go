@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/linalg"
 )
 
 // The largest eigenvalue of B = P + G G^T, where P is diagonal and G has few

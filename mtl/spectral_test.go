@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // largestOf returns the largest eigenvalue of P + g g^T by a full matrix.

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
-	"fedsim/internal/linalg"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/linalg"
 )
 
 // spectrum is the eigensystem of W^T W (m x m) as the singular value

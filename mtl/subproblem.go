@@ -2,7 +2,7 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
+	"fedsim/internal/tools/kernel"
 )
 
 // Subproblem is the objective of client k of task t, minimized over its change da of the dual variables a

@@ -3,8 +3,8 @@ package mtl
 import (
 	"math"
 
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // LocalOptimum approaches the minimum G(da*) of a device's subproblem, and stops

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // lossProblem is a problem with a loss by name.

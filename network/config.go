@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/config"
-	"fedsim/internal/flows"
+	"fedsim/internal/tools/flows"
 )
 
 // Unset marks an override of a Config that is not set, so the profile's value holds. It

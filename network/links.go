@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"fedsim/engine"
-	"fedsim/internal/lognormal"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/lognormal"
+	"fedsim/internal/tools/rng"
 )
 
 // Transfer is the result of sending one message.

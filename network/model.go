@@ -2,8 +2,8 @@ package network
 
 import (
 	"fedsim/config"
-	"fedsim/internal/registry"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/registry"
+	"fedsim/internal/tools/rng"
 )
 
 // Stream is a source of random numbers.

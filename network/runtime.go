@@ -3,7 +3,7 @@ package network
 import (
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // Runtime is the time that the software which carries messages adds to an attempt beside

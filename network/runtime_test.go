@@ -7,7 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The polls of a grid by hand: at the first, between two, at one, and where time ends.

@@ -3,7 +3,7 @@ package plots
 import (
 	"math"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

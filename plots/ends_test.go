@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 
 	"github.com/google/go-cmp/cmp"

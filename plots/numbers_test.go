@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/results"
 
 	"github.com/google/go-cmp/cmp"

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 	"fedsim/results"
 )
 

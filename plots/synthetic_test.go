@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // amountUnit is a unit of time, data or energy: its size in base units, and the amount from

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/state"
 )
 
 // Every field of a record has one column, every column a field of its own that it gets and sets,

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/certainty"
-	"fedsim/internal/orderstat"
+	"fedsim/internal/tools/certainty"
+	"fedsim/internal/tools/orderstat"
 )
 
 // Amounts are what a run costs up to a round, or what several cost in the mean.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // ErrorsText returns the error tables of runs as text of the given width in characters.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // A checkpoint has every number of a round.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // Level says what a message means for the numbers that it is about.

@@ -1,6 +1,6 @@
 package results
 
-import "fedsim/internal/state"
+import "fedsim/internal/tools/state"
 
 // Recorder records the runs of a scenario: [Rows] for each. Trials of tuning are not recorded.
 // Calls may overlap.

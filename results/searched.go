@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // Range is the values of an option that tuning tried.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // Short returns what the runs come to as text: for each experiment with one point, how its runs

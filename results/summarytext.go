@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // Text returns the summary as text tables of the given width in characters: a table for each

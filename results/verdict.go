@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/certainty"
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/certainty"
+	"fedsim/internal/tools/columns"
 )
 
 // confidence is that with which a method is certainly first.

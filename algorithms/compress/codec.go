@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // Stream is a source of random numbers.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/kernel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/rng"
 )
 
 // sines is the vector of the reference values: v_i = sin(i), i = 1, ..., d.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // subset is what codecs share that send some numbers in place of d.

@@ -3,7 +3,7 @@ package privacy
 import (
 	"math"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // Accountant adds up the privacy that the rounds of a run spend: the Renyi differential

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The accountant agrees with Google's dp-accounting 0.6.0 (RdpAccountant with its default

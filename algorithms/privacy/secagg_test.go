@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // published returns the settings of Bonawitz et al., section 7: keys and shares of 256 bits,

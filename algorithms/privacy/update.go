@@ -3,8 +3,8 @@ package privacy
 import (
 	"math"
 
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 )
 
 type (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 func norm(x []float64) float64 {

@@ -1,7 +1,7 @@
 // The finish times of transfers that share links, by SimGrid.
 //
 // Standard input is one case: a row per transfer, with the columns of
-// internal/flows/testdata/simgrid.csv except the last. Standard output is the last column,
+// internal/tools/flows/testdata/simgrid.csv except the last. Standard output is the last column,
 // the end of each transfer in seconds.
 #include <simgrid/s4u.hpp>
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fedsim/cmd/fedsim/command"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
 

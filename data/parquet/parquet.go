@@ -18,9 +18,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"fedsim/data"
-	"fedsim/internal/input"
-	"fedsim/internal/parquetrows"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/parquetrows"
+	"fedsim/internal/tools/quote"
 )
 
 func init() { data.RegisterReader(data.SourceParquet, read) }

@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 
 	"fedsim/data"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // parquetRow is a row of a small file.

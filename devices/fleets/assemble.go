@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"fedsim/devices"
-	"fedsim/internal/elementary"
-	"fedsim/internal/lognormal"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/lognormal"
+	"fedsim/internal/tools/rng"
 	"fedsim/network"
 )
 

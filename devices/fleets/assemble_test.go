@@ -9,7 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/network"
 )
 

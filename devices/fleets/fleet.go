@@ -6,8 +6,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
-	"fedsim/internal/input"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/quote"
 	"fedsim/network"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/devices"
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 	"fedsim/network"
 )
 

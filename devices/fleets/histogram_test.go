@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // Every number lies in its bin, and bins have round edges.

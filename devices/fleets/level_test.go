@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The levels are valid fleets, whose times differ more from level to level. The page has their

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // whole is the unit of shares, so that 0.7 of ten devices are seven.

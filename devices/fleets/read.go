@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // Read reads a fleet from a TOML or csv file. An error is config.Errors, with positions.

@@ -9,7 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/network"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
-	"fedsim/internal/heterogeneity"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/heterogeneity"
 )
 
 // Text describes n devices of a valid fleet: a table of the classes, and histograms. n must be at

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // loadDriven writes a scenario to a file and loads it for a driver.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/outside/external"
 )
 
 // The keys of a learner in another process, and its options, are checked with their places.

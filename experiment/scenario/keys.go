@@ -5,7 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/crossval"
+	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/crossval"
-	"fedsim/internal/input"
+	"fedsim/internal/rooms/crossval"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 	"fedsim/scenarios"
 )

@@ -9,7 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/outside/external"
 	"fedsim/mtl"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/crossval"
+	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 )
 

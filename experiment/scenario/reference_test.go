@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/scenarios.md")

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/config"
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 
 	"fedsim/scenarios"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/internal/elementary"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/rng"
 )
 
 // sampleAxis is the name of the axis of a sample. Its labels are the numbers of the points.

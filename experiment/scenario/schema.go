@@ -9,8 +9,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/crossval"
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/crossval"
+	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
 

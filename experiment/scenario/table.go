@@ -8,7 +8,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/crossval"
+	"fedsim/internal/rooms/crossval"
 	"fedsim/mtl"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
-	"fedsim/internal/crossval"
+	"fedsim/internal/rooms/crossval"
 )
 
 const twoTables = `

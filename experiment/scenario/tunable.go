@@ -10,7 +10,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/external"
+	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // posted is federated averaging whose messages to devices differ: device k gets 10 k + h

@@ -10,9 +10,9 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	_ "fedsim/internal/rapidseed"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/parallel"
+	_ "fedsim/internal/tools/rapidseed"
+	"fedsim/internal/tools/rng"
 )
 
 // windows is an availability trace: device 0 is unavailable once, the others never.

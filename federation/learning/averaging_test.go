@@ -6,7 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // setOption sets an option of a method by the name of its field; false: it has none.

@@ -7,7 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"fedsim/algorithms"
-	"fedsim/internal/replay"
-	"fedsim/internal/state"
+	"fedsim/internal/rooms/replay"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

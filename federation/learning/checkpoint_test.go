@@ -14,9 +14,9 @@ import (
 	"fedsim/algorithms/compress"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

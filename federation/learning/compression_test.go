@@ -12,8 +12,8 @@ import (
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // coded returns the settings of two codecs.

@@ -11,8 +11,8 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // Answers come at the multiples of each device's own time, and with a server that

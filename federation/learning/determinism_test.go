@@ -8,8 +8,8 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // stormy is a world in which everything happens that can.

@@ -8,7 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

@@ -3,7 +3,7 @@ package learning
 import (
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 )
 
 // driver is a federation as the server sees it.

@@ -9,7 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/replay"
+	"fedsim/internal/rooms/replay"
 	"fedsim/mtl"
 	"fedsim/results"
 )

@@ -10,7 +10,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fedsim/devices/fleets"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // footprint returns how many bytes a device of a federation takes after some rounds:

@@ -13,7 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
 

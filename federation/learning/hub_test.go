@@ -13,8 +13,8 @@ import (
 	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 	"fedsim/network"
 )

@@ -6,7 +6,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // lateUpdates are the late updates that a round takes, beside those in time.

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // asked drives a second instance of a method without rounds by hand: a device is sent the

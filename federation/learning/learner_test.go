@@ -10,7 +10,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 	"fedsim/results"
 )

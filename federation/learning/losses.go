@@ -3,7 +3,7 @@ package learning
 import (
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 

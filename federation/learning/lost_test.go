@@ -10,8 +10,8 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 

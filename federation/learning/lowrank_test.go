@@ -9,7 +9,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

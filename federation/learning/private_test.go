@@ -14,8 +14,8 @@ import (
 	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

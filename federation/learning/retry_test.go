@@ -8,7 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // Under wait-for-all a device that failed is asked again for the same work: the model

@@ -9,7 +9,7 @@ import (
 	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 const batteryReport = 500 // bytes

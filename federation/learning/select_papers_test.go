@@ -10,7 +10,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"

@@ -9,7 +9,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 )
 
 // turns is a speed trace that alternates between fast and slow.

@@ -11,7 +11,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/parallel"
 )
 
 // busy makes n devices of ten rows with faults, jitter and batteries.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"fedsim/federation"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 )
 
 // thetas returns theta_t^h of every device in the round that is about to close: 1

@@ -6,7 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 )
 

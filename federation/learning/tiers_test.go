@@ -9,8 +9,8 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/state"
 )
 
 // tiersWorld is a world of hierarchical averaging behind hubs.

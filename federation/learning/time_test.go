@@ -8,7 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/network"
 )
 

@@ -10,8 +10,8 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 )
 

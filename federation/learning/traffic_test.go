@@ -10,8 +10,8 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/parallel"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/parallel"
+	"fedsim/internal/tools/racetest"
 )
 
 // apart compares rounds of two runs: figures that depend on time to so many

@@ -13,7 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts")

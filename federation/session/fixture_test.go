@@ -13,8 +13,8 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/internal/parallel"
-	_ "fedsim/internal/rapidseed"
+	"fedsim/internal/tools/parallel"
+	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/mtl"
 	"fedsim/network"
 )

@@ -12,7 +12,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

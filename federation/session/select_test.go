@@ -8,8 +8,8 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/internal/carbon"
-	"fedsim/internal/filetest"
+	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 )
 

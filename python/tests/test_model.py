@@ -37,7 +37,7 @@ def mix(z):
 
 
 def uniform(seed, purpose, device, number):
-    """Numbers of fedsim's stream of (seed, purpose, device, round): internal/rng."""
+    """Numbers of fedsim's stream of (seed, purpose, device, round): internal/tools/rng."""
     h = mix((seed + 0x9E3779B97F4A7C15) & MASK)
     h = mix(h ^ (purpose * 0xD6E8FEB86659FD93) & MASK)
     h = mix(h ^ ((device & MASK) * 0xA0761D6478BD642F) & MASK)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 	"fedsim/results"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // Contents of a run directory beside its stage. The manifest, the last file of an install, is

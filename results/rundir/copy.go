@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/input"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/input"
 )
 
 // TakeOver moves an unfinished run directory, whose writer is lost, to another path, to resume it

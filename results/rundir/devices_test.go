@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 )
 
 // Tables and Formats are the tables and formats of [Export].

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/parquetrows"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/parquetrows"
 	"fedsim/results"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
 

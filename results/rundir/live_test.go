@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/formats"
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/formats"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // ErrBusy is wrapped by the errors of Create and OpenCheckpoint for a directory to which

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // Of many who want to write a directory, which comes and goes with them, one at a

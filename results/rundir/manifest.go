@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"fedsim/internal/formats"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/formats"
+	"fedsim/internal/tools/quote"
 	"fedsim/results"
 )
 

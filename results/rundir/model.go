@@ -16,9 +16,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/input"
-	"fedsim/internal/npy"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/npy"
 	"fedsim/results"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/npy"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/npy"
 	"fedsim/results"
 )
 

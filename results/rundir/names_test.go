@@ -7,8 +7,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/parquetrows"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/parquetrows"
 	"fedsim/results"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // requireFree reports files that a new run must not overwrite.

@@ -16,7 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/config"
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
 

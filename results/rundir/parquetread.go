@@ -6,8 +6,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/input"
-	"fedsim/internal/parquetrows"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/parquetrows"
 )
 
 // places returns the places of columns in a file, which it finds by name; -1: the file does not have the

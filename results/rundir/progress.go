@@ -15,7 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"fedsim/internal/formats"
+	"fedsim/internal/tools/formats"
 	"fedsim/results"
 )
 

@@ -16,8 +16,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedsim/internal/formats"
-	"fedsim/internal/input"
+	"fedsim/internal/tools/formats"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"fedsim/config"
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
 

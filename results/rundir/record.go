@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fedsim/internal/state"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 	"fedsim/results"
 )
 

@@ -14,8 +14,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"fedsim/internal/input"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/racetest"
-	"fedsim/internal/rng"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

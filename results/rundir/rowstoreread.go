@@ -12,7 +12,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
 

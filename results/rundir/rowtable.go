@@ -11,8 +11,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/input"
-	"fedsim/internal/parquetrows"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/parquetrows"
 	"fedsim/results"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 	"fedsim/results"
 )
 

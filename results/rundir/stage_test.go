@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 )
 

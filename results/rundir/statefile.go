@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/formats"
-	"fedsim/internal/input"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/formats"
+	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

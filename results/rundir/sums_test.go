@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // A file of another run in a directory is noticed by all that read it, and when its unfinished run is resumed. The

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // maxTableRow is the largest size of a row in bytes.

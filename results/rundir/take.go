@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"fedsim/internal/input"
+	"fedsim/internal/tools/input"
 )
 
 // ErrTake is wrapped by the errors of Take about files that do not fit.

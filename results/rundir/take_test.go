@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/state"
+	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 

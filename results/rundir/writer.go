@@ -45,7 +45,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 	"fedsim/results"
 )
 

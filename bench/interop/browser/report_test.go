@@ -348,7 +348,7 @@ func TestAxes(t *testing.T) {
 	b := newTab(t)
 	source := ""
 	for _, name := range []string{"words", "lines", "chart"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "report", "page", name+".js"))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "rooms", "report", "page", name+".js"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ var namings = []struct {
 		"(*Ledger).Note": "waiting has no bytes and no FLOPs", "(*energy).Power": "waiting draws the power of an idle client",
 		"(*population).State": "its fields are lengths that are known in advance",
 	}},
-	{"internal/record/timeline", []string{"Download", "Compute", "Upload", "Poll"}, map[string]string{
+	{"internal/rooms/timeline", []string{"Download", "Compute", "Upload", "Poll"}, map[string]string{
 		"(*Item).event": "waiting has no bytes and no FLOPs",
 	}},
 	{"plots", []string{"Downlink", "Compute", "Uplink", "Poll"}, nil},

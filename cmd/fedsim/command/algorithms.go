@@ -11,7 +11,7 @@ import (
 	"fedsim/algorithms/compress"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 	"fedsim/mtl"
 )
 

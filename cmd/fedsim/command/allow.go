@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/external"
-	"fedsim/internal/quote"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/tools/quote"
 	"fedsim/mtl"
 )
 

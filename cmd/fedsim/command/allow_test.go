@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // starting are the commands that start the programs of a scenario, if the user allows it.

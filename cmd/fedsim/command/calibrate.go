@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/attemptlog"
-	"fedsim/internal/calibration"
-	"fedsim/internal/report"
+	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/rooms/measure/calibration"
+	"fedsim/internal/rooms/report"
 )
 
 func newCalibrate() *cobra.Command {

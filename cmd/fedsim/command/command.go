@@ -21,7 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 // Main runs a command line and returns the exit status. Args excludes the program

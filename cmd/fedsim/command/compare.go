@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/analysis/compare"
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/rooms/compare"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"

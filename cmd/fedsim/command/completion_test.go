@@ -13,7 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // completed returns the completions of the last word of a command line, and the directive

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var kills = flag.Int("kills", 6, "number of runs to kill and resume")

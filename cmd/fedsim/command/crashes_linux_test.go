@@ -17,7 +17,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var everyCall = flag.Bool("every-call", false, "check what every call leaves, not a sample of them, and draw the figures")

@@ -15,8 +15,8 @@ import (
 	"fedsim/data"
 	_ "fedsim/data/parquet" // a source of data
 	"fedsim/experiment/scenario"
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/parallel"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/parallel"
 	"fedsim/plots"
 )
 

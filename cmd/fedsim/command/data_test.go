@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // Interrupted commands that generate data or fit logs write nothing.

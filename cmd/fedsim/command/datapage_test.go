@@ -9,7 +9,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // indented returns the blocks of a page that are indented by four spaces.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results/rundir"
 )
 

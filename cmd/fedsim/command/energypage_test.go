@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // TestEnergyPage runs the commands of docs/energy.md with its table [energy], and finds grams where the

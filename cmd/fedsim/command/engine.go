@@ -15,7 +15,7 @@ import (
 
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/driven"
+	"fedsim/internal/rooms/outside/driven"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/analysis/explain"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/rooms/explain"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/results/rundir"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/analysis/fairness"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/rooms/fairness"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

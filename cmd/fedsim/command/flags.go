@@ -13,7 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 )
 
 // computeFlags are the flags that affect how results are computed, not the results.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/devices/fleets"
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 	"fedsim/plots"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/devices/fleets"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // TestFleetsPage runs the commands of docs/fleets.md and reads its files. The page explains

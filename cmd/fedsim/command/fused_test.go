@@ -18,7 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // The compiler for arm64 fuses every shape of x*y + z that the compilers for other
@@ -97,7 +97,7 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 // platform: the coordinates of figures are no results, and fits to measured logs, with gonum's
 // statistics, agree to 1e-9.
 func promised(file string) bool {
-	for _, folder := range []string{"plots", "internal/calibration", "internal/prediction"} {
+	for _, folder := range []string{"plots", "internal/rooms/measure/calibration", "internal/rooms/measure/prediction"} {
 		if strings.HasPrefix(file, folder+"/") {
 			return false
 		}
@@ -179,7 +179,7 @@ func TestNumbersComeFromPortableFunctions(t *testing.T) {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				of, ok := s.X.(*ast.Ident)
 				if ok && exact[of.Name] != "" && ast.IsExported(s.Sel.Name) && !slices.Contains(strings.Fields(exact[of.Name]), s.Sel.Name) {
-					t.Errorf("%s: %s.%s has other bits on some platforms: use internal/elementary or internal/linalg", files.Position(s.Pos()), of.Name, s.Sel.Name)
+					t.Errorf("%s: %s.%s has other bits on some platforms: use internal/tools/elementary or internal/tools/linalg", files.Position(s.Pos()), of.Name, s.Sel.Name)
 				}
 			}
 			return true

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 )
 
 func newHelp() *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results/rundir"
 )
 

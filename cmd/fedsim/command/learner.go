@@ -14,8 +14,8 @@ import (
 	"fedsim/data"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
-	"fedsim/internal/external"
-	"fedsim/internal/learnercheck"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/outside/learnercheck"
 	"fedsim/mtl"
 )
 

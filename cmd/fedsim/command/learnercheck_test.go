@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fedsim/federation/learning"
-	"fedsim/internal/external"
-	"fedsim/internal/learnercheck"
+	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms/outside/learnercheck"
 )
 
 // checkScalar checks the learner of one number with a fault, or with none. It returns the

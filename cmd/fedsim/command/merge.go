@@ -16,9 +16,9 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
-	"fedsim/internal/clusters/plan"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/crossval"
+	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/clusters/plan"
+	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/results/rundir"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/devices"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 	"fedsim/network"
 )

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // dataFile is a kind of file that fedsim reads besides scenarios.
@@ -117,7 +117,7 @@ func dataFiles(t *testing.T) []dataFile {
 			return [][]string{run("problem.regularizer=mean", quote("problem.omega_file", path))}
 		}},
 	}
-	pickles, err := filepath.Glob(filepath.Join(folder, "internal", "traces", "testdata", "*.pkl"))
+	pickles, err := filepath.Glob(filepath.Join(folder, "internal", "rooms", "traces", "testdata", "*.pkl"))
 	if err != nil || len(pickles) == 0 {
 		t.Fatal("no pickles", err)
 	}

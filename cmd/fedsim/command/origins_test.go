@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // Every file of text that a command names may begin with the mark of UTF-8. In UTF-16, and with lines that end in a

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 // gated is a run, with a number of rounds, whose learner waits in its fifth round until the file open exists.

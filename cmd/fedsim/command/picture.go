@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/atomicfile"
+	"fedsim/internal/tools/atomicfile"
 	"fedsim/plots"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment/scenario"
-	"fedsim/internal/clusters/plan"
+	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/mtl"
 )
 

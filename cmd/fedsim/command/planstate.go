@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/columns"
-	"fedsim/internal/quote"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/quote"
 )
 
 // planState is the status of a plan (docs/json.md).

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
-	"fedsim/internal/columns"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/plainjson"
 )
 
 // The values of --progress.

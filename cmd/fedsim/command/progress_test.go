@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
-	_ "fedsim/internal/rapidseed"
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 // fakeClock is a clock that the test sets.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var updateProtocol = flag.Bool("update-protocol", false, "rewrite the responses in docs/engine-protocol.md")

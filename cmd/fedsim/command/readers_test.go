@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

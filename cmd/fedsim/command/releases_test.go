@@ -17,8 +17,8 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/filetest"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results/rundir"
 )
 

@@ -50,7 +50,7 @@ func TestRename(t *testing.T) {
 		"example.org//fedsim": "is not a module path",
 		modulePath:            "no",
 	} {
-		if got := do(2, "internal/tools/rename", name); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		if got := do(2, "internal/develop/rename", name); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("MODULE=%s: %q, want one line with %q", name, got, want)
 		}
 	}
@@ -58,8 +58,8 @@ func TestRename(t *testing.T) {
 		t.Errorf("wrong names changed\n%s", got)
 	}
 	const module = "example.org/an/owner/fedsim"
-	do(0, "internal/tools/rename", module)
-	do(0, "go", "vet", "./internal/rapidseed")
+	do(0, "internal/develop/rename", module)
+	do(0, "go", "vet", "./internal/tools/rapidseed")
 	for _, place := range []string{".", "examples", "bench"} {
 		got := do(0, "go", "-C", place, "list", "-mod=mod", "-deps", "-test", "./...")
 		if !strings.Contains(got, module+"/results\n") {
@@ -69,7 +69,7 @@ func TestRename(t *testing.T) {
 	if got := do(1, "git", "grep", "-nE", `(^|[^[:alnum:]_./~-])`+modulePath+`/(internal|results|engine|data|mtl)\b`); got != "" {
 		t.Errorf("the old path is left:\n%s", got)
 	}
-	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n", "internal/site/mkdocs.yml": "repo_url: https://" + module + "\n",
+	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n", "internal/develop/site/mkdocs.yml": "repo_url: https://" + module + "\n",
 		"python/pyproject.toml": "Source = \"https://" + module + "\"\n"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%s has not the line %s(%v)", file, want, err)

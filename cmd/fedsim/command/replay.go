@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/attemptlog"
-	"fedsim/internal/calibration"
-	"fedsim/internal/plainjson"
-	"fedsim/internal/prediction"
+	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/rooms/measure/calibration"
+	"fedsim/internal/rooms/measure/prediction"
+	"fedsim/internal/tools/plainjson"
 )
 
 func newReplay() *cobra.Command {

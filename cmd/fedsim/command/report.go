@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/clusters/plan"
-	"fedsim/internal/report"
+	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/atomicfile"
 	"fedsim/results/rundir"
 )
 

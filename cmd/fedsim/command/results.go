@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/config"
-	"fedsim/internal/columns"
+	"fedsim/internal/tools/columns"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

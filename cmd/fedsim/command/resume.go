@@ -10,7 +10,7 @@ import (
 
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/results/rundir"
 )
 

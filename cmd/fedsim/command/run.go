@@ -14,9 +14,9 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/columns"
-	"fedsim/internal/plainjson"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/plainjson"
+	"fedsim/internal/tools/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

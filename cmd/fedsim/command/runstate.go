@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"fedsim/internal/columns"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"fedsim/internal/elementary"
+	"fedsim/internal/tools/elementary"
 )
 
 // scalarLearner is a learner of a single number, which federated averaging moves to the mean of

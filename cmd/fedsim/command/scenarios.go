@@ -10,8 +10,8 @@ import (
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/columns"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/scenarios"
 )
 

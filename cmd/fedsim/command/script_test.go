@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fedsim/internal/racetest"
+	"fedsim/internal/tools/racetest"
 	"fedsim/results/rundir"
 )
 

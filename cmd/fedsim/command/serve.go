@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/clusters/plan"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/plainjson"
-	"fedsim/internal/report/serve"
+	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/rooms/report/serve"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/results/rundir"
 )
 

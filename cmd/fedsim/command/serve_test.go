@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/report"
+	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -13,9 +13,9 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/quote"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/rooms/traces"
+	"fedsim/internal/tools/quote"
 	"fedsim/results/rundir"
 )
 

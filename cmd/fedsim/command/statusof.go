@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/clusters/plan"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/tools/plainjson"
 )
 
 type statusFlags struct {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/clusters/work"
+	"fedsim/internal/rooms/clusters/work"
 )
 
 func init() { programs["fail-waiting"] = failWaiting }

@@ -17,9 +17,9 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/clusters/submit"
-	"fedsim/internal/clusters/work"
-	"fedsim/internal/quote"
+	"fedsim/internal/rooms/clusters/submit"
+	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/tools/quote"
 )
 
 // engineLocal is the engine of workers in this process. The others are templates.

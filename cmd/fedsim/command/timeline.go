@@ -15,8 +15,8 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/atomicfile"
-	"fedsim/internal/record/timeline"
+	"fedsim/internal/rooms/timeline"
+	"fedsim/internal/tools/atomicfile"
 )
 
 type timelineFlags struct {

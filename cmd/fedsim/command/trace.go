@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/traces"
 )
 
 func newTrace() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/filetest"
-	"fedsim/internal/traces"
+	"fedsim/internal/rooms/traces"
+	"fedsim/internal/tools/filetest"
 )
 
 // TestTracesPage runs the commands of docs/traces.md on small files with the names on the
@@ -21,8 +21,8 @@ func TestTracesPage(t *testing.T) {
 	page := read(t, "docs/traces.md")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"client_behave_trace":    read(t, "internal/traces/testdata/availability4.pkl"),
-		"client_device_capacity": read(t, "internal/traces/testdata/capacity.pkl"),
+		"client_behave_trace":    read(t, "internal/rooms/traces/testdata/availability4.pkl"),
+		"client_device_capacity": read(t, "internal/rooms/traces/testdata/capacity.pkl"),
 		"state_traces.json":      `{"a": {"messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 01:00:00\tWifi"}, "b": {"messages": ""}}`,
 		"speed_distri.json":      `{"a": {"down_u": 1000, "down_sigma": 450, "up_u": 100, "up_sigma": 45}}`,
 	} {
@@ -56,7 +56,7 @@ func TestTraceFlagsOfOtherFormats(t *testing.T) {
 	dir := t.TempDir()
 	csv, pickle := filepath.Join(dir, "week.csv"), filepath.Join(dir, "capacity.pkl")
 	for path, text := range map[string]string{
-		csv: "device,time_s,kind,value\nd,0,available,1\nd,9,end,\n", pickle: read(t, "internal/traces/testdata/capacity.pkl"),
+		csv: "device,time_s,kind,value\nd,0,available,1\nd,9,end,\n", pickle: read(t, "internal/rooms/traces/testdata/capacity.pkl"),
 	} {
 		filetest.Write(t, path, text)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/columns"
-	"fedsim/internal/plainjson"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/plainjson"
 	"fedsim/results"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/filetest"
 )
 
 var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the outputs and the picture of docs/tutorial.md")

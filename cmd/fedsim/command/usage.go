@@ -14,8 +14,8 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/columns"
-	"fedsim/internal/quote"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/quote"
 )
 
 // usageError is an error in the command line.

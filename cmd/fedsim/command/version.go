@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fedsim/internal/licenses"
+	"fedsim/internal/tools/licenses"
 )
 
 // version identifies the binary.

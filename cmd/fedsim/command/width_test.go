@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/columns"
-	"fedsim/internal/filetest"
+	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/filetest"
 )
 
 // requireFit reports every line that is wider than a terminal.

@@ -14,7 +14,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
-	"fedsim/internal/clusters/work"
+	"fedsim/internal/rooms/clusters/work"
 )
 
 type workFlags struct {

@@ -1,0 +1,152 @@
+package plan_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fedsim/experiment"
+	"fedsim/experiment/scenario"
+	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/results/rundir"
+)
+
+func load(t *testing.T, overrides ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Load("quickstart", overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func written(t *testing.T, dir string, s *scenario.Scenario, version string) *plan.Plan {
+	t.Helper()
+	p, err := plan.New(t.Context(), s, plan.Options{Version: version, Command: []string{"fedsim", "run", "quickstart"}, GroupTime: plan.DefaultGroupTime})
+	if err == nil {
+		err = p.Write(dir, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A plan has all runs, reads back, and has the same items for the same scenario and numeric version.
+func TestPlansReadBack(t *testing.T) {
+	dir, s := t.TempDir(), load(t)
+	p := written(t, dir, s, "v1")
+	first, err := os.ReadFile(filepath.Join(dir, plan.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Runs != 6 || len(p.Groups()) == 0 {
+		t.Errorf("%d runs, %d groups", p.Runs, len(p.Groups()))
+	}
+	written(t, dir, load(t), "v1")              // the same plan again
+	back, again, _, err := plan.Read(dir, "v2") // of another release
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if err := back.Write(other, again); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := os.ReadFile(filepath.Join(other, plan.File)); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("the plan that was read has other bytes (%v)", err)
+	}
+	later := bytes.Replace(first, []byte(` "items"`), []byte(` "later": 1, "items"`), 1) // of a later release
+	sum := sha256.Sum256(bytes.Replace(later, []byte(p.Sum), nil, 1))
+	later = bytes.Replace(later, []byte(p.Sum), []byte(hex.EncodeToString(sum[:])), 1)
+	if err := os.WriteFile(filepath.Join(other, plan.File), later, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if q, _, _, err := plan.Read(other, "v1"); err != nil || !reflect.DeepEqual(q.Items, p.Items) {
+		t.Errorf("a plan with a field that is not known: %v", err)
+	}
+	if q := written(t, t.TempDir(), s, "v2"); !reflect.DeepEqual(q.Items, p.Items) {
+		t.Errorf("another version with the same numeric version has other items: %v", q.Items)
+	}
+	if q, err := plan.New(t.Context(), load(t, "run.rounds=7"), plan.Options{Version: "v1", Command: p.Command}); err != nil || q.Items[0].ID == p.Items[0].ID {
+		t.Errorf("another scenario has the same IDs (%v)", err)
+	} else {
+		over := func() {
+			want := filepath.Join(dir, plan.File) + ": is another plan, of quickstart by fedsim v1: continue it with fedsim work " + dir + ", or choose another directory with -o"
+			if err := q.Write(dir, s); err == nil || err.Error() != want {
+				t.Errorf("over another plan: %v\nwant %s", err, want)
+			}
+		}
+		over()
+		q.Version = "v2" // of another release, with all items alike
+		over()
+	}
+}
+
+// Plans that were changed, and those of another version, are refused in one line.
+func TestChangedPlansAreRefused(t *testing.T) {
+	replace := func(old, new string) func(string) string {
+		return func(text string) string { return strings.Replace(text, old, new, 1) }
+	}
+	for name, test := range map[string]struct {
+		file    string
+		change  func(string) string
+		version string
+		want    string
+	}{
+		"a run":       {plan.File, replace("seed=1", "seed=2"), "v1", "checksum does not match"},
+		"a field":     {plan.File, replace("\"items\"", "\"sets\""), "v1", "checksum does not match"},
+		"cut off":     {plan.File, func(text string) string { return text[:len(text)/2] }, "v1", "it is no plan"},
+		"version":     {plan.File, replace(fmt.Sprintf("\"numerics\": %d", rundir.Numerics), "\"numerics\": 9"), "v2", "it is of fedsim v1 with numeric version 9, and this is v2 with " + strconv.Itoa(rundir.Numerics) + ": use that fedsim, or plan"},
+		"format":      {plan.File, replace("\"format\": 1", "\"format\": 2"), "v2", "format = 2: must be 1, the one that this version of fedsim reads: fedsim v1 wrote it: use that fedsim, or plan"},
+		"scenario":    {plan.Scenario, replace("rounds", "#rounds"), "v1", "scenario.toml was changed"},
+		"no scenario": {plan.Scenario, nil, "v1", "no such file"},
+	} {
+		dir := t.TempDir()
+		written(t, dir, load(t), "v1")
+		path := filepath.Join(dir, test.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.change == nil {
+			err = os.Remove(path)
+		} else {
+			err = os.WriteFile(path, []byte(test.change(string(text))), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = plan.Read(dir, test.version)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if test.change != nil && !strings.Contains(err.Error(), "cannot be used") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A data set of a table is a group without runs.
+func TestTablesArePlanned(t *testing.T) {
+	s, err := scenario.Load("table1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := written(t, t.TempDir(), s, "v1")
+	sets := len(s.Tables[0].Sets)
+	if sets == 0 || len(p.Groups()) != sets || len(p.Items) != sets || p.Runs != 0 {
+		t.Fatalf("%d groups, %d items, %d runs of %d data sets", len(p.Groups()), len(p.Items), p.Runs, sets)
+	}
+	for i, g := range p.Groups() {
+		if len(g.Runs()) != 0 || g.Kind != experiment.KindTable || g.Of[0] != s.Tables[0].Name || g.Of[1] != s.Tables[0].Sets[i].Label || len(g.States) != 1 || len(g.Needs) != 0 {
+			t.Errorf("group %d: %+v", i, g)
+		}
+	}
+}

@@ -1,0 +1,564 @@
+package explain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/experiment/scenario"
+	"fedsim/internal/rooms/explain"
+	"fedsim/internal/tools/filetest"
+	"fedsim/network"
+	"fedsim/results/rundir"
+)
+
+// simulate runs a scenario with rows by device and returns its run directory.
+func simulate(t *testing.T, source string, set ...string) string {
+	t.Helper()
+	s, err := scenario.Parse("x.toml", []byte(source), append([]string{"run.devices=true"}, set...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Unix(0, 0)
+	w, err := rundir.Create(filepath.Join(t.TempDir(), "run"), false, rundir.About{
+		Version: "test", Scenario: resolved, Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: began,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = experiment.Run(context.Background(), s.Experiments, experiment.Options{
+		Workers: 1, Recorder: w, Clock: func() time.Time { return began },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(rundir.Complete, rundir.End{At: began}); err != nil {
+		t.Fatal(err)
+	}
+	return w.Dir()
+}
+
+// explained analyzes the first run of a directory.
+func explained(t *testing.T, dir string) *explain.Report {
+	t.Helper()
+	read, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := explain.Find(read, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := explain.Read(dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func explainScenario(t *testing.T, source string, set ...string) *explain.Report {
+	t.Helper()
+	return explained(t, simulate(t, source, set...))
+}
+
+// In timing mode, times do not depend on the model: a what-if estimate and the run with
+// that change agree to the nanosecond.
+const timed = `
+[data.synthetic]
+clients = 8
+features = 6
+rows_min = 10
+rows_max = 200
+[devices]
+clock_ghz = 0.00002
+spread = "log-normal"
+spread_width = 0.7
+[network]
+profile = "3g"
+jitter = 0.4
+[federation]
+fit_work = false
+[run]
+mode = "timing"
+rounds = 25
+[methods.mocha]
+options.epochs = 3
+`
+
+// exact is the rounding difference of sums of a few dozen times of seconds.
+const exact = 1e-9
+
+func near(t *testing.T, what string, got, want, relative float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
+		t.Errorf("%s is %v: must be %v", what, got, want)
+	}
+}
+
+// Overheads are a part of the path of their own: 0.2 s in each round where all devices are as fast
+// as their profile. The rest of computing is as long as without them.
+func TestOverheadsAreAPart(t *testing.T) {
+	alike := "devices.spread=\"fixed\""
+	r, plain := explainScenario(t, timed, alike, "devices.task_overhead_s=0.2"), explainScenario(t, timed, alike)
+	rounds := float64(len(r.Rounds))
+	parts := r.Path.Parts()
+	if parts[1].Name != "compute" || parts[2].Name != "overhead" {
+		t.Fatalf("the parts are %v", parts)
+	}
+	near(t, "the overhead", parts[2].S, 0.2*rounds, exact)
+	near(t, "the overhead of all devices", r.All.OverheadS, 0.2*rounds*float64(len(r.Devices)), exact)
+	near(t, "the compute time beside overheads", r.All.ComputeS-r.All.OverheadS, plain.All.ComputeS, 1e-7)
+	if plain.All.OverheadS != 0 || !strings.Contains(r.Text(80), "\n  overhead ") || strings.Contains(plain.Text(80), "overhead") {
+		t.Errorf("%s\n%s", plain.Text(80), r.Text(80))
+	}
+}
+
+// Under every protocol, paths add up to rounds, rounds to the run, and the activities
+// of the devices to the time of the run.
+func TestTimesAddUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		set    []string
+		causes []explain.Cause
+	}{
+		"overheads":    {[]string{"devices.task_overhead_s=0.2", "devices.step_overhead_s=0.01", "devices.compute_jitter=0.3"}, []explain.Cause{explain.Response}},
+		"wait-for-all": {causes: []explain.Cause{explain.Response}},
+		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Response}},
+		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1"}, []explain.Cause{explain.Deadline}},
+		"charged":      {[]string{"federation.protocol=charged"}, []explain.Cause{explain.Charge}},
+		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.5"}, []explain.Cause{explain.Response}},
+		"losses":       {[]string{"federation.protocol=first", "faults.drop_probability=0.3"}, []explain.Cause{explain.Dropout, explain.Response}},
+		"limited":      {[]string{"federation.protocol=first", "federation.deadline_s=0.8"}, []explain.Cause{explain.Deadline, explain.Response}},
+		"away":         {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, []explain.Cause{explain.Response}},
+		"shared":       {[]string{"network.server_up_mbps=0.05"}, []explain.Cause{explain.Response}},
+		"sampled":      {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Response}},
+		"hubs":         {[]string{"network.hub_size=3"}, []explain.Cause{explain.Response}},
+		"polls":        {[]string{"network.client_poll_s=0.3", "network.launch_poll_s=0.1", "network.server_poll_s=0.25"}, []explain.Cause{explain.Response}},
+		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, []explain.Cause{explain.Count}},
+		"server":       {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "federation.server_gflops=1e-6"}, []explain.Cause{explain.Response}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := timed
+			if name == "asynchronous" {
+				source = strings.Replace(source, "fit_work = false", "", 1)
+			}
+			r := explainScenario(t, source, c.set...)
+			sum, ended, excess := 0.0, 0, 0.0
+			var causes []explain.Cause
+			for i := range r.Rounds {
+				x := &r.Rounds[i]
+				path := 0.0
+				for _, part := range x.Path.Parts() {
+					path += part.S
+					if part.S < 0 {
+						t.Errorf("round %d has %v s of %s", x.Round, part.S, part.Name)
+					}
+				}
+				if math.Abs(path-x.LengthS) > 1e-8 {
+					t.Errorf("the path of round %d adds up to %v s: must be %v", x.Round, path, x.LengthS)
+				}
+				if x.ExcessS < 0 || (x.Device >= 0) != (x.Cause == explain.Response) {
+					t.Errorf("round %d: %+v", x.Round, x)
+				}
+				sum += x.LengthS
+				if x.Device >= 0 {
+					ended++
+					excess += x.ExcessS
+				}
+				if !slices.Contains(causes, x.Cause) {
+					causes = append(causes, x.Cause)
+				}
+			}
+			slices.Sort(causes)
+			if !slices.Equal(causes, c.causes) {
+				t.Errorf("rounds ended by %v: must be by %v", causes, c.causes)
+			}
+			near(t, "the sum of the rounds", sum, r.TimeS, exact)
+			all := r.All
+			if all.Ended != ended || math.Abs(all.ExcessS-excess) > 1e-8 {
+				t.Errorf("devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
+			}
+			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.PollS+all.WaitS+all.UnavailableS+all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
+			if name == "server" && r.Path.ServerS == 0 {
+				t.Error("the server's work is no part of the path")
+			}
+			// A response that ends a round waits for polls alone, up to half a second or so.
+			polls := r.Path.PollS / float64(len(r.Rounds))
+			if name == "polls" && !(polls > 0.1 && polls < 0.65 && r.Path.WaitS == 0) || name != "polls" && polls > 0 {
+				t.Errorf("%v s a round of polls and %v s of waiting", polls, r.Path.WaitS)
+			}
+			if text := r.Text(80); !strings.Contains(text, "time along the responses") {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// A device with ten times as many rows as the others ends every round. Its excess is
+// the difference to the mean response time of the next device.
+func TestStraggler(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeData(t, dir, 6, 1)
+	r := explainScenario(t, csvScenario(file), "network.jitter=0", "devices.spread=fixed")
+	if got := r.Slowest()[0]; got != 5 {
+		t.Fatalf("the slowest device is %d: must be 5, with ten times as many rows", got)
+	}
+	d := &r.Devices[5]
+	if d.Ended != len(r.Rounds) || d.WaitS != 0 {
+		t.Errorf("device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
+	}
+	next := r.Devices[r.Slowest()[1]].ResponseS
+	near(t, "the excess", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS-next), 1e-6)
+}
+
+// The path to a target adds up to its time, for every metric. A target whose metric the
+// run does not record is skipped.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	dir := simulate(t, `
+[data.synthetic]
+clients = 4
+features = 5
+rows_min = 10
+rows_max = 20
+[problem]
+optimum_sweeps = 0
+[run]
+rounds = 12
+targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
+[methods.mocha]
+`)
+	r := explained(t, dir)
+	read, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &read.Runs[0]
+	for i := range run.Rounds { // a slow decrease
+		run.Rounds[i].TestError = 1 - float64(i)/30
+	}
+	r.AddTargets(run, read.Manifest.Targets)
+	if len(r.Targets) != 2 || !r.Targets[0].Reached || r.Targets[1].Reached {
+		t.Fatalf("targets %+v", r.Targets)
+	}
+	hit := r.Targets[0]
+	path := 0.0
+	for _, part := range hit.Path.Parts() {
+		path += part.S
+	}
+	if hit.Rounds != 3 || hit.Bytes <= 0 || hit.EnergyJ <= 0 {
+		t.Errorf("cost %+v", hit.Cost)
+	}
+	near(t, "the path to the target", path, hit.TimeS, exact)
+	if text := r.Text(80); !strings.Contains(text, "\n  test error by rows 90 % ") || !strings.Contains(text, "\n  test error by rows 0.1 % ") {
+		t.Error(text)
+	}
+}
+
+// writeData writes a csv file of tasks; the last slow ones have ten times as many rows
+// as the others.
+func writeData(t *testing.T, dir string, tasks, slow int) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("client,label,a,b\n")
+	for k := range tasks {
+		rows := 12 + k
+		if k >= tasks-slow {
+			rows *= 10
+		}
+		for i := range rows {
+			fmt.Fprintf(&b, "%02d,%d,%d,%d\n", k, 1-2*(i%2), (i*7+k)%11, (i*5+3*k)%13)
+		}
+	}
+	file := filepath.Join(dir, fmt.Sprintf("%d-%d.csv", tasks, slow))
+	filetest.Write(t, file, b.String())
+	return file
+}
+
+// slowData writes a csv file of 8 tasks, the last two the largest, and one without
+// these two.
+func slowData(t *testing.T) (with, fewer string) {
+	t.Helper()
+	dir := t.TempDir()
+	with = writeData(t, dir, 8, 2)
+	text := filetest.Read(t, with)
+	less, _, _ := strings.Cut(string(text), "\n06,")
+	fewer = filepath.Join(dir, "fewer.csv")
+	filetest.Write(t, fewer, less+"\n")
+	return with, fewer
+}
+
+// csvScenario returns scenario timed with the data of a file.
+func csvScenario(file string) string {
+	_, rest, _ := strings.Cut(timed, "[devices]")
+	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\nclient_column = \"client\"\nlabel_column = \"label\"\ntest_fraction = 0\n[devices]", file) +
+		strings.Replace(rest, "spread_width = 0.7", "spread_width = 0.1", 1)
+}
+
+// WithoutSlowest agrees with a run on the data set without these devices. The others
+// have the same numbers and so the same jitter, drops and speeds.
+func TestWithoutSlowest(t *testing.T) {
+	with, fewer := slowData(t)
+	for name, set := range map[string][]string{
+		"wait-for-all": nil,
+		"drops":        {"faults.drop_probability=0.2"},
+		"losses":       {"network.loss_probability=0.1"},
+		"first":        {"federation.protocol=first", "federation.over_selection=1.34"},
+		"deadline":     {"federation.protocol=deadline", "federation.deadline_s=0.9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := explainScenario(t, csvScenario(with), set...)
+			w, err := r.WithoutSlowest(2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(w.Removed, []int{6, 7}) {
+				t.Fatalf("the slowest are %v: must be 6 and 7", w.Removed)
+			}
+			real := explainScenario(t, csvScenario(fewer), set...)
+			near(t, "the time without the slowest", w.TimeS, real.TimeS, exact)
+			if all := real.All; w.Responses != all.Taken {
+				t.Errorf("%d responses: must be %d", w.Responses, all.Taken)
+			}
+			if name == "wait-for-all" && !(w.TimeS < 0.9*r.TimeS) {
+				t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
+			}
+		})
+	}
+}
+
+// Deadline agrees with a run with that deadline.
+func TestDeadline(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []string
+		deadlineS     float64
+	}{
+		"wait-for-all": {nil, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+		"drops":        {[]string{"faults.drop_probability=0.3"}, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+		"loose":        {nil, []string{"federation.protocol=deadline", "federation.deadline_s=30"}, 30},
+		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1.5"}, []string{"federation.deadline_s=0.9"}, 0.9},
+		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.2"}, []string{"federation.deadline_s=0.7"}, 0.7},
+		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := explainScenario(t, timed, c.before...)
+			w, err := r.Deadline(c.deadlineS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			real := explainScenario(t, timed, append(slices.Clone(c.before), c.after...)...)
+			near(t, "the time with a deadline", w.TimeS, real.TimeS, exact)
+			all := real.All
+			if w.Responses != all.Taken {
+				t.Errorf("%d responses in time: must be %d", w.Responses, all.Taken)
+			}
+			if had := r.All; w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
+				t.Errorf("%d responses in time of %d, %d of them used: the test compares nothing", w.Responses, w.Baseline, had.Taken)
+			}
+		})
+	}
+}
+
+// With learning, the set of devices changes the model and so the work: within 1 %.
+func TestWithoutSlowestLearning(t *testing.T) {
+	t.Parallel()
+	with, fewer := slowData(t)
+	learning := func(file string) *explain.Report {
+		return explainScenario(t, strings.Replace(csvScenario(file), `mode = "timing"`, "", 1), "problem.optimum_sweeps=0", "run.outer=2")
+	}
+	r := learning(with)
+	w, err := r.WithoutSlowest(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := learning(fewer)
+	near(t, "the time without the slowest", w.TimeS, real.TimeS, 0.01)
+	if !(w.TimeS < 0.9*r.TimeS) {
+		t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
+	}
+}
+
+// constant is a device and link model without any change in time.
+type constant struct{}
+
+func (*constant) Validate(*config.Checker) {}
+
+func (constant) Speed(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
+
+func (constant) Downlink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+	return mbps, engine.Never
+}
+
+func (constant) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+	return mbps, engine.Never
+}
+
+func init() {
+	options := func() config.Options { return &constant{} }
+	devices.RegisterModel(devices.ModelFactory{Name: "constant", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Behavior, error) {
+		return devices.Behavior{Speed: constant{}}, nil
+	}})
+	network.RegisterModel(network.ModelFactory{Name: "constant", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
+		return constant{}, nil
+	}})
+}
+
+func TestRefusedEstimates(t *testing.T) {
+	both := []string{"without", "deadline"}
+	for name, c := range map[string]struct {
+		set  []string
+		of   []string
+		want string
+	}{
+		"shared":       {[]string{"network.server_up_mbps=0.05"}, both, "transfers share links"},
+		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send responses together"},
+		"polls":        {[]string{"network.server_poll_s=1"}, both, "wait for polls"},
+		"radio":        {[]string{"network.radio=states"}, both, "wake-up time of a radio"},
+		"availability": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both, "the virtual time"},
+		"device model": {[]string{"devices.model=constant"}, both, "the virtual time"},
+		"link model":   {[]string{"network.model=constant"}, both, "the virtual time"},
+		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the virtual time"},
+		"governor":     {[]string{"devices.governor=charge"}, both, "their battery level"},
+		"charged":      {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},
+		"relative":     {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
+		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"without"}, "some of the devices"},
+		"fitted":       {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.fit_work=true"}, []string{"deadline"}, "with fit_work"},
+		"adaptive":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.deadline_quantile=0.8"}, []string{"deadline"}, "deadline_quantile"},
+		"kept":         {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"}, both, "keeps late responses"},
+		"longer":       {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"}, "ended at its deadline of 0.4 s"},
+		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not record"},
+		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both, "min_reports"},
+		"depleted":     {[]string{"devices.battery_wh=0.001", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries were depleted"},
+		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, both, `protocol "asynchronous"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := explainScenario(t, timed, c.set...)
+			for _, of := range c.of {
+				var err error
+				if of == "without" {
+					_, err = r.WithoutSlowest(2)
+				} else {
+					_, err = r.Deadline(0.5)
+				}
+				if !errors.Is(err, explain.ErrUnknown) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s: %v: must say %q", of, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestInvalidChanges(t *testing.T) {
+	t.Parallel()
+	r := explainScenario(t, timed)
+	for _, k := range []int{-1, 0, 8, 9} {
+		if _, err := r.WithoutSlowest(k); err == nil || !strings.Contains(err.Error(), "fewer than the 8") {
+			t.Errorf("without %d: %v", k, err)
+		}
+	}
+	for _, s := range []float64{-1, 0, math.NaN(), math.Inf(1)} {
+		if _, err := r.Deadline(s); err == nil || !strings.Contains(err.Error(), "must be positive") {
+			t.Errorf("deadline %v: %v", s, err)
+		}
+	}
+}
+
+// The devices of a fleet have the classes with which they were assembled.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	source := strings.Replace(timed, "clock_ghz = 0.00002\nspread = \"log-normal\"\nspread_width = 0.7\n", "", 1)
+	source = strings.Replace(source, "profile = \"3g\"\n", "", 1)
+	r := explainScenario(t, source, "fleet.name=mixed", "data.synthetic.clients=40")
+	if len(r.Classes) < 2 {
+		t.Fatalf("%d classes", len(r.Classes))
+	}
+	devices, selected := 0, 0
+	for _, c := range r.Classes {
+		devices += c.Devices
+		selected += c.Selected
+	}
+	if all := r.All; devices != 40 || selected != all.Selected {
+		t.Errorf("classes have %d devices, selected %d times: must be 40 and %d", devices, selected, all.Selected)
+	}
+	if text := r.Text(80); !strings.Contains(text, "by class") {
+		t.Error(text)
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	dir := simulate(t, timed+"[sweep]\n\"network.jitter\" = [0.1, 0.4]\n", "run.seeds=[1, 2]")
+	read, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(read.Runs) != 4 {
+		t.Fatalf("%d runs", len(read.Runs))
+	}
+	for i := range read.Runs {
+		run, err := explain.Find(read, read.Runs[i].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := explain.Read(dir, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := read.Runs[i].Rounds[len(read.Runs[i].Rounds)-1]
+		if r.TimeS != last.TimeS || len(r.Rounds) != last.Round {
+			t.Errorf("run %s: %d rounds in %v s: must be %d in %v", run.ID, len(r.Rounds), r.TimeS, last.Round, last.TimeS)
+		}
+	}
+	read.Scenario = []byte(timed)
+	if _, err := explain.Find(read, read.Runs[0].ID); err == nil || !strings.Contains(err.Error(), "does not define run") {
+		t.Errorf("another scenario: %v", err)
+	}
+}
+
+func TestWithoutRows(t *testing.T) {
+	t.Parallel()
+	dir := simulate(t, timed, "run.devices=false")
+	read, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := explain.Find(read, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := explain.Read(dir, run); !errors.Is(err, rundir.ErrNoDevices) {
+		t.Errorf("%v: must be %v", err, rundir.ErrNoDevices)
+	}
+}
+
+// A sentence lists ten devices at most.
+func TestListsTenDevices(t *testing.T) {
+	t.Parallel()
+	w := &explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Responses: 3, Baseline: 4}
+	for k := range 12 {
+		w.Removed = append(w.Removed, 2*k)
+	}
+	r := explain.Report{Run: &scenario.RunSpec{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
+	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
+	if text := r.Text(400); !strings.HasSuffix(text, want) {
+		t.Errorf("got  %swant %s", text, want)
+	}
+}

@@ -1,0 +1,250 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/columns"
+	"fedsim/results"
+)
+
+// shown is the number of devices and of rounds that Text lists.
+const shown = 10
+
+// Text returns the report as text with at most width characters a line. It lists the ten longest
+// rounds and the ten worst stragglers.
+func (r *Report) Text(width int) string {
+	b := text{width: width}
+	all := &r.All
+	ends := "protocol " + r.Protocol
+	if r.Run.Algorithm == scenario.Driven {
+		ends = "whose driver ends the rounds"
+	}
+	b.paragraph("run %s, %s: %s, %s, %s%s\n",
+		r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"),
+		r.time(r.TimeS), results.RelativeNote(r.Relative))
+	rounds := float64(len(r.Rounds))
+	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
+		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
+	r.textTargets(&b)
+	r.textGrams(&b)
+	r.textPath(&b)
+	r.textDevices(&b)
+	r.textClasses(&b)
+	r.textRounds(&b)
+	if len(r.WhatIf) > 0 {
+		b.WriteString("\nwhat if\n")
+	}
+	for _, w := range r.WhatIf {
+		b.WriteString(columns.Wrap(r.sentence(w), width, 2) + "\n")
+	}
+	return b.String()
+}
+
+func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative) }
+
+func (r *Report) textTargets(b *text) {
+	if len(r.Targets) == 0 {
+		return
+	}
+	b.paragraph("\ncost of each target\n\n")
+	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "largest part"}}
+	grams := func(line []string, cell string) []string {
+		if len(r.Grams) > 0 {
+			line = slices.Insert(line, len(line)-1, cell)
+		}
+		return line
+	}
+	lines[0] = grams(lines[0], "CO2e")
+	for i := range r.Targets {
+		x := &r.Targets[i]
+		line := []string{x.text, "-", "-", "-", "-", "-"}
+		at := &x.AtLeast
+		line = append(line[:1], x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)), x.Format(results.Scaled(at.Bytes, "B")),
+			x.Format(results.EnergyText(at.EnergyJ, r.Relative)), line[5])
+		if x.Reached {
+			line[5] = x.Path.largest(x.TimeS)
+		}
+		lines = append(lines, grams(line, x.Format(results.GramText(at.CO2G))))
+	}
+	b.table(lines)
+}
+
+// textGrams writes the grams by column, the total first.
+func (r *Report) textGrams(b *text) {
+	if len(r.Grams) == 0 {
+		return
+	}
+	b.paragraph("\ngrams of CO2e (docs/energy.md)\n\n")
+	lines := [][]string{{"part", "grams", "share"}}
+	for _, g := range r.Grams {
+		lines = append(lines, []string{strings.TrimPrefix(g.label, "CO2e of "), results.GramText(g.Grams), percent(share(g.Grams, r.Grams[0].Grams))})
+	}
+	b.table(lines)
+}
+
+// Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the
+// overheads.
+func (p *Path) Parts() []Part {
+	return []Part{
+		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS}, {"uplink", p.UplinkS},
+		{"polls", p.PollS}, {"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS},
+		{"clock", p.ClockS}, {"server", p.ServerS},
+	}
+}
+
+// Part is a named part of a path.
+type Part struct {
+	Name string
+	S    float64 // seconds
+}
+
+func (r *Report) textPath(b *text) {
+	b.paragraph("\ntime along the responses that ended the rounds\n\n")
+	lines := [][]string{{"part", "time", "share"}}
+	for _, part := range r.Path.Parts() {
+		if part.S > 0 {
+			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
+		}
+	}
+	b.table(lines)
+}
+
+func (r *Report) textDevices(b *text) {
+	order := r.Stragglers()
+	order = order[:min(shown, len(order))]
+	heading := "stragglers"
+	if r.All.Ended == 0 {
+		heading = "slowest devices (no round ended with a response)"
+		if slices.ContainsFunc(r.Rounds, func(x RoundAnalysis) bool { return x.Cause == Unknown }) {
+			heading = "slowest devices (no round is known to have ended with a response)"
+		}
+	}
+	b.paragraph("\n%s: %d of %s\n\n", heading, len(order), columns.Count(len(r.Devices), "device"))
+	lines := [][]string{append([]string{"device"}, heads...)}
+	classes := len(r.Classes) > 0
+	if classes {
+		lines[0] = slices.Insert(lines[0], 1, "class")
+	}
+	for _, t := range order {
+		d := &r.Devices[t]
+		line := append([]string{d.label()}, r.cells(&d.Total)...)
+		if classes {
+			line = slices.Insert(line, 1, d.Class)
+		}
+		lines = append(lines, line)
+	}
+	b.table(lines)
+}
+
+func (r *Report) textClasses(b *text) {
+	if len(r.Classes) == 0 {
+		return
+	}
+	b.WriteString("\nby class\n\n")
+	lines := [][]string{append([]string{"class", "devices"}, heads...)}
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(&c.Total)...))
+	}
+	b.table(lines)
+}
+
+// heads are the headings of cells.
+var heads = []string{"ended", "later by", "response", "used", "late", "dropped", "waited"}
+
+func (r *Report) cells(t *Total) []string {
+	later := "-"
+	if t.Ended > 0 {
+		later = r.time(t.ExcessS)
+	}
+	return []string{
+		fmt.Sprint(t.Ended), later, r.time(t.ResponseS),
+		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare),
+	}
+}
+
+func (r *Report) textRounds(b *text) {
+	longest := slices.Clone(r.Rounds)
+	slices.SortStableFunc(longest, func(x, y RoundAnalysis) int { return cmp.Compare(y.LengthS, x.LengthS) })
+	longest = longest[:min(shown, len(longest))]
+	b.paragraph("\nlongest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
+	lines := [][]string{{"round", "length", "ended by", "later by", "used", "largest part"}}
+	for i := range longest {
+		x := &longest[i]
+		by, later := string(x.Cause), "-"
+		if x.Device >= 0 {
+			by, later = "device "+r.Devices[x.Device].label(), r.time(x.ExcessS)
+		}
+		lines = append(lines, []string{
+			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
+			x.Path.largest(x.LengthS),
+		})
+	}
+	b.table(lines)
+}
+
+// largest returns the name of the largest part of a path and its share.
+func (p *Path) largest(seconds float64) string {
+	most := slices.MaxFunc(p.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
+	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
+}
+
+// sentence describes an estimate for the run.
+func (r *Report) sentence(w *WhatIf) string {
+	change := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
+	if len(w.Removed) > 0 {
+		change = "without the slowest device, "
+		if len(w.Removed) > 1 {
+			change = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))
+		}
+		change += listed(w.Removed)
+	}
+	return fmt.Sprintf("%s, protocol %s: %s instead of %s (%s); %d responses instead of %d",
+		change, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
+}
+
+// listed lists device numbers, at most the first ten.
+func listed(devices []int) string {
+	text := ""
+	for i, t := range devices {
+		if i == shown {
+			return fmt.Sprintf("%s and %d more", text, len(devices)-shown)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(t)
+	}
+	return text
+}
+
+// share returns part / whole, or 0 if whole is 0.
+func share(part, whole float64) float64 {
+	if whole > 0 {
+		return part / whole
+	}
+	return 0
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// text builds text with at most width characters a line.
+type text struct {
+	strings.Builder
+	width int
+}
+
+// paragraph writes text, wrapped to the width.
+func (b *text) paragraph(format string, args ...any) {
+	b.WriteString(columns.Wrap(fmt.Sprintf(format, args...), b.width, 0))
+}
+
+// table writes a table; the first line holds the headings.
+func (b *text) table(lines [][]string) {
+	t := columns.Table{Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}}}
+	t.Write(&b.Builder, b.width)
+}

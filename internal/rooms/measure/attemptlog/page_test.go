@@ -1,0 +1,42 @@
+package attemptlog
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of columns in docs/observe.md")
+
+// The page has the table of columns.
+func TestPage(t *testing.T) {
+	const path, begin, end = "../../../../docs/observe.md", "<!-- columns: go test ./internal/rooms/measure/attemptlog -run Page -update -->\n", "<!-- end -->"
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| column | unit | meaning |\n|---|---|---|\n")
+	for _, c := range Columns {
+		name := "`" + c.Name + "`"
+		if c.Required {
+			name += " *"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, c.Unit, c.Doc)
+	}
+	before, rest, ok := strings.Cut(string(source), begin)
+	old, after, closed := strings.Cut(rest, end)
+	switch {
+	case !ok || !closed:
+		t.Fatalf("%s has no place for the columns", path)
+	case old == b.String():
+	case *update:
+		if err := os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s is out of date: run go test ./internal/rooms/measure/attemptlog -run Page -update", path)
+	}
+}

@@ -1,0 +1,507 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fedsim/data"
+	"fedsim/internal/tools/child"
+	"fedsim/internal/tools/pipe"
+	"fedsim/mtl"
+)
+
+// ModelOptions describe the program of an external model.
+type ModelOptions struct {
+	Command   []string // the program and its arguments
+	TimeoutS  float64  // most seconds of real time for an answer; 0: no limit
+	Processes int      // most processes, at least 1
+	Memory    float64  // of the machine, in bytes; 0: not known
+	Real      bool     // targets are real: errors are sums of squares
+}
+
+// Model is an external model: the processes of a program that computes its gradients
+// (docs/model-protocol.md). Each process answers one request at a time. More of them start when
+// all are busy.
+type Model struct {
+	of      *Learners
+	options ModelOptions
+	asks    modelRequest // hello
+	about   modelHello   // the answer
+	rows    [3][]int32   // of the elements of each part of the data
+	most    int          // rows of the largest client
+	set     *dataFile    // the rows of fedsim; nil: the program has its own
+
+	mu    sync.Mutex
+	freed *sync.Cond // a process is idle
+	idle  []*modelProcess
+	all   []*modelProcess
+	begun int // processes that have started, or are about to
+	first initial
+}
+
+var _ mtl.Program = (*Model)(nil)
+
+// Metered is a model that adds up for how long its program was asked.
+type Metered struct {
+	*Model
+	evaluations, gradients atomic.Int64 // nanoseconds
+}
+
+// Take returns the seconds of evaluations and of gradients since the last call, summed over the
+// processes.
+func (m *Metered) Take() (evaluations, gradients float64) {
+	seconds := func(of *atomic.Int64) float64 { return time.Duration(of.Swap(0)).Seconds() }
+	return seconds(&m.evaluations), seconds(&m.gradients)
+}
+
+// Gradient is that of the model.
+func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+	return m.Model.gradient(&m.gradients, client, rows, w, seed, scale, into, buffers)
+}
+
+// Evaluate is that of the model.
+func (m *Metered) Evaluate(part int, elements []int32, w []float64, into []mtl.Measure) error {
+	return m.Model.evaluate(&m.evaluations, part, elements, w, into)
+}
+
+// initial are values that a model starts with. Many devices ask for those of the same seed.
+type initial struct {
+	seed uint64
+	w    []float64
+}
+
+// modelProcess is a process of a program that has said hello.
+type modelProcess struct {
+	*child.Process
+	of     *Model
+	slots  *slots // nil: they are not made yet
+	line   []byte // of the request
+	reader pipe.Decoder
+}
+
+// partNames are the names of the parts of the data.
+var partNames = [3]string{"train", "test", "validation"}
+
+// StartModel starts the program of an external model. The rows are those of a split; nil: the
+// program has rows of its own. Close of the learners ends its processes.
+func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error) {
+	if split == nil {
+		return l.startModel(o, nil, nil)
+	}
+	train := split.Train
+	return l.startModel(o, &Told{len(train.Clients), train.Features, train.Outputs(), train.Real}, split)
+}
+
+// StartTimed starts the program of an external model to ask it for its sizes alone. told is nil where the
+// program has rows of its own.
+func (l *Learners) StartTimed(o ModelOptions, told *Told) (*Model, error) {
+	o.Processes = 1
+	return l.startModel(o, told, nil)
+}
+
+func (l *Learners) startModel(o ModelOptions, told *Told, split *data.Split) (*Model, error) {
+	m := &Model{of: l, options: o, asks: modelRequest{Op: "hello", V: []int{version}}}
+	m.freed = sync.NewCond(&m.mu)
+	if told != nil {
+		m.asks.Clients, m.asks.Features, m.asks.Outputs, m.asks.Real = told.Clients, told.Features, told.Outputs, told.Real
+	}
+	l.mu.Lock()
+	l.models = append(l.models, m)
+	l.mu.Unlock()
+	p, err := m.start()
+	if err == nil {
+		m.idle = append(m.idle, p)
+		err = m.take(&p.of.about, told == nil, split)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: hello: %w", m.name(), err)
+	}
+	return m, nil
+}
+
+// take takes the first answer to hello, of a program that has the rows or whose rows are those of a split; nil:
+// nobody asks for them.
+func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
+	switch {
+	case own && about.rows[0] == nil:
+		return errors.New("answers without rows: with data.source = \"external\" the program says how many rows each client has")
+	case !own && about.rows[0] != nil:
+		return errors.New("answers with rows: they are those of fedsim, unless data.source is \"external\"")
+	case own:
+		m.rows = about.rows
+	case split != nil:
+		for part, set := range split.Parts() {
+			m.rows[part] = make([]int32, len(set.Clients))
+			for k := range set.Clients {
+				m.rows[part][k] = int32(set.Clients[k].X.Rows)
+			}
+		}
+		m.set = &dataFile{split: split, single: about.single()}
+	}
+	if about.buffers >= about.values {
+		return fmt.Errorf("answers with buffers = %d: must be below values = %d", about.buffers, about.values)
+	}
+	total := 0.0
+	for i := range about.shapes {
+		total += about.shapes[i].size()
+	}
+	if about.shapes != nil && total != float64(about.values) {
+		return fmt.Errorf("answers with shapes of %.0f values in all: must be those of values = %d", total, about.values)
+	}
+	for _, n := range m.rows[0] {
+		m.most = max(m.most, int(n))
+	}
+	bytes := m.slotsOf().bytes() * float64(m.options.Processes)
+	if most := m.options.Memory; most > 0 && bytes > most {
+		return fmt.Errorf("answers with values = %d: w and g of %d processes take %.3g GB, and the machine has %.3g GB", about.values, m.options.Processes, bytes/1e9, most/1e9)
+	}
+	return nil
+}
+
+// slotsOf returns the slots of a process, without a file.
+func (m *Model) slotsOf() *slots {
+	return newSlotsOf(m.about.values, m.most, m.about.single())
+}
+
+// name names the model, by its program until it has said hello.
+func (m *Model) name() string {
+	if m.about.name != "" {
+		return "model " + m.about.name
+	}
+	return "model " + m.program()
+}
+
+// program returns the command without folders.
+func (m *Model) program() string {
+	words := slices.Clone(m.options.Command)
+	for i, word := range words {
+		if filepath.IsAbs(word) {
+			words[i] = filepath.Base(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Rows returns the rows of the elements of a part of the data, as data.Split.Parts has them; nil: there
+// is no such part.
+func (m *Model) Rows(part int) []int32 { return m.rows[part] }
+
+// Fingerprint identifies the program: its name, and what it says of its code, its libraries and
+// the kind of processor. Equal bytes are promised among equal fingerprints.
+func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
+
+// Shapes returns the names and shapes of all values in their order; nil: the program does not say.
+func (m *Model) Shapes() []Shape { return m.about.shapes }
+
+// ValueName names a value: "value 12", and what the program calls it.
+func (m *Model) ValueName(i int) string {
+	left := i
+	for j := range m.about.shapes {
+		s := &m.about.shapes[j]
+		if n := int(s.size()); left >= n {
+			left -= n
+			continue
+		}
+		return fmt.Sprintf("value %d, %s", i, s.nameOf(int64(left)))
+	}
+	return fmt.Sprintf("value %d", i)
+}
+
+// Sizes returns the sizes of the model.
+func (m *Model) Sizes() mtl.Sizes {
+	size := 8.0
+	if m.about.single() {
+		size = 4
+	}
+	return mtl.Sizes{
+		Values: m.about.values, RowFLOPs: m.about.rowFLOPs, RowTraffic: m.about.rowTraffic / size,
+		Single: m.about.single(), Squares: m.about.squares, Buffers: m.about.buffers,
+	}
+}
+
+// Metrics returns the metrics of the program's own.
+func (m *Model) Metrics() []mtl.NamedMetric { return m.about.metrics }
+
+// start starts a process and greets it.
+func (m *Model) start() (*modelProcess, error) {
+	m.mu.Lock()
+	m.begun++
+	m.mu.Unlock()
+	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ", MaxLine: mostLine})
+	if err != nil {
+		return nil, err
+	}
+	p := &modelProcess{Process: of, of: m}
+	m.mu.Lock()
+	m.all = append(m.all, p)
+	first := m.about.name == ""
+	m.mu.Unlock()
+	var about modelHello
+	if err := p.ask(&m.asks, modelHelloFields.Into(&about)); err != nil {
+		return nil, err
+	}
+	if first {
+		m.about = about
+	} else if got, want := about.text(), m.about.text(); got != want {
+		return nil, fmt.Errorf("answers otherwise than the first process: %s, not %s", got, want)
+	} else if !reflect.DeepEqual(about.shapes, m.about.shapes) {
+		return nil, errors.New("answers with other shapes than the first process")
+	}
+	return p, nil
+}
+
+// with calls ask with an idle process, or with a new one if all are busy and there may be more. The
+// errors that it returns name the model and the request. The nanoseconds of ask are added to spent, if it
+// is not nil and there is a clock.
+func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *modelProcess) error) error {
+	p, err := m.lease()
+	if err == nil {
+		err = p.open()
+	}
+	if err == nil {
+		clock := m.of.board.clock
+		if spent == nil || clock == nil {
+			err = ask(p)
+		} else {
+			began := clock()
+			err = ask(p)
+			spent.Add(int64(clock().Sub(began)))
+		}
+	}
+	if p != nil {
+		m.mu.Lock()
+		m.idle = append(m.idle, p)
+		m.mu.Unlock()
+		m.freed.Signal()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", m.name(), about(), err)
+	}
+	return nil
+}
+
+// lease waits for a process.
+func (m *Model) lease() (*modelProcess, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for {
+		if n := len(m.idle); n > 0 {
+			p := m.idle[n-1]
+			m.idle = m.idle[:n-1]
+			return p, nil
+		}
+		if m.begun < m.options.Processes {
+			m.mu.Unlock()
+			p, err := m.start()
+			m.mu.Lock()
+			return p, err
+		}
+		m.freed.Wait()
+	}
+}
+
+// open makes the file of a process, and tells the process of it and of the rows.
+func (p *modelProcess) open() error {
+	if p.slots != nil {
+		return nil
+	}
+	m := p.of
+	s := m.slotsOf()
+	if err := s.reserve(); err != nil {
+		return err
+	}
+	p.slots = s
+	question := modelRequest{Op: "open", File: &fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}}
+	var err error
+	if question.Data, err = m.set.layout(); err != nil {
+		return err
+	}
+	return p.ask(&question, none)
+}
+
+// Initial sets w to the values that the model starts with.
+func (m *Model) Initial(seed uint64, w []float64) error {
+	m.mu.Lock()
+	known := m.first
+	m.mu.Unlock()
+	if known.w != nil && known.seed == seed {
+		copy(w, known.w)
+		return nil
+	}
+	err := m.with(nil, func() string { return "init" }, func(p *modelProcess) error {
+		if err := p.ask(&modelRequest{Op: "init", Seed: &seed}, none); err != nil {
+			return err
+		}
+		return p.slots.initial(w)
+	})
+	if err == nil {
+		m.mu.Lock()
+		m.first = initial{seed, slices.Clone(w)}
+		m.mu.Unlock()
+	}
+	return err
+}
+
+// Gradient sets into to scale times the gradient of the mean loss of rows of a client at w, and sets
+// buffers.
+func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+	return m.gradient(nil, client, rows, w, seed, scale, into, buffers)
+}
+
+func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
+		if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
+			return err
+		}
+		p.line = append(p.line[:0], `{"op":"gradient","client":`...)
+		p.line = strconv.AppendInt(p.line, int64(client), 10)
+		p.line = append(p.line, `,"rows":`...)
+		p.line = strconv.AppendInt(p.line, int64(len(rows)), 10)
+		p.line = append(p.line, `,"seed":`...)
+		p.line = strconv.AppendUint(p.line, seed, 10)
+		p.line = append(p.line, '}')
+		about := request{Op: "gradient", Client: &client}
+		if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
+			return err
+		}
+		return p.slots.gradient(scale, into, buffers)
+	})
+	return loss, err
+}
+
+// Evaluate measures w on the rows of elements of a part.
+func (m *Model) Evaluate(part int, elements []int32, w []float64, into []mtl.Measure) error {
+	return m.evaluate(nil, part, elements, w, into)
+}
+
+func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []float64, into []mtl.Measure) error {
+	about := func() string {
+		return fmt.Sprintf("evaluate of %s rows of clients from %d on", partNames[part], elements[0])
+	}
+	return m.with(spent, about, func(p *modelProcess) error {
+		if err := p.slots.write(p.slots.w, w); err != nil {
+			return err
+		}
+		var got measures
+		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
+			return err
+		}
+		return got.take(elements, m.rows[part], &m.about, m.options.Real, into)
+	})
+}
+
+// take writes the measures of elements with so many rows each.
+func (g *measures) take(elements, rows []int32, about *modelHello, real bool, into []mtl.Measure) error {
+	type list struct {
+		name string
+		of   int
+	}
+	lists := []list{{"rows", len(g.rows)}, {"losses", len(g.losses)}, {"errors", len(g.errors)}}
+	if about.squares {
+		lists = append(lists, list{"squared_losses", len(g.squares)})
+	}
+	for j, m := range about.metrics {
+		lists = append(lists, list{"values of metrics." + m.Name, len(g.own[j])})
+	}
+	for _, list := range lists {
+		if list.of != len(elements) {
+			return fmt.Errorf("answers with %d %s: must be %d, one for each client", list.of, list.name, len(elements))
+		}
+	}
+	for i, k := range elements {
+		if g.rows[i] != int(rows[k]) {
+			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows", g.rows[i], k, rows[k])
+		}
+		if err := g.check(i, real); err != nil {
+			return fmt.Errorf("client %d: answers with %w", k, err)
+		}
+		into[i] = mtl.Measure{Rows: g.rows[i], Loss: g.losses[i], Misses: g.errors[i], Square: math.NaN()}
+		if about.squares {
+			into[i].Square = g.squares[i]
+		}
+		for j, m := range about.metrics {
+			x := g.own[j][i]
+			if math.IsNaN(x) && !math.IsNaN(g.losses[i]) {
+				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one", m.Name, k)
+			}
+			if err := checkShare(m, real, x); err != nil {
+				return fmt.Errorf("client %d: answers with metrics.%w", k, err)
+			}
+			into[i].Own = append(into[i].Own, x)
+		}
+	}
+	return nil
+}
+
+// check reports measures in place i that no model has.
+func (g *measures) check(i int, real bool) error {
+	loss, wrong := g.losses[i], g.errors[i]
+	switch {
+	case real && wrong < 0:
+		return fmt.Errorf("errors = %g: must not be negative: the sum of squared errors", wrong)
+	case !real && math.IsNaN(wrong) && !math.IsNaN(loss):
+		return errors.New("errors = null: must be a number, as the loss is one")
+	case !real && (wrong < 0 || wrong > float64(g.rows[i]) || wrong != math.Trunc(wrong) && !math.IsNaN(wrong)):
+		return fmt.Errorf("errors = %g: must be a whole number in [0, %d]: how many predictions are wrong, not their share; squared errors need data.target = \"real\"", wrong, g.rows[i])
+	case g.squares != nil && g.squares[i] < float64(loss*loss)*0.999: // single precision rounds
+		return fmt.Errorf("squared_losses = %g: must be at least the square of the loss, %g", g.squares[i], float64(loss*loss))
+	}
+	return nil
+}
+
+// ask sends a request and reads the answer.
+func (p *modelProcess) ask(question *modelRequest, into reader) error {
+	text, err := pipe.Encode(question)
+	if err != nil {
+		return err
+	}
+	about := request{Op: question.Op}
+	if question.Clients != nil {
+		about.Clients = question.Clients
+	}
+	return p.exchange(&about, text, into)
+}
+
+// exchange sends the line of a request and reads the answer.
+func (p *modelProcess) exchange(about *request, line []byte, into reader) error {
+	m, end := p.of, func() {}
+	timeout := time.Duration(m.options.TimeoutS * float64(time.Second))
+	response, err := p.AskInTurn(m.of.ctx, line, timeout, func() {
+		end = m.of.begin(&pending{who: m.name(), of: about, timeout: timeout})
+	})
+	end()
+	if m.of.Tap != nil {
+		m.of.Tap(line, response)
+	}
+	if err != nil {
+		return err
+	}
+	return into.read(&p.reader, response)
+}
+
+// close ends the processes of the model, and removes its files.
+func (m *Model) close(grace time.Duration) error {
+	errs := make([]error, len(m.all))
+	var all sync.WaitGroup
+	for i, p := range m.all {
+		all.Go(func() {
+			defer m.of.begin(&pending{who: m.name(), exit: 2 * grace})()
+			if err := p.Close(grace); err != nil {
+				errs[i] = fmt.Errorf("%s: at the end of its input: %w", m.name(), err)
+			}
+			p.slots.remove()
+		})
+	}
+	all.Wait()
+	m.set.remove()
+	return errors.Join(errs...)
+}

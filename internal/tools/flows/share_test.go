@@ -1,0 +1,190 @@
+package flows
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"fedsim/engine"
+	_ "fedsim/internal/tools/rapidseed"
+
+	"pgregory.net/rapid"
+)
+
+func TestAgainstSlowTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(t)
+		compare(t, solve(p), solveSlowly(p), p)
+	})
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		p := busyProblem(random)
+		compare(t, solve(p), solveSlowly(p), p)
+	}
+}
+
+// Halving every rate and doubling the times of all operations doubles the times of all
+// outcomes, to the nanosecond.
+func TestHalvingRatesDoublesDurations(t *testing.T) {
+	halve := func(p problem) problem {
+		p.tree.ServerMbps /= 2
+		p.tree.CellMbps, p.rates, p.ops = slices.Clone(p.tree.CellMbps), slices.Clone(p.rates), slices.Clone(p.ops)
+		for c := range p.tree.CellMbps {
+			p.tree.CellMbps[c] /= 2
+		}
+		for d := range p.rates {
+			p.rates[d] /= 2
+		}
+		for i := range p.ops {
+			o := &p.ops[i]
+			o.at, o.delay = 2*o.at, 2*o.delay
+			if o.what == rate || o.what == server || o.what == cellMbps {
+				o.value /= 2
+			}
+		}
+		return p
+	}
+	forProblems(t, func(t rapid.TB, p problem) {
+		want := solve(p)
+		for _, outcomes := range want {
+			for i := range outcomes {
+				outcomes[i].seconds *= 2
+			}
+		}
+		requireSame(t, solve(halve(p)), want, 1, p)
+	})
+}
+
+// A cell without a limit is equivalent to no cell.
+func TestCellWithoutLimitIsNone(t *testing.T) {
+	forProblems(t, func(t rapid.TB, p problem) {
+		p.tree.CellMbps = make([]float64, len(p.tree.CellMbps))
+		p.ops = slices.DeleteFunc(slices.Clone(p.ops), func(o op) bool { return o.what == cellMbps })
+		want := solve(p)
+		p.tree.CellOf, p.tree.CellMbps = nil, nil
+		requireSame(t, solve(p), want, 0, p)
+	})
+}
+
+// A link that nothing can fill is equivalent to no link.
+func TestWideLinkIsNone(t *testing.T) {
+	forProblems(t, func(t rapid.TB, p problem) {
+		p.tree.ServerMbps = 0
+		p.ops = slices.DeleteFunc(slices.Clone(p.ops), func(o op) bool { return o.what == server })
+		want := solve(p)
+		p.tree.ServerMbps = 1e5
+		requireSame(t, solve(p), want, 0, p)
+	})
+}
+
+// The numbers of devices and cells do not matter.
+func TestPermutationPermutes(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	forProblems(t, func(t rapid.TB, p problem) {
+		n := len(p.rates)
+		device, cell := random.Perm(n), random.Perm(len(p.tree.CellMbps))
+		q := problem{rates: make([]float64, n), ops: slices.Clone(p.ops)}
+		q.tree = Tree{ServerMbps: p.tree.ServerMbps, CellMbps: make([]float64, len(cell)), CellOf: make([]int32, n)}
+		for c, mbps := range p.tree.CellMbps {
+			q.tree.CellMbps[cell[c]] = mbps
+		}
+		for d, mbps := range p.rates {
+			q.rates[device[d]] = mbps
+			q.tree.CellOf[device[d]] = -1
+			if c := p.tree.CellOf[d]; c >= 0 {
+				q.tree.CellOf[device[d]] = int32(cell[c])
+			}
+		}
+		for i := range q.ops {
+			o := &q.ops[i]
+			switch o.what {
+			case server:
+			case cellMbps:
+				o.device = cell[o.device]
+			default:
+				o.device = device[o.device]
+			}
+		}
+		got, want := map[int][]outcome{}, solve(p)
+		permuted := solve(q)
+		for d := range n {
+			if o, ok := permuted[device[d]]; ok {
+				got[d] = o
+			}
+		}
+		requireSame(t, got, want, 0, p)
+	})
+}
+
+// forProblems checks a property on general problems and on busy ones.
+func forProblems(t *testing.T, property func(rapid.TB, problem)) {
+	rapid.Check(t, func(t *rapid.T) { property(t, problems(t)) })
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 100 {
+		property(t, busyProblem(random))
+	}
+}
+
+// requireSame requires equal outcomes: instants within some nanoseconds, and bytes
+// within 1e-12, the rounding of the remaining bytes.
+func requireSame(t rapid.TB, got, want map[int][]outcome, ns float64, p problem) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d devices have outcomes, want %d: %+v", len(got), len(want), p)
+	}
+	for device := range p.rates {
+		g, w := got[device], want[device]
+		if len(g) != len(w) {
+			t.Fatalf("device %d has outcomes %v, want %v: %+v", device, g, w, p)
+		}
+		for i := range w {
+			// Seconds are floating-point numbers: the half covers their rounding.
+			if math.Abs(g[i].seconds-w[i].seconds) > (ns+0.5)*1e-9 || math.Abs(g[i].bytes-w[i].bytes) > 1e-12*w[i].bytes+1e-9 {
+				t.Fatalf("flow %d of device %d: %v, want %v: %+v", i, device, g[i], w[i], p)
+			}
+		}
+	}
+}
+
+// The order of operations at the same instant does not matter.
+func TestOrderOfInsertionDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(t)
+		for i := range p.ops { // many operations at each of a few instants
+			p.ops[i].at = p.ops[i].at / 5e9 * 5e9
+		}
+		q := p
+		q.ops = rapid.Permutation(p.ops).Draw(t, "order")
+		slices.SortStableFunc(q.ops, func(a, b op) int { return cmp.Compare(a.at, b.at) })
+		// Operations on one device or cell keep their order.
+		q.ops = keepOrderOf(p.ops, q.ops)
+		requireSame(t, solve(q), solve(p), 0, p)
+	})
+}
+
+// keepOrderOf returns shuffled, with the operations on one device or cell at one instant
+// in their original order.
+func keepOrderOf(original, shuffled []op) []op {
+	type thing struct {
+		at     engine.Time
+		kind   what
+		device int
+	}
+	of := func(o op) thing {
+		if o.what == removed {
+			o.what = begins
+		}
+		return thing{o.at, o.what, o.device}
+	}
+	in := map[thing][]op{}
+	for _, o := range original {
+		in[of(o)] = append(in[of(o)], o)
+	}
+	out := make([]op, len(shuffled))
+	for i, o := range shuffled {
+		out[i], in[of(o)] = in[of(o)][0], in[of(o)][1:]
+	}
+	return out
+}

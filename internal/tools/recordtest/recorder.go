@@ -1,0 +1,93 @@
+// Package recordtest records runs by functions, for tests.
+package recordtest
+
+import (
+	"errors"
+
+	"fedsim/internal/tools/state"
+	"fedsim/results"
+)
+
+// Recorder is a recorder of functions, each of which may be nil.
+type Recorder struct {
+	To      results.Recorder                                     // receives everything, too; nil: nobody
+	Rounds  func(index int, run results.Run) func(results.Round) // called when a run begins
+	Devices func(index int, all []results.DeviceRow) error
+	Clients interface { // of all runs; nil: nobody
+		Write(*results.Round) error
+		State(*state.Coder)
+	}
+	End func(index int, run results.Run) error // called before that of To
+	Had func(id string) bool                   // nil: To is asked
+}
+
+// Begin returns the rows of a run.
+func (r *Recorder) Begin(index int, run results.Run) (results.Rows, error) {
+	x := &rows{Rows: nobody{}, of: r, index: index}
+	if r.Rounds != nil {
+		x.round = r.Rounds(index, run)
+	}
+	var err error
+	if r.To != nil {
+		x.Rows, err = r.To.Begin(index, run)
+	}
+	return x, err
+}
+
+// Done asks Had, or To.
+func (r *Recorder) Done(id string) bool {
+	if r.Had != nil {
+		return r.Had(id)
+	}
+	return r.To != nil && r.To.Done(id)
+}
+
+type rows struct {
+	results.Rows // of To
+	of           *Recorder
+	index        int
+	round        func(results.Round)
+}
+
+func (x *rows) Round(r *results.Round) error {
+	err := x.Rows.Round(r)
+	if x.round != nil {
+		x.round(*r)
+	}
+	if x.of.Clients != nil {
+		err = errors.Join(err, x.of.Clients.Write(r))
+	}
+	return err
+}
+
+func (x *rows) Devices(all []results.DeviceRow) error {
+	err := x.Rows.Devices(all)
+	if x.of.Devices != nil {
+		err = errors.Join(err, x.of.Devices(x.index, all))
+	}
+	return err
+}
+
+func (x *rows) State(c *state.Coder) {
+	if x.Rows.State(c); x.of.Clients != nil {
+		x.of.Clients.State(c)
+	}
+}
+
+func (x *rows) End(run results.Run) error {
+	if x.of.End != nil {
+		if err := x.of.End(x.index, run); err != nil {
+			return err
+		}
+	}
+	return x.Rows.End(run)
+}
+
+// nobody receives nothing.
+type nobody struct{}
+
+func (nobody) Round(*results.Round) error                { return nil }
+func (nobody) Devices([]results.DeviceRow) error         { return nil }
+func (nobody) Model(int, int, func(int) []float64) error { return nil }
+func (nobody) State(*state.Coder)                        {}
+func (nobody) End(results.Run) error                     { return nil }
