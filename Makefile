@@ -105,7 +105,7 @@ test-platforms: emulators
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestPlatforms$$' -platforms=$(PLATFORMS) -v -timeout 45m
 
 # Compares the results of all shipped scenarios, shortened, with those of an earlier binary:
-# make same BASE=PROGRAM [SCENARIOS=quickstart,sigma]. Hashes, tables, models and figures must
+# make same BASE=PROGRAM [SCENARIOS=quickstart,sigma]. Hashes, tables, JSON, models and figures must
 # be equal, bit for bit; new columns may be there.
 same:
 	@[ -x "$(BASE)" ] || { echo "make same BASE=PROGRAM: PROGRAM must be an earlier binary of fedsim"; exit 2; }

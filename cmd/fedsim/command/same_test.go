@@ -24,8 +24,9 @@ var (
 )
 
 // TestSame runs the shipped scenarios, shortened, with an earlier binary and with this tree.
-// Hashes, tables of all kinds, models and vector figures must be equal. Each binary exports its
-// own tables, so that file formats may differ; this tree may add columns, tables and figures.
+// Hashes, tables of all kinds, models, vector figures, the data of the page's charts and the JSON of
+// commands must be equal. Each binary exports its own tables, so that file formats may differ; this
+// tree may add columns, fields, tables and figures.
 func TestSame(t *testing.T) {
 	if *base == "" {
 		t.Skip("make same BASE=PROGRAM runs this test")
@@ -50,14 +51,18 @@ func TestSame(t *testing.T) {
 			var found [2]map[string]string
 			for i, program := range programs {
 				made := filepath.Join(dir, fmt.Sprint(info.Name, "-", i))
-				arguments := []string{"run", info.Name, "--quiet", "--out", made}
+				arguments := []string{"run", info.Name, "--json", "--progress", "none", "--out", made}
 				for _, set := range namedFor(program, info.Name, sets) {
 					arguments = append(arguments, "--set", set)
 				}
-				if out, err := exec.Command(program, arguments...).CombinedOutput(); err != nil {
-					t.Fatalf("%s %v: %v\n%s", program, arguments, err, out)
+				summary, err := exec.Command(program, arguments...).Output()
+				if err != nil {
+					t.Fatalf("%s %v: %v", program, arguments, err)
 				}
 				if found[i], err = contentOf(program, made); err != nil {
+					t.Fatal(err)
+				}
+				if err := commandsInto(found[i], program, made, summary); err != nil {
 					t.Fatal(err)
 				}
 				os.RemoveAll(made)
@@ -162,6 +167,66 @@ func contentOf(program, dir string) (map[string]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// commandsInto adds what commands say of a run directory as JSON, and the data of the report's charts: for each
+// field its values in their order, but those of wall time and versions.
+func commandsInto(found map[string]string, program, dir string, summary []byte) error {
+	page, again := filepath.Join(dir, "page.html"), dir+"-again"
+	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+		return err
+	}
+	defer os.RemoveAll(again)
+	outputs := map[string][]byte{"summary": summary}
+	for name, arguments := range map[string][]string{
+		"explain": {"explain", dir, "--json"},        // refused without rows by device
+		"compare": {"compare", dir, again, "--json"}, // refused where runs have no times
+		"charts":  {"report", dir, "--out", page},
+	} {
+		out, err := exec.Command(program, arguments...).Output()
+		if err != nil {
+			found[name] = "refused"
+			continue
+		}
+		outputs[name] = out
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	_, after, _ := strings.Cut(string(text), `<script type="application/json" id="data">`)
+	data, _, _ := strings.Cut(after, "</script>")
+	outputs["charts"] = []byte(data)
+	for name, out := range outputs {
+		var value any
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(out), dir, "DIR")), &value); err != nil {
+			return fmt.Errorf("%s of %s: %w", name, dir, err)
+		}
+		fieldsInto(found, name, value)
+	}
+	return os.Remove(page)
+}
+
+// volatile are fields of JSON that differ between programs and runs; made has speed and memory.
+var volatile = regexp.MustCompile(`wall|version|started|finished|platform|^(made|go|host|command)$`)
+
+// fieldsInto appends the values of JSON, a text for each field, whatever the places in lists.
+func fieldsInto(found map[string]string, path string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if !volatile.MatchString(name) {
+				fieldsInto(found, path+"."+name, v[name])
+			}
+		}
+	case []any:
+		found[path+" lengths"] += fmt.Sprintln(len(v))
+		for _, item := range v {
+			fieldsInto(found, path, item)
+		}
+	default:
+		found[path] += fmt.Sprintln(v)
+	}
 }
 
 // formerMetrics are names of metrics: of all rows and clients, or of a statistic over clients.
