@@ -261,8 +261,8 @@ func (c *Clients) count(t int, share, from, to float64) (amount float64) {
 	default:
 		c.traffic.BytesUp += amount
 	}
-	if c.hubs == nil {
-		c.carbon.Move(t, d.began, c.Now(), c.links.OnWire(t, amount))
+	if c.hubs == nil && c.observers != nil {
+		c.observers.moved(t, d.began, c.Now(), c.links.OnWire(t, amount))
 	}
 	c.pay(m, amount)
 	return amount

@@ -3,7 +3,6 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 
@@ -16,8 +15,8 @@ type energy struct {
 	population *population
 	hardware   *hardware
 	clock      *engine.Engine
-	carbon     *carbon.Meter // nil: nobody counts grams
-	refusing   bool          // clients with a low battery take no new work
+	observers  *observers // nil: there are none
+	refusing   bool       // clients with a low battery take no new work
 	// foretold is true when powerChange knows the power of clients after the latency of their
 	// transfers: without radio states and flows the instant is known.
 	foretold bool
@@ -27,8 +26,8 @@ func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardwar
 	d := &s.Devices
 	e := energy{batteries: batteries, radios: newRadios(s, h), population: p, hardware: h, clock: clock,
 		refusing: d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse}
-	if e.carbon = carbon.NewMeter(s.Grid, s.Clients); e.carbon != nil {
-		batteries.SetDrawn(e.carbon.Draw)
+	if e.observers = newObservers(s); e.observers != nil {
+		batteries.SetDrawn(e.observers.drew)
 	}
 	if e.foretold = !e.radios.stateful() && !h.shared; e.foretold {
 		batteries.SetNextPower(e.powerChange)
@@ -39,8 +38,13 @@ func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardwar
 // Batteries returns the batteries, to read.
 func (e *energy) Batteries() *devices.Batteries { return e.batteries }
 
-// Carbon returns the meter of grams of CO2; nil: nobody counts them.
-func (e *energy) Carbon() *carbon.Meter { return e.carbon }
+// Observers returns the observers of the run, one for each of System.Features.
+func (e *energy) Observers() []Observer {
+	if e.observers == nil {
+		return nil
+	}
+	return e.observers.each
+}
 
 // Power returns the power of a client in watts during an activity. While it moves bytes,
 // the radio adds to the idle power.
@@ -92,9 +96,9 @@ func (e *energy) draw(t int, watts float64) {
 		e.batteries.SetPower(t, now, watts)
 	}
 	if e.population.at(t).phase == compute {
-		e.carbon.Does(t, carbon.DeviceCompute)
+		e.observers.note(t, Compute)
 	} else {
-		e.carbon.Does(t, carbon.DeviceWait)
+		e.observers.note(t, Idle)
 	}
 	e.scheduleCheck(t)
 }
@@ -111,7 +115,11 @@ func (e *energy) transfer(m message, latency engine.Time) {
 	default:
 		e.batteries.SetPower(t, now, e.radios.connected(t))
 	}
-	e.carbon.Does(t, carbon.DeviceSend)
+	if m.way == network.Down {
+		e.observers.note(t, Downlink)
+	} else {
+		e.observers.note(t, Uplink)
+	}
 	e.scheduleCheck(t)
 }
 
@@ -128,13 +136,13 @@ func (e *energy) exchange(t int, bytesDown, bytesUp float64) {
 	h := e.hardware
 	joules := float64(h.links.Power(network.Down, t)*h.ExpectedDownlink(t, bytesDown).Seconds()) +
 		float64(h.links.Power(network.Up, t)*h.ExpectedUplink(t, bytesUp).Seconds())
-	if e.carbon != nil {
+	if e.observers != nil {
 		e.batteries.Account(t, e.clock.Now()) // of the time until now
-		e.carbon.Move(t, e.clock.Now(), e.clock.Now(), h.links.OnWire(t, bytesDown+bytesUp))
+		e.observers.moved(t, e.clock.Now(), e.clock.Now(), h.links.OnWire(t, bytesDown+bytesUp))
 	}
-	before := e.carbon.Does(t, carbon.DeviceSend)
+	before := e.observers.note(t, Uplink)
 	e.batteries.Spend(t, e.clock.Now(), joules)
-	e.carbon.Does(t, before)
+	e.observers.note(t, before)
 	e.scheduleCheck(t)
 }
 

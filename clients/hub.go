@@ -5,7 +5,6 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 
@@ -33,7 +32,7 @@ type hubs struct {
 	listener *Listener
 	record   *recorder
 	traffic  *Traffic
-	meter    *carbon.Meter // the bytes of a hub are moved at the place of its first client
+	watch    *observers // the bytes of a hub are those of its first client
 	downlink *messageSizes
 	model    func(t int) int // see Setup.Model
 	header   float64         // the size of a message without numbers
@@ -91,7 +90,7 @@ func newHubs(s *Setup, c *Clients) *hubs {
 		return nil
 	}
 	h := &hubs{
-		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic, meter: c.carbon,
+		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic, watch: c.observers,
 		downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
 		each: make([]hub, s.Network.Hubs(s.Clients)), place: make([]place, s.Clients),
 	}
@@ -229,8 +228,10 @@ func (h *hubs) endTransfer(g int, share float64) {
 	hub.moving = false
 	links := h.between.links
 	arrived := moved(hub.bytes, share, links.LatencyShare(hub.phase.way(), g, hub.bytes))
-	first, _ := h.members(g)
-	h.meter.Move(first, hub.began, h.clock.Now(), links.OnWire(g, arrived))
+	if h.watch != nil {
+		first, _ := h.members(g)
+		h.watch.moved(first, hub.began, h.clock.Now(), links.OnWire(g, arrived))
+	}
 	if hub.phase == downlink {
 		h.traffic.BytesDown += arrived
 	} else {

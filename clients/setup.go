@@ -8,7 +8,6 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/network"
 )
 
@@ -34,9 +33,10 @@ type System struct {
 	Speed        devices.Speed            // the speed of processors over time; nil: always the usual one
 	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
-	Grid         *Grid                    // the carbon intensity of the grids of devices and server; nil: nobody counts grams of CO2
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
 	MeanUp       engine.Time              // the mean length of an interval of generated availability; 0: it is not generated
+
+	Features []Feature // optional parts; each adds an observer to a run
 
 	Seed  uint64
 	Queue string        // event queue, by name; empty: the engine's default
@@ -72,9 +72,6 @@ const (
 	// milliseconds, and every computation the length of SetComputeTime.
 	Authors = "authors"
 )
-
-// Grid is the carbon intensity of the grids of devices and server.
-type Grid = carbon.Grid
 
 // Setup describes the clients of a run: the system that they are part of, and what their
 // server does with them.
@@ -125,7 +122,6 @@ func (s *Setup) Validate(c *config.Checker) {
 	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
 	hubs(!s.Sharing(), "0 where transfers "+changing)
 	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
-	cost(s.Grid == nil, "with energy.grid: under others there is no energy")
 	runtime := s.Network.InForce()
 	cost(!runtime.Adds(), "with waiting and launches (network.runtime and its keys): under others lengths are given")
 	cost(max(1, s.Network.WireFactor) == 1 && s.Network.BurstBytes == 0,

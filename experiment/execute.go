@@ -16,6 +16,7 @@ import (
 	"fedsim/federation"
 	"fedsim/federation/learning"
 	"fedsim/federation/session"
+	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
@@ -27,7 +28,7 @@ func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.MostRounds() / s.Outer, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, MaxCO2: s.MaxCO2G, StopAt: s.StopAt, Real: run.Settings.Data.Target == data.TargetReal, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, Real: run.Settings.Data.Target == data.TargetReal, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
 		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }
@@ -247,8 +248,10 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 	if err != nil {
 		return system, err
 	}
-	if system.Grid, err = p.gridOf(&s.Energy); err != nil {
+	if grid, err := p.gridOf(&s.Energy); err != nil {
 		return system, err
+	} else if grid != nil {
+		system.Features = append(system.Features, carbon.Feature{Grid: grid, MaxG: s.Run.MaxCO2G})
 	}
 	recorded := s.Traces.Source
 	if system.Lazy {

@@ -8,7 +8,6 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/results"
 )
 
@@ -172,23 +171,20 @@ func (a *Accounts) spend(r *results.Round) {
 	spent := a.server.clients.Batteries().Total().DrainedJ
 	r.TimeS, r.EnergyJ = a.server.clients.Now().Seconds(), spent-a.spent
 	a.spent = spent
-	a.emit(r)
+	a.observe(r)
 }
 
 // First returns round 0, the state at the start, without metrics.
 func (a *Accounts) First() results.Round {
 	r := results.NewRound()
-	a.emit(&r)
+	a.observe(&r)
 	return r
 }
 
-// emit adds the grams since the last call to a round, if they are counted.
-func (a *Accounts) emit(r *results.Round) {
-	if m := a.server.clients.Carbon(); m != nil {
-		g := m.Take(a.server.clients.Now())
-		r.CO2G, r.CO2NetworkG = g.Total(), g[carbon.Network]
-		r.CO2ComputeG, r.CO2SendG, r.CO2WaitG = g[carbon.DeviceCompute], g[carbon.DeviceSend], g[carbon.DeviceWait]
-		r.CO2ServerComputeG, r.CO2ServerWaitG = g[carbon.ServerCompute], g[carbon.ServerWait]
+// observe lets observers add to a round that ends.
+func (a *Accounts) observe(r *results.Round) {
+	for _, o := range a.server.observers {
+		o.EndRound(a.server.clients.Now(), r)
 	}
 }
 

@@ -1,15 +1,11 @@
 package federation
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
-	"fedsim/internal/tools/filetest"
 )
 
 // answers returns the response times of a round without failures, in which devices do
@@ -131,50 +127,6 @@ func TestSelectionByWeights(t *testing.T) {
 		for k, times := range drawn {
 			if share, want := float64(times)/rounds, weight(k)/total; math.Abs(share-want) > 5*0.0036 {
 				t.Errorf("%s: device %d is drawn in a share of %.4f of the rounds, want %.4f", selection, k, share, want)
-			}
-		}
-	}
-}
-
-// "clean" draws a client in proportion to the intensity of its grid to the power -p. Intensities of 1e9 g/kWh at a
-// power of 20 make weights whose ratio to 1 g/kWh is no number, and one of 0 counts as 1e-3.
-func TestCleanDrawsByTheRatioOfIntensities(t *testing.T) {
-	for _, c := range []struct {
-		grams [7]float64
-		power float64
-	}{
-		{[7]float64{1e9, 1.01e9, 1.05e9, 1.1e9, 1.1e9, 1.2e9, 2e9}, 20},
-		{[7]float64{100, 200, 400, 100, 800, 50, 300}, 1},
-		{[7]float64{0, 1e-3, 2e-3, 4e-3, 1e-3, 8e-3, 1e-2}, 2},
-	} {
-		var rows strings.Builder
-		rows.WriteString("device,time_s,kind,value\n")
-		for k, g := range c.grams {
-			fmt.Fprintf(&rows, "%d,0,grid_g_per_kwh,%g\n%d,3600,end,\n", k, g, k)
-		}
-		cfg := carbon.Default()
-		cfg.Grid = []string{filetest.New(t, "grid.csv", rows.String())}
-		grid, err := cfg.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := start(t, world(Charged, func(s *Setup) {
-			s.Config.Selection, s.Config.Clients, s.Grid = "clean", 1, grid
-			s.Config.SelectionOptions = &CleanOptions{Power: c.power}
-		}), 2)
-		total, weights := 0.0, [7]float64{}
-		for k, g := range c.grams {
-			weights[k] = math.Pow(max(g, 1e-3)/max(slices.Min(c.grams[:]), 1e-3), -c.power)
-			total += weights[k]
-		}
-		var drawn [7]int
-		const rounds = 20_000
-		for f.round = range rounds {
-			drawn[f.Select()[0]]++
-		}
-		for k, times := range drawn {
-			if share, want := float64(times)/rounds, weights[k]/total; math.Abs(share-want) > 5*0.0036 {
-				t.Errorf("%v: device %d is drawn in a share of %.4f of the rounds, want %.4f", c.grams, k, share, want)
 			}
 		}
 	}

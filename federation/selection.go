@@ -203,13 +203,6 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 	return s.estimates
 }
 
-// Intensity returns the carbon intensity of the grid of a client now, in g CO2e per kWh. The
-// factory must declare Grid.
-func (s *Selection) Intensity(client int32) float64 {
-	s.require(s.declared.Grid, "Intensity", "Grid")
-	return s.server.setup.Grid.At(int(client), s.Now())
-}
-
 // Battery returns the state of charge of a client as a share of full, as the client reported
 // it when the round opened. It is NaN for a client without a battery, and for one that is not
 // available. The factory must declare Batteries.

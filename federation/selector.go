@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/tools/registry"
@@ -45,9 +46,6 @@ type SelectorFactory struct {
 	// when the last report has arrived.
 	Batteries   bool
 	ReportBytes float64
-	// Grid is true when the selector calls Selection.Intensity. It is then refused without
-	// energy.grid.
-	Grid bool
 	// Fewer is true when Select may return fewer than s.Size clients.
 	Fewer bool
 	// Unlisted is true when the selector needs no list of the clients that are available: it draws
@@ -68,6 +66,7 @@ type SelectorSetup struct {
 	Candidates int // federation.candidates
 	// Deadline is the length of a round that federation.deadline_s sets; 0: none.
 	Deadline engine.Time
+	Features []clients.Feature // of the system
 }
 
 var selectors = registry.New[SelectorFactory]("federation", "selector")
@@ -95,7 +94,7 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 		return nil, fmt.Errorf("selector %q is not registered", s.Config.Selection)
 	}
 	selector, err := factory.New(SelectorSetup{
-		Clients: s.Clients, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS),
+		Clients: s.Clients, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS), Features: s.Features,
 	}, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting selector %s: %w", factory.Name, err)

@@ -6,7 +6,6 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/engine"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/tools/roster"
 )
 
@@ -22,9 +21,10 @@ type Server struct {
 	outside Messenger // the driver, if it is a Messenger; nil otherwise
 	losses  Losses    // the driver, if its clients report losses; nil otherwise
 
-	clients *clients.Clients
-	clock   Clock // lets time pass: the clients, or the driver
-	minRows int   // n_min, the number of rows of the smallest client
+	clients   *clients.Clients
+	observers []Observer // those of the clients that observe the server, too
+	clock     Clock      // lets time pass: the clients, or the driver
+	minRows   int        // n_min, the number of rows of the smallest client
 
 	protocol  Protocol
 	traits    Traits
@@ -73,6 +73,11 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	var err error
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
+	}
+	for _, o := range f.clients.Observers() {
+		if o, both := o.(Observer); both {
+			f.observers = append(f.observers, o)
+		}
 	}
 	f.attempts.devices = roster.NewColumn[device](f.clients.Roster(), nil)
 	if f.clock = f.clients; f.outside != nil {
@@ -196,9 +201,11 @@ func (f *Server) Compute(flops float64) {
 		f.supervisor.stalled = beyond(serverWork)
 		return
 	}
-	f.clients.Carbon().Serve(f.clients.Now(), carbon.ServerWait)
+	from := f.clients.Now()
 	f.clock.RunUntil(until)
-	f.clients.Carbon().Serve(f.clients.Now(), carbon.ServerCompute)
+	for _, o := range f.observers {
+		o.Computed(from, f.clients.Now())
+	}
 }
 
 // serverWork names what Compute takes the time of, in errors.

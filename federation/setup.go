@@ -19,9 +19,6 @@ type Setup struct {
 	Pool    *parallel.Pool // the workers of selections and preparations; nil: one
 }
 
-// WantGrid is the remedy for a selector that needs the intensity of grids.
-const WantGrid = "must be another without energy.grid: it chooses by the intensity of the grids of clients"
-
 // Check reports settings that exclude each other, or do not go with the number of clients. The
 // keys are those of a scenario.
 func (s *Setup) Check(c *config.Checker) {
@@ -34,7 +31,6 @@ func (s *Setup) Check(c *config.Checker) {
 		c.Require(!traits.Late, "federation.late", cfg.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
 	factory, _, ok := cfg.selector()
-	c.Require(!ok || !factory.Grid || s.Grid != nil, "federation.selection", cfg.Selection, WantGrid)
 	if _, asked := cfg.Sizes(s.Clients); ok && factory.Candidates {
 		c.Require(cfg.Candidates >= asked && cfg.Candidates <= s.Clients, "federation.candidates", cfg.Candidates,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, s.Clients))

@@ -200,9 +200,8 @@ func (s *Settings) checkTarget(c *config.Checker) {
 // checkGrams reports grids, and what needs them, without an effect.
 func (s *Settings) checkGrams(c *config.Checker) {
 	c.Require(!s.Energy.On() || !s.Federation.Relative(), "energy.grid", s.Energy.Grid, "must be empty with federation.cost = \"relative\" or \"authors\", under which there is no energy")
-	selector, _ := federation.LookupSelector(s.Federation.Selection)
 	c.Require(s.Run.MaxCO2G == 0 || s.Energy.On(), "run.max_co2_g", s.Run.MaxCO2G, "must be 0 without energy.grid: no grams are counted")
-	c.Require(!selector.Grid || s.Energy.On(), "federation.selection", s.Federation.Selection, federation.WantGrid)
+	c.Require(s.Federation.Selection != carbon.Clean || s.Energy.On(), "federation.selection", s.Federation.Selection, carbon.WantGrid)
 }
 
 // checkScales reports scales of FLOPs and bytes where times depend on neither.

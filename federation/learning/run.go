@@ -41,7 +41,6 @@ type course struct {
 	out     *Outcome
 	observe func(results.Round) // nil: nobody
 	target  results.Metric      // of Schedule.StopAt
-	co2     float64             // grams so far, where they are counted
 }
 
 // Run goes through the rounds of the schedule and calls observe, which may be nil,
@@ -128,8 +127,7 @@ func (c *course) round(last bool) (over bool, err error) {
 	schedule, e := &c.setup.Schedule, &c.evaluation
 	lastOuter := c.outer == schedule.Outer-1
 	last = last && lastOuter
-	c.co2 += r.CO2G
-	spent := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime || schedule.MaxCO2 > 0 && c.co2 >= schedule.MaxCO2
+	spent := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime || c.server.Spent()
 	if schedule.Rounds == math.MaxInt && r.TimeS == 0 { // the time will not end the run
 		if spent = true; !c.method.About.Messages.None {
 			c.out.Status, c.out.Reason = results.Stalled, "its rounds take no time, so that run.max_time_s never comes: set run.rounds"

@@ -47,7 +47,6 @@ type Schedule struct {
 	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
 	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
 	MaxTime       float64        // virtual seconds after which no round begins; 0: none
-	MaxCO2        float64        // grams of CO2e after which no round begins, where they are counted; 0: no limit
 	StopAt        results.Target // the run ends when it is reached
 	Real          bool           // errors by client are root mean square errors, as those of real targets are
 	Optimum       float64        // P*; NaN when it is not known

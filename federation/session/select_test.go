@@ -32,10 +32,14 @@ func TestSessionsSelect(t *testing.T) {
 			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
 				s.Config.Candidates = 5
 			}
-			if factory.Grid {
+			if name == carbon.Clean {
 				cfg := carbon.Default()
 				cfg.Grid = []string{filetest.New(t, "grid.csv", "device,time_s,kind,value\na,0,grid_g_per_kwh,9\na,60,end,\nb,0,grid_g_per_kwh,20\nb,1,grid_g_per_kwh,5\nb,3,end,\n")}
-				s.Grid, _ = cfg.Load()
+				grid, err := cfg.Load()
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Features = append(s.Features, carbon.Feature{Grid: grid})
 			}
 			if factory.Options != nil {
 				o := factory.Options()

@@ -1,9 +1,9 @@
 // Package carbon turns energy into grams of CO2 equivalent by the carbon intensity of the grid of a
 // place at an instant (docs/energy.md). A [Grid] has the intensities of the places of devices and
-// server, and a [Meter] the grams of a run.
+// server; a [Feature] of a system counts the grams of runs. The selector "clean" chooses by intensity.
 //
-// Energy is in joules, power in watts, intensity in g CO2e per kWh. The package must not know of
-// rounds, messages or devices beyond their numbers.
+// Energy is in joules, power in watts, intensity in g CO2e per kWh. The package must not know when
+// events happen, nor of messages beyond their bytes.
 package carbon
 
 import (

@@ -3,6 +3,9 @@ package carbon
 import (
 	"math"
 	"testing"
+
+	"fedsim/clients"
+	"fedsim/results"
 )
 
 // The entry "generated" is the example of fedsim trace grid: 240 g/kWh in the mean, and 0.3 more or less over the day
@@ -25,12 +28,13 @@ func TestDevicesHaveTheirPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := NewMeter(g, 7)
+	m := &meter{Feature: Feature{Grid: g}}
 	for device, mean := range []float64{1200, 240, 1200, 1200, 240, 1200, 1200} {
 		want := mean * (1 + 0.3*math.Cos(2*math.Pi*(0.5-19)/24))
-		m.Draw(device, 0, 0, joulesPerKWh)
-		if drawn := m.Take(0); math.Abs(drawn[DeviceWait]-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
-			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, drawn[DeviceWait], g.At(device, 0), want)
+		m.Drew(device, clients.Idle, 0, 0, joulesPerKWh)
+		r := results.NewRound()
+		if m.EndRound(0, &r); math.Abs(r.CO2WaitG-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
+			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, r.CO2WaitG, g.At(device, 0), want)
 		}
 	}
 }

@@ -3,8 +3,11 @@ package carbon
 import (
 	"math"
 
+	"fedsim/clients"
 	"fedsim/engine"
+	"fedsim/federation"
 	"fedsim/internal/rooms/traces"
+	"fedsim/results"
 )
 
 // Grid has the carbon intensity of the places of devices and server over time.
@@ -42,95 +45,95 @@ func (g *Grid) grams(place int, from, to engine.Time, joules float64) float64 {
 	return float64(sum / (to - from).Seconds() * (joules / joulesPerKWh))
 }
 
-// Part is a part of the grams of a run.
-type Part int
+// Feature counts the grams of runs.
+type Feature struct {
+	*Grid
+	MaxG float64 // grams after which no round begins; 0: no limit
+}
+
+// Observe returns a meter of devices.
+func (f Feature) Observe(int) clients.Observer { return &meter{Feature: f} }
+
+// part is a part of the grams of a run.
+type part int
 
 // The parts. The work of a device is divided by what it does: it waits while it neither computes
 // nor moves bytes. The server waits while it does not compute.
 const (
-	DeviceWait Part = iota
-	DeviceCompute
-	DeviceSend // sends or receives, with the energy of its radio
-	Network
-	ServerWait
-	ServerCompute
+	deviceWait part = iota
+	deviceCompute
+	deviceSend // sends or receives, with the energy of its radio
+	network
+	serverWait
+	serverCompute
 	parts
 )
 
-// Grams are grams of CO2e by part; NaN: not counted.
-type Grams [parts]float64
-
-// Total returns the sum of the parts that are counted.
-func (g *Grams) Total() (sum float64) {
-	for _, x := range g {
-		if !math.IsNaN(x) {
-			sum += x
-		}
-	}
-	return sum
-}
-
-// Meter has the grams of a run. Its calls come in the order of virtual time. A nil *Meter counts
-// nothing.
-type Meter struct {
-	grid   *Grid
-	does   []uint8 // by device, the Part of what it does
-	now    Grams   // since Take
+// meter counts the grams of a run.
+type meter struct {
+	Feature
+	now    [parts]float64 // since the end of the last round
+	spent  float64        // in all rounds but round 0
 	served engine.Time
 }
 
-// NewMeter returns a meter of devices that wait; nil without a grid.
-func NewMeter(g *Grid, devices int) *Meter {
-	if g == nil {
-		return nil
-	}
-	return &Meter{grid: g, does: make([]uint8, devices)}
+var _ federation.Observer = (*meter)(nil)
+
+func (m *meter) Drew(device int, a clients.Activity, from, to engine.Time, joules float64) {
+	m.now[partOf(a)] += m.grams(m.place(device), from, to, joules)
 }
 
-// Does sets what a device does from now on, and returns what it did before.
-func (m *Meter) Does(device int, p Part) (before Part) {
-	if m == nil {
-		return 0
+// partOf returns the part of what a device does.
+func partOf(a clients.Activity) part {
+	switch a {
+	case clients.Compute:
+		return deviceCompute
+	case clients.Downlink, clients.Uplink:
+		return deviceSend
+	default:
+		return deviceWait
 	}
-	before = Part(m.does[device])
-	m.does[device] = uint8(p)
-	return before
 }
 
-// Draw counts energy in joules that a device draws evenly from one instant to another.
-func (m *Meter) Draw(device int, from, to engine.Time, joules float64) {
-	m.now[m.does[device]] += m.grid.grams(m.grid.place(device), from, to, joules)
+// Moved counts the energy of the network at the place of the device.
+func (m *meter) Moved(device int, from, to engine.Time, bytes float64) {
+	joules := bytes / 1e9 * float64(m.NetworkKWhPerGB*joulesPerKWh)
+	m.now[network] += m.grams(m.place(device), from, to, joules)
 }
 
-// Move counts the energy of the network for bytes on the wire of a device.
-func (m *Meter) Move(device int, from, to engine.Time, bytes float64) {
-	if m == nil {
-		return
-	}
-	joules := bytes / 1e9 * float64(m.grid.NetworkKWhPerGB*joulesPerKWh)
-	m.now[Network] += m.grid.grams(m.grid.place(device), min(from, to), to, joules)
+func (m *meter) Computed(from, to engine.Time) {
+	m.serve(from, serverWait)
+	m.serve(to, serverCompute)
 }
 
-// Serve counts the energy of the server since the last call: it did a part.
-func (m *Meter) Serve(now engine.Time, p Part) {
-	if m == nil {
-		return
-	}
-	joules := m.grid.ServerW * m.grid.PUE * (now - m.served).Seconds()
-	m.now[p] += m.grid.grams(m.grid.server, m.served, now, joules)
+// serve counts the energy of the server since the last call.
+func (m *meter) serve(now engine.Time, p part) {
+	joules := m.ServerW * m.PUE * (now - m.served).Seconds()
+	m.now[p] += m.grams(m.server, m.served, now, joules)
 	m.served = now
 }
 
-// Take returns the grams since the last Take, when devices have drawn their energy until now.
-func (m *Meter) Take(now engine.Time) Grams {
-	m.Serve(now, ServerWait)
+func (m *meter) EndRound(now engine.Time, r *results.Round) {
+	m.serve(now, serverWait)
 	g := m.now
-	m.now = Grams{}
-	if m.grid.NetworkKWhPerGB == 0 {
-		g[Network] = math.NaN()
+	m.now = [parts]float64{}
+	if m.NetworkKWhPerGB == 0 {
+		g[network] = math.NaN()
 	}
-	if m.grid.ServerW == 0 {
-		g[ServerWait], g[ServerCompute] = math.NaN(), math.NaN()
+	if m.ServerW == 0 {
+		g[serverWait], g[serverCompute] = math.NaN(), math.NaN()
 	}
-	return g
+	r.CO2G = 0
+	for _, x := range g {
+		if !math.IsNaN(x) {
+			r.CO2G += x
+		}
+	}
+	r.CO2ComputeG, r.CO2SendG, r.CO2WaitG = g[deviceCompute], g[deviceSend], g[deviceWait]
+	r.CO2NetworkG, r.CO2ServerComputeG, r.CO2ServerWaitG = g[network], g[serverCompute], g[serverWait]
+	if r.Round > 0 {
+		m.spent += r.CO2G
+	}
 }
+
+func (m *meter) Spent() bool { return m.MaxG > 0 && m.spent >= m.MaxG }

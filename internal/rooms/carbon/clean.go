@@ -1,9 +1,12 @@
-package federation
+package carbon
 
 import (
 	"math"
+	"slices"
 
+	"fedsim/clients"
 	"fedsim/config"
+	"fedsim/federation"
 	"fedsim/internal/tools/elementary"
 )
 
@@ -23,17 +26,28 @@ func (o *CleanOptions) Validate(c *config.Checker) {
 // hours in which grids have a high one.
 type clean struct {
 	CleanOptions
+	grid  *Grid
 	below []int32
 }
 
+// Clean is the name of the selector; WantGrid is the remedy where its grids are missing.
+const (
+	Clean    = "clean"
+	WantGrid = "must be another without energy.grid: it chooses by the intensity of the grids of clients"
+)
+
 func init() {
-	RegisterSelector(SelectorFactory{
-		Name:    "clean",
+	federation.RegisterSelector(federation.SelectorFactory{
+		Name:    Clean,
 		Summary: "clients whose grids have a low carbon intensity now; fewer in dirty hours",
 		Options: func() config.Options { return &CleanOptions{Power: 1} },
-		Grid:    true, Fewer: true,
-		New: func(_ SelectorSetup, o config.Options) (Selector, error) {
-			return &clean{CleanOptions: *o.(*CleanOptions)}, nil
+		Fewer:   true,
+		New: func(s federation.SelectorSetup, o config.Options) (federation.Selector, error) {
+			at := slices.IndexFunc(s.Features, func(f clients.Feature) bool { _, is := f.(Feature); return is })
+			if at < 0 {
+				return nil, config.Problem{Key: "federation.selection", Value: Clean, Want: WantGrid}
+			}
+			return &clean{CleanOptions: *o.(*CleanOptions), grid: s.Features[at].(Feature).Grid}, nil
 		},
 	})
 }
@@ -41,10 +55,11 @@ func init() {
 // leastIntensity stands for lower intensities, in g CO2e per kWh: 0 has no power.
 const leastIntensity = 1e-3
 
-func (x *clean) Select(s *Selection) []int32 {
+func (x *clean) Select(s *federation.Selection) []int32 {
+	intensity := func(t int32) float64 { return x.grid.At(int(t), s.Now()) }
 	lowest := math.Inf(1)
 	for i := range s.Len() {
-		lowest = min(lowest, s.Intensity(s.At(i)))
+		lowest = min(lowest, intensity(s.At(i)))
 	}
 	limit, size := math.Inf(1), s.Size
 	if x.GPerKWhMax > 0 {
@@ -55,12 +70,12 @@ func (x *clean) Select(s *Selection) []int32 {
 	}
 	x.below = x.below[:0]
 	for i := range s.Len() {
-		if t := s.At(i); s.Intensity(t) <= limit {
+		if t := s.At(i); intensity(t) <= limit {
 			x.below = append(x.below, t)
 		}
 	}
 	lowest = max(lowest, leastIntensity)
 	return s.Weighted(min(size, len(x.below)), x.below, func(t int32) float64 {
-		return elementary.Exp(-x.Power * elementary.Log(max(s.Intensity(t), leastIntensity)/lowest))
+		return elementary.Exp(-x.Power * elementary.Log(max(intensity(t), leastIntensity)/lowest))
 	})
 }
