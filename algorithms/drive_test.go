@@ -7,6 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	_ "fedsim/data/formats"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	_ "fedsim/data/formats"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )

@@ -14,8 +14,8 @@ type ArraysConfig struct {
 	Clients  string `toml:"clients" was:"tasks" doc:"matlab, npz: name of the array with the client of each row; empty: client of npz if there is one, otherwise all rows are of one client. Not for cells: each is a client"`
 }
 
-// over returns the names, with those of a format where they are empty.
-func (a ArraysConfig) over(features, targets, clients string) ArraysConfig {
+// Over returns the names, with those of a format where they are empty.
+func (a ArraysConfig) Over(features, targets, clients string) ArraysConfig {
 	for _, name := range []struct {
 		of       *string
 		standard string
@@ -30,10 +30,10 @@ func (a ArraysConfig) over(features, targets, clients string) ArraysConfig {
 // allTasks is the name of the task of a set that is not federated.
 const allTasks = "all"
 
-// byTask divides rows among the tasks that they name; all is the task of all rows. Rows
+// ByClient divides rows among the tasks that they name; all is the task of all rows. Rows
 // keep their order, and so do tasks, unless all their names are whole numbers. The last
 // held rows of all are test rows.
-func (s *Set) byTask(all Client, names []string) {
+func (s *Set) ByClient(all Client, names []string) {
 	index := map[string]int{}
 	rows := [][]int32{}
 	held := []int{}
@@ -59,9 +59,9 @@ func (s *Set) byTask(all Client, names []string) {
 	s.orderTasks()
 }
 
-// taskNames returns the names of tasks that are numbers. problem is empty, or why they are
+// ClientNames returns the names of tasks that are numbers. problem is empty, or why they are
 // not all different: a larger whole number may be another, rounded.
-func taskNames(tasks []float64) (names []string, problem string) {
+func ClientNames(tasks []float64) (names []string, problem string) {
 	names = make([]string, len(tasks))
 	for i, v := range tasks {
 		if math.Abs(v) >= 1<<53 {
@@ -72,8 +72,8 @@ func taskNames(tasks []float64) (names []string, problem string) {
 	return names, ""
 }
 
-// requireRows returns why features and targets do not match, or "".
-func requireRows(x *Matrix, targets int) string {
+// RequireRows returns why features and targets do not match, or "".
+func RequireRows(x *Matrix, targets int) string {
 	switch {
 	case x.Rows == targets:
 		return ""

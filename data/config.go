@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/config"
+	"fedsim/internal/tools/elements"
 )
 
 // The sources of a set.
@@ -220,16 +221,13 @@ func (c Config) validateColumns(check *config.Checker) {
 	check.OneOf("missing", c.Missing, MissingError, MissingDrop, MissingMean)
 }
 
-// maxCells limits the number of values of a generated set (8 GiB of float64).
-const maxCells = 1 << 30
-
 // validate checks a resolved table: all values that affect the kind of target are set,
 // and no others. It limits the number of generated rows.
 func (s SyntheticConfig) validate(check *config.Checker, target string, made bool) {
 	sizes := true
 	positive := func(key string, value int) {
-		ok := value >= 1 && value <= maxCells
-		check.Require(ok, key, value, fmt.Sprintf("must be in [1, %d]", maxCells))
+		ok := value >= 1 && value <= elements.Most
+		check.Require(ok, key, value, fmt.Sprintf("must be in [1, %d]", elements.Most))
 		sizes = sizes && ok
 	}
 	positive("clients", s.Clients)
@@ -286,9 +284,9 @@ func (s SyntheticConfig) validateSizes(check *config.Checker, made bool) {
 				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Clients, s.RowsMin, s.RowsMax))
 	}
 	directions := float64(max(1, s.Classes)) * float64(s.Clusters) * float64(s.Factors)
-	check.Require(directions <= maxCells, "clusters", s.Clusters,
-		fmt.Sprintf("clusters x classes x factors must be at most %d values, it is %.4g", maxCells, directions))
+	check.Require(directions <= elements.Most, "clusters", s.Clusters,
+		fmt.Sprintf("clusters x classes x factors must be at most %d values, it is %.4g", elements.Most, directions))
 	cells := float64(s.Clients) * float64(s.RowsMax) * float64(s.Features)
-	check.Require(!made || cells <= maxCells, "clients", s.Clients,
-		fmt.Sprintf("clients x rows_max x features must be at most %d values, it is %.4g", maxCells, cells))
+	check.Require(!made || cells <= elements.Most, "clients", s.Clients,
+		fmt.Sprintf("clients x rows_max x features must be at most %d values, it is %.4g", elements.Most, cells))
 }

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/input"
 )
 
 // problems returns the errors of Validate in order.
@@ -179,7 +180,7 @@ func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 }
 
 func TestUniqueNames(t *testing.T) {
-	got := uniqueNames([]string{"a", "a#2", "a", "b", "a", "b"})
+	got := input.UniqueNames([]string{"a", "a#2", "a", "b", "a", "b"})
 	if diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got); diff != "" {
 		t.Error(diff)
 	}

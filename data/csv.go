@@ -24,12 +24,12 @@ const (
 
 // readCSVFile reads the file at path like readCSV. The set is named after the file.
 func readCSVFile(cfg *Config, path string) (*Set, error) {
-	file, err := openFile(path)
+	file, err := OpenText(path)
 	if err != nil {
 		return nil, fmt.Errorf("read csv data: %w", err)
 	}
 	set, err := readCSV(file, path, cfg)
-	if closeAfter(file, &err); err != nil {
+	if input.CloseAfter(file, &err); err != nil {
 		return nil, err
 	}
 	set.Name = nameOf(path)
@@ -104,7 +104,7 @@ func GeneratedFile(path string) bool {
 	if err != nil {
 		return false
 	}
-	file, err := openFile(place)
+	file, err := OpenText(place)
 	if err != nil {
 		return false
 	}
@@ -260,7 +260,7 @@ func (p *csvParser) row(record []string) {
 	}
 	for j, column := range t.Features {
 		field := strings.TrimSpace(record[column])
-		value, problem := parseValue(field)
+		value, problem := input.Value(field)
 		if problem != "" {
 			value = math.NaN()
 			if !input.Missing(field) {
@@ -275,7 +275,7 @@ func (p *csvParser) row(record []string) {
 
 // notANumber returns the remedy for a feature that is text.
 func notANumber(field, name string) string {
-	if _, err := input.Number(field); !errors.Is(err, strconv.ErrSyntax) || notFinite(field) {
+	if _, err := input.Number(field); !errors.Is(err, strconv.ErrSyntax) || input.NotFinite(field) {
 		return ""
 	}
 	if _, err := input.Number(strings.Replace(field, ",", ".", 1)); err == nil {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/internal/tools/filetest"
+	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/racetest"
 	_ "fedsim/internal/tools/rapidseed"
 )
@@ -57,8 +58,8 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 func TestReadCSV(t *testing.T) {
 	set := parsedCSV(t, "\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0.25, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	checkShape(t, set)
-	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
-		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
+	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 {
+		t.Errorf("%d features: %s", set.Features, diff)
 	}
 	b, a := &set.Clients[0], &set.Clients[1] // names are not numbers: in order of appearance
 	if b.Name != "b" || a.Name != "a" || len(set.Clients) != 2 {
@@ -233,7 +234,7 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 			for i := range n {
 				task.Y[i] = float64(1 - 2*(i%2))
 				for j := range d {
-					task.X.Row(i)[j] = rapid.Float64Range(-maxMagnitude, maxMagnitude).Draw(r, "x")
+					task.X.Row(i)[j] = rapid.Float64Range(-input.MaxMagnitude, input.MaxMagnitude).Draw(r, "x")
 				}
 			}
 			set.Clients = append(set.Clients, task)

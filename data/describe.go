@@ -290,5 +290,5 @@ func (d *Description) listClasses() string {
 	for c, name := range d.Classes {
 		list[c] = fmt.Sprintf("%s:%d", quote.Line(quote.Cut(name)), d.ClassRows[c])
 	}
-	return listFirst(list, 100)
+	return quote.List(list, 100)
 }

@@ -38,3 +38,8 @@ func inFile(file, format string, arguments ...any) error {
 func atLine(file string, line int, format string, arguments ...any) error {
 	return &ParseError{File: file, Line: line, Problem: fmt.Sprintf(format, arguments...)}
 }
+
+// wrongIn returns a function that makes errors in a file, with their cause or nil.
+func wrongIn(file string) func(problem string, err error) error {
+	return func(problem string, err error) error { return &ParseError{File: file, Problem: problem, Err: err} }
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/tools/elements"
 )
 
 // ExternalConfig is the table [data.external]: what fedsim knows of data that a learner, or
@@ -65,7 +66,7 @@ func (r Rows) of(clients int) (rows []int32, ok bool) {
 func (e *ExternalConfig) validate(check *config.Checker) {
 	const most = 1 << 30 // the engine numbers a few less
 	check.Require(e.Clients >= 1 && e.Clients <= most, "clients", e.Clients, fmt.Sprintf("must be in [1, %d]: the number of clients that the learner has data of", most))
-	check.Require(e.Features >= 0 && e.Features <= maxCells, "features", e.Features, fmt.Sprintf("must be in [0, %d]; 0: not known", maxCells))
+	check.Require(e.Features >= 0 && e.Features <= elements.Most, "features", e.Features, fmt.Sprintf("must be in [0, %d]; 0: not known", elements.Most))
 	if e.Clients < 1 || e.Clients > most {
 		return
 	}

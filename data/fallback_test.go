@@ -13,7 +13,7 @@ import (
 func TestFallback(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.Fallback, cfg.PositiveClass, cfg.Seed = SourceLEAF, "no-such.json", "vehicle-sensor", "1", 4
+	cfg.Source, cfg.Path, cfg.Fallback, cfg.PositiveClass, cfg.Seed = SourceCSV, "no-such.csv", "vehicle-sensor", "1", 4
 	cfg.Synthetic.Clients = 3
 	want := Defaults()
 	want.Preset, want.Seed, want.Synthetic.Clients = "vehicle-sensor", 4, 3
@@ -21,7 +21,7 @@ func TestFallback(t *testing.T) {
 		cfg.Standardize, want.Standardize = standardize, standardize
 		got := prepared(t, cfg)
 		like := prepared(t, want)
-		if name := like.Train.Name + ", in place of leaf no-such.json, which was not found"; got.Train.Name != name || got.Test.Name != name || !got.Train.Generated {
+		if name := like.Train.Name + ", in place of csv no-such.csv, which was not found"; got.Train.Name != name || got.Test.Name != name || !got.Train.Generated {
 			t.Errorf("the sets are named %q and %q, want %q", got.Train.Name, got.Test.Name, name)
 		}
 		if got.Digest() != like.Digest() {
@@ -33,13 +33,13 @@ func TestFallback(t *testing.T) {
 		t.Errorf("%v, %d features, %v", rows, features, err)
 	}
 
-	cfg.Path, cfg.PositiveClass = filetest.New(t, "my.json", `{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0, 1]}}}`), ""
+	cfg.Path, cfg.PositiveClass = filetest.New(t, "my.csv", "client,label,x\na,0,1\na,1,2\n"), ""
 	set, err := Load(cfg)
 	if err != nil || set.Name != "my" || set.Generated {
 		t.Errorf("%v: with the file, the set is not of the file", err)
 	}
-	cfg.Path = filetest.New(t, "bad.json", `{`)
-	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	cfg.Path = filetest.New(t, "bad.csv", "{")
+	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "bad.csv") {
 		t.Errorf("%v, want the error in the file: only a missing file is replaced", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestFallbackProblems(t *testing.T) {
 		{func(c *Config) { c.Synthetic.Noise = 2 }, "must be in [0, 0.5)"},
 	} {
 		cfg := Defaults()
-		cfg.Source, cfg.Path, cfg.Fallback = SourceLEAF, "no-such.json", "vehicle-sensor"
+		cfg.Source, cfg.Path, cfg.Fallback = SourceCSV, "no-such.csv", "vehicle-sensor"
 		test.change(&cfg)
 		check := config.NewChecker()
 		cfg.Validate(check)

@@ -12,8 +12,8 @@ import (
 	"fedsim/internal/tools/quote"
 )
 
-// labels collects the labels or real targets of the rows of a table.
-type labels struct {
+// Labels collects the labels or real targets of the rows of a table.
+type Labels struct {
 	real  bool // targets are numbers, not classes
 	two   bool // a third class is an error
 	index map[string]int
@@ -28,9 +28,9 @@ type label struct {
 	number float64 // NaN: the name is not a number
 }
 
-// newLabels returns the labels of the configuration's target.
-func (c *Config) newLabels() *labels {
-	return &labels{
+// NewLabels returns the labels of the configuration's target.
+func (c *Config) NewLabels() *Labels {
+	return &Labels{
 		real: c.Target == TargetReal, two: c.Target == TargetClass && c.PositiveClass == "",
 		index: map[string]int{}, numbered: map[float64]int{},
 	}
@@ -38,7 +38,7 @@ func (c *Config) newLabels() *labels {
 
 // text returns the target of a row, or its class by order of appearance. It is NaN if it
 // is missing. problem is empty or names a fault.
-func (l *labels) text(field string) (y float64, problem string) {
+func (l *Labels) text(field string) (y float64, problem string) {
 	if code, ok := l.index[field]; ok {
 		return float64(code), ""
 	}
@@ -46,7 +46,7 @@ func (l *labels) text(field string) (y float64, problem string) {
 		return math.NaN(), ""
 	}
 	if l.real {
-		if y, problem = parseValue(field); problem != "" {
+		if y, problem = input.Value(field); problem != "" {
 			problem = "the target " + problem
 		}
 		return y, problem
@@ -69,8 +69,8 @@ func (l *labels) text(field string) (y float64, problem string) {
 	return float64(code), ""
 }
 
-// required is text for files that must have every label.
-func (l *labels) required(field string) (y float64, problem string) {
+// Required is text for files that must have every label.
+func (l *Labels) Required(field string) (y float64, problem string) {
 	y, problem = l.text(field)
 	if problem == "" && math.IsNaN(y) {
 		problem = fmt.Sprintf("the label %s is a missing value", quote.Text(field))
@@ -79,7 +79,7 @@ func (l *labels) required(field string) (y float64, problem string) {
 }
 
 // number is text for a label or target that is a number.
-func (l *labels) number(value float64) (y float64, problem string) {
+func (l *Labels) number(value float64) (y float64, problem string) {
 	if code, ok := l.numbered[value]; ok && !l.real {
 		return float64(code), ""
 	}
@@ -91,7 +91,7 @@ func (l *labels) number(value float64) (y float64, problem string) {
 }
 
 // refuse returns why a new class is not allowed, or "".
-func (l *labels) refuse(next *label) string {
+func (l *Labels) refuse(next *label) string {
 	if problem := input.RefuseName(next.name); problem != "" {
 		return "the label " + problem
 	}
@@ -105,9 +105,9 @@ func (l *labels) refuse(next *label) string {
 	return ""
 }
 
-// finish gives a set its classes, in ascending order if all are numbers, otherwise in
+// Finish gives a set its classes, in ascending order if all are numbers, otherwise in
 // the order of their bytes, and changes the targets from orders of appearance to classes.
-func (l *labels) finish(set *Set) {
+func (l *Labels) Finish(set *Set) {
 	if l.real {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/config"
+	"fedsim/internal/tools/input"
 )
 
 // Load reads or generates the whole set of the configuration, and divides it among
@@ -205,7 +206,7 @@ func (c *Config) addBias(set *Set) {
 	}
 	set.Features++
 	if len(set.FeatureNames) > 0 {
-		set.FeatureNames = uniqueNames(append(set.FeatureNames, "bias"))
+		set.FeatureNames = input.UniqueNames(append(set.FeatureNames, "bias"))
 	}
 }
 

@@ -231,8 +231,8 @@ func (m *Matrix) fill(i, from int, v float64) {
 
 func (m *Matrix) hasValues() bool { return m.Data != nil || m.Single != nil }
 
-// rows returns the rows in [from, to) as a matrix that shares the arena.
-func (m *Matrix) rows(from, to int) Matrix {
+// Part returns the rows in [from, to) as a matrix that shares the arena.
+func (m *Matrix) Part(from, to int) Matrix {
 	part := Matrix{Rows: to - from, Cols: m.Cols, Stride: m.Stride}
 	if m.Single != nil {
 		part.Single = m.Single[from*m.Stride : to*m.Stride : to*m.Stride]

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"fedsim/internal/tools/elements"
+	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/npy"
 	"fedsim/internal/tools/quote"
 )
@@ -18,23 +20,23 @@ import (
 // row, targets, and the task of each row. A folder that fedsim data export wrote has clients
 // and test rows instead. An error in a file is a *ParseError.
 func readNPZ(cfg Config, path string) (*Set, error) {
-	folder, closer, err := openFolder(path, "npz", "not a complete npz file, which is a zip of npy files")
+	folder, closer, err := OpenFolder(path, "npz", "not a complete npz file, which is a zip of npy files")
 	if err != nil {
 		return nil, err
 	}
 	set, err := folder.readArrays(&cfg)
-	if closeAfter(closer, &err); err != nil {
+	if input.CloseAfter(closer, &err); err != nil {
 		return nil, err
 	}
 	set.Name = nameOf(path)
 	return set, nil
 }
 
-func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
-	if _, err := fs.Stat(f.files, exportFile); err == nil {
+func (f *Folder) readArrays(cfg *Config) (*Set, error) {
+	if _, err := fs.Stat(f.Files, exportFile); err == nil {
 		return f.readExport(cfg)
 	}
-	names := cfg.Arrays.over("x", "y", "client")
+	names := cfg.Arrays.Over("x", "y", "client")
 	x, err := f.features(names.Features + ".npy")
 	if err != nil {
 		return nil, err
@@ -46,13 +48,13 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 		return nil, err
 	}
 	all.Y = y
-	labels := cfg.newLabels()
+	labels := cfg.NewLabels()
 	if texts != nil {
 		if all.Y, err = f.classes(labels, names.Targets+".npy", texts); err != nil {
 			return nil, err
 		}
 	}
-	_, err = fs.Stat(f.files, names.Clients+".npy")
+	_, err = fs.Stat(f.Files, names.Clients+".npy")
 	if errors.Is(err, fs.ErrNotExist) && cfg.Arrays.Clients == "" {
 		set.Clients = []Client{all}
 	} else {
@@ -62,25 +64,25 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 		}
 		if tasks == nil {
 			problem := ""
-			if tasks, problem = taskNames(numbers); problem != "" {
-				return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: problem}
+			if tasks, problem = ClientNames(numbers); problem != "" {
+				return nil, &ParseError{File: f.Path(names.Clients + ".npy"), Problem: problem}
 			}
 		}
-		set.byTask(all, tasks)
+		set.ByClient(all, tasks)
 	}
 	for t := range set.Clients {
-		if problem := refuseClient(set.Clients[t].Name); problem != "" {
-			return nil, &ParseError{File: f.path(names.Clients + ".npy"), Problem: "the client's name " + problem}
+		if problem := input.RefuseClient(set.Clients[t].Name); problem != "" {
+			return nil, &ParseError{File: f.Path(names.Clients + ".npy"), Problem: "the client's name " + problem}
 		}
 	}
 	if texts != nil {
-		labels.finish(set)
+		labels.Finish(set)
 	}
 	return set, nil
 }
 
 // classes returns the classes of labels that are texts, in order of appearance.
-func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]float64, error) {
+func (f *Folder) classes(labels *Labels, name string, texts []string) ([]float64, error) {
 	y := make([]float64, len(texts))
 	for i, text := range texts {
 		var problem string
@@ -89,7 +91,7 @@ func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]flo
 			problem = "has no label"
 		}
 		if problem != "" {
-			return nil, inFile(f.path(name), "row %d: %s", i+1, problem)
+			return nil, inFile(f.Path(name), "row %d: %s", i+1, problem)
 		}
 	}
 	return y, nil
@@ -98,29 +100,29 @@ func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]flo
 // npyFile is an open array.
 type npyFile struct {
 	npy.Header
-	numbersFile
+	elements.File
 	count int
 }
 
 // array opens an array, and checks its size against that of its file.
-func (f *dataFolder) array(name string) (*npyFile, error) {
-	bound, err := f.sizeBound(name)
+func (f *Folder) array(name string) (*npyFile, error) {
+	bound, err := f.SizeBound(name)
 	if missing, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, fs.ErrNotExist) {
-		if others, _ := fs.Glob(f.files, "*.npy"); len(others) > 0 {
+		if others, _ := fs.Glob(f.Files, "*.npy"); len(others) > 0 {
 			missing.Problem += " (data.arrays names arrays); there are: " + listClasses(others)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	file, err := f.open(name)
+	file, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	a := &npyFile{numbersFile: numbersFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16),
-		made: "file"}}
+	a := &npyFile{File: elements.File{Name: f.Path(name), Closer: file, In: bufio.NewReaderSize(file, 1<<16),
+		Made: "file", Wrong: wrongIn(f.Path(name))}}
 	if err := a.readHead(bound); err != nil {
-		a.close()
+		a.Close()
 		return nil, err
 	}
 	return a, nil
@@ -128,16 +130,16 @@ func (f *dataFolder) array(name string) (*npyFile, error) {
 
 // readHead reads the head of a file with at most some bytes.
 func (a *npyFile) readHead(bound int64) (err error) {
-	if a.Header, err = npy.Read(a.in); err != nil {
-		return a.wrong("cannot be read", err)
+	if a.Header, err = npy.Read(a.In); err != nil {
+		return a.Wrong("cannot be read", err)
 	}
-	a.elements = elements{a.Kind, a.Size, binary.LittleEndian}
+	a.Numbers = elements.Type{Kind: a.Kind, Size: a.Size, Order: binary.LittleEndian}
 	if a.Big {
-		a.elements.order = binary.BigEndian
+		a.Numbers.Order = binary.BigEndian
 	}
 	switch size := a.Size; a.Kind {
 	case 'b':
-		a.elements.size, a.Size = 1, 1
+		a.Numbers.Size, a.Size = 1, 1
 	case 'i', 'u':
 		if size != 1 && size != 2 && size != 4 && size != 8 {
 			return a.wrongType()
@@ -151,63 +153,63 @@ func (a *npyFile) readHead(bound int64) (err error) {
 		return a.wrongType()
 	}
 	ok := false
-	if a.count, ok = sizeOf(a.Shape); !ok {
-		return a.fail("has too many values: must have at most %d", maxCells)
+	if a.count, ok = elements.SizeOf(a.Shape); !ok {
+		return a.Fail("has too many values: must have at most %d", elements.Most)
 	}
 	if length := int64(a.Bytes) + int64(a.count)*int64(a.Size); length > bound {
-		return a.fail("is truncated: must have %d bytes by its head", length)
+		return a.Fail("is truncated: must have %d bytes by its head", length)
 	}
 	return nil
 }
 
 func (a *npyFile) wrongType() error {
-	return a.fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and clients, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
+	return a.Fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and clients, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
 }
 
 // features reads an array as the features of rows: all sizes but the first make a row.
-func (f *dataFolder) features(name string) (x Matrix, err error) {
+func (f *Folder) features(name string) (x Matrix, err error) {
 	a, err := f.array(name)
 	if err != nil {
 		return x, err
 	}
-	defer a.close()
+	defer a.Close()
 	switch {
 	case a.Kind == 'U':
-		return x, a.fail("has texts: features must be numbers")
+		return x, a.Fail("has texts: features must be numbers")
 	case len(a.Shape) == 0 || a.count == 0:
-		return x, a.fail("has no rows of features")
+		return x, a.Fail("has no rows of features")
 	case a.Fortran && len(a.Shape) > 2:
-		return x, a.fail("is in Fortran order with more than two sizes: save numpy.ascontiguousarray(...) of it")
+		return x, a.Fail("is in Fortran order with more than two sizes: save numpy.ascontiguousarray(...) of it")
 	}
 	columns := a.count / a.Shape[0]
-	if _, ok := sizeOf([]int{a.Shape[0], padded(columns, Lane)}); !ok {
-		return x, a.fail("has too many values: must have at most %d", maxCells)
+	if _, ok := elements.SizeOf([]int{a.Shape[0], padded(columns, Lane)}); !ok {
+		return x, a.Fail("has too many values: must have at most %d", elements.Most)
 	}
 	x = NewMatrix(a.Shape[0], columns)
-	return x, a.read(func(e elements, in io.Reader) error {
+	return x, a.Read(func(e elements.Type, in io.Reader) error {
 		if a.Fortran {
-			return e.columns(in, &x)
+			return e.Columns(in, x.Rows, x.Cols, x.Row)
 		}
-		return e.rows(in, &x)
+		return e.Rows(in, x.Rows, x.Cols, x.Row)
 	})
 }
 
 // column reads an array with a number or a text for each row.
-func (f *dataFolder) column(name string, rows int) (numbers []float64, texts []string, err error) {
+func (f *Folder) column(name string, rows int) (numbers []float64, texts []string, err error) {
 	a, err := f.array(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer a.close()
+	defer a.Close()
 	if a.count != rows || len(a.Shape) == 0 || a.Shape[0] != rows {
-		return nil, nil, a.fail("has the shape %v: must have one value for each of the %d rows of features", a.Shape,
+		return nil, nil, a.Fail("has the shape %v: must have one value for each of the %d rows of features", a.Shape,
 			rows)
 	}
-	err = a.read(func(e elements, in io.Reader) error {
+	err = a.Read(func(e elements.Type, in io.Reader) error {
 		if a.Kind == 'U' {
 			texts, err = a.texts(in)
 		} else {
-			numbers, err = e.vector(in, a.count)
+			numbers, err = e.Vector(in, a.count)
 		}
 		return err
 	})
@@ -224,13 +226,13 @@ func (a *npyFile) texts(in io.Reader) ([]string, error) {
 		}
 		var text strings.Builder
 		for b := buffer; len(b) > 0; b = b[4:] {
-			c := a.elements.order.Uint32(b)
+			c := a.Numbers.Order.Uint32(b)
 			if c == 0 {
 				break
 			}
 			if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
 				text.WriteString("\\U" + strconv.FormatUint(uint64(c), 16))
-				return nil, &badElement{int64(i), quote.Text(text.String()) + " is not a text"}
+				return nil, &elements.Bad{At: int64(i), Problem: quote.Text(text.String()) + " is not a text"}
 			}
 			text.WriteRune(rune(c))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fedsim/internal/tools/elements"
 	"fedsim/internal/tools/input"
 )
 
@@ -29,21 +30,21 @@ type exportInfo struct {
 const maxExportFile = 1 << 28
 
 // failExport returns an error in the description of an export.
-func (f *dataFolder) failExport(format string, arguments ...any) error {
-	return inFile(f.path(exportFile), format, arguments...)
+func (f *Folder) failExport(format string, arguments ...any) error {
+	return inFile(f.Path(exportFile), format, arguments...)
 }
 
 // readExportInfo reads the description of an export, whose rows must be those of clients alone.
-func (f *dataFolder) readExportInfo() (about exportInfo, err error) {
-	if _, err := f.sizeBound(exportFile); err != nil {
+func (f *Folder) readExportInfo() (about exportInfo, err error) {
+	if _, err := f.SizeBound(exportFile); err != nil {
 		return about, err
 	}
-	text, err := readWhole(f.files, exportFile, f.path(exportFile), maxExportFile)
+	text, err := f.ReadWhole(exportFile, maxExportFile)
 	if err != nil {
 		return about, err
 	}
 	if err := json.Unmarshal(text, &about); err != nil {
-		return about, &ParseError{File: f.path(exportFile), Problem: "is not what fedsim data export writes", Err: err}
+		return about, &ParseError{File: f.Path(exportFile), Problem: "is not what fedsim data export writes", Err: err}
 	}
 	switch n := len(about.Rows); {
 	case n == 0 || len(about.Names) != n || len(about.TaskOf) != n || about.Features < 1:
@@ -57,7 +58,7 @@ func (f *dataFolder) readExportInfo() (about exportInfo, err error) {
 }
 
 // readExport reads the arrays that Export wrote. Its test rows are the set's own.
-func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
+func (f *Folder) readExport(cfg *Config) (*Set, error) {
 	if cfg.Arrays != (ArraysConfig{}) {
 		return nil, f.failExport("describes the arrays of fedsim data export: [data.arrays] must not name others")
 	}
@@ -70,7 +71,7 @@ func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
 	for h, half := range []string{"train", "test"} {
 		rows := 0
 		for _, n := range halves[h] {
-			if n < 0 || n > maxCells || rows > maxCells {
+			if n < 0 || n > elements.Most || rows > elements.Most {
 				return nil, f.failExport("has %d rows of a client", n)
 			}
 			rows += n
@@ -113,7 +114,7 @@ func (s *Set) append(rows []int, names []string, x *Matrix, y []float64, held bo
 	from := 0
 	for t, n := range rows {
 		task := &s.Clients[t]
-		part := x.rows(from, from+n)
+		part := x.Part(from, from+n)
 		if !held {
 			*task = Client{Name: names[t], X: part, Y: y[from : from+n : from+n]}
 		} else if n > 0 {

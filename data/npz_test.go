@@ -67,7 +67,7 @@ func smallNPZ() map[string][]byte {
 }
 
 func TestReadNPZ(t *testing.T) {
-	folder := inFolder(t, smallNPZ())
+	folder := filetest.Folder(t, smallNPZ())
 	file := filetest.New(t, "set.npz", npzBytes(smallNPZ()))
 	for _, path := range []string{folder, file} {
 		set, err := readNPZ(Defaults(), path)
@@ -105,7 +105,7 @@ func TestReadNPZTypes(t *testing.T) {
 		}
 		for _, fortran := range []bool{false, true} {
 			files := map[string][]byte{"x.npy": npyBytes(1, descr, "2, 2", fortran, values), "y.npy": npyBytes(1, "<f8", "2,", false, []float64{1, 2})}
-			set, err := readNPZ(Defaults(), inFolder(t, files))
+			set, err := readNPZ(Defaults(), filetest.Folder(t, files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestReadNPZTypes(t *testing.T) {
 // The file of testdata/scipy/make.py has texts as labels and clients (its array task), and an array of objects
 // that is not read.
 func TestReadNPZOfNumPy(t *testing.T) {
-	path := filetest.New(t, "arrays.npz", scipyFile(t, "arrays.npz"))
+	path := filetest.New(t, "arrays.npz", filetest.Base64(t, "testdata/scipy/arrays.npz.b64"))
 	cfg := Defaults()
 	cfg.Arrays.Clients = "task"
 	set, err := readNPZ(cfg, path)
@@ -136,7 +136,7 @@ func TestReadNPZOfNumPy(t *testing.T) {
 	}
 	for k, name := range []string{"two", "ten", "one"} {
 		task := &set.Clients[k]
-		if task.Name != name || task.X.Rows != k+2 || !cmp.Equal(task.X.Row(1), scipyRow("f4", k, 1)) || task.Y[1] != 1 {
+		if task.Name != name || task.X.Rows != k+2 || !cmp.Equal(task.X.Row(1), []float64{float64(20*k+5) / 8, -float64(20*k+6) / 8, float64(20*k+7) / 8}) || task.Y[1] != 1 {
 			t.Errorf("%+v", task)
 		}
 	}
@@ -181,7 +181,7 @@ func TestReadNPZErrors(t *testing.T) {
 		if files[c.file] = c.content; c.content == nil {
 			delete(files, c.file)
 		}
-		_, err := readNPZ(Defaults(), inFolder(t, files))
+		_, err := readNPZ(Defaults(), filetest.Folder(t, files))
 		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.file, err, c.want)
 		}
@@ -202,7 +202,7 @@ func TestReadExport(t *testing.T) {
 		"pooled":  func(c *Config) { c.Pool = true },
 		"csv": func(c *Config) {
 			c.Source, c.Target = SourceCSV, TargetClasses
-			c.Path = filepath.Join(inFolder(t, map[string][]byte{"a.csv": []byte("client,label,x\n1,cat,1\n1,cat,2\n2,dog,3\n2,bat,4\n")}), "a.csv")
+			c.Path = filepath.Join(filetest.Folder(t, map[string][]byte{"a.csv": []byte("client,label,x\n1,cat,1\n1,cat,2\n2,dog,3\n2,bat,4\n")}), "a.csv")
 		},
 	} {
 		cfg := Defaults()
@@ -230,9 +230,9 @@ func TestReadExport(t *testing.T) {
 func FuzzNPZ(f *testing.F) {
 	small := smallNPZ()
 	f.Add(small["x.npy"], small["y.npy"], small["client.npy"], npzBytes(small))
-	f.Add(npyBytes(1, ">f4", "2, 1", true, []float32{1, 2}), npyBytes(1, "<U1", "2,", false, []uint32{'a', 'b'}), []byte{}, scipyFile(f, "arrays.npz"))
+	f.Add(npyBytes(1, ">f4", "2, 1", true, []float32{1, 2}), npyBytes(1, "<U1", "2,", false, []uint32{'a', 'b'}), []byte{}, filetest.Base64(f, "testdata/scipy/arrays.npz.b64"))
 	f.Fuzz(func(t *testing.T, x, y, task, file []byte) {
-		folder := inFolder(t, map[string][]byte{"x.npy": x, "y.npy": y, "client.npy": task, "set.npz": file})
+		folder := filetest.Folder(t, map[string][]byte{"x.npy": x, "y.npy": y, "client.npy": task, "set.npz": file})
 		for _, path := range []string{folder, filepath.Join(folder, "set.npz")} {
 			set, err := readNPZ(Defaults(), path)
 			if !refused(t, err) {

@@ -10,8 +10,8 @@ import (
 	"fedsim/internal/tools/input"
 )
 
-// openFile opens a regular file of text, see input.Plain. Where it begins like one of gzip, its content is unpacked.
-func openFile(path string) (io.ReadCloser, error) {
+// OpenText opens a regular file of text, which it returns without a mark of UTF-8. Where it begins like one of gzip, its content is unpacked.
+func OpenText(path string) (io.ReadCloser, error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, err

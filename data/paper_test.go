@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"fedsim/internal/tools/filetest"
 )
 
 // skewed returns the sizes of a preset after skew, for some seeds.
@@ -116,22 +114,5 @@ func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
 				t.Errorf("task %d: row %v was tested on %d times", k, row, times)
 			}
 		}
-	}
-}
-
-// Section 5.1: in the Human Activity data "we model each individual as a separate
-// task and predict between sitting and the other activities", with 561 features.
-func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
-	}
-	cfg := Defaults()
-	cfg.Source, cfg.Path = SourceHAR, filetest.Real(t, "har.zip")
-	set := loaded(t, cfg)
-	if set.Signs != [2]string{"the rest", "SITTING"} {
-		t.Errorf("labels are %q", set.Signs)
-	}
-	if d := Describe(set); d.Tasks != 30 || d.Features != 561 || d.OneClassTasks != 0 {
-		t.Errorf("%d tasks, %d features, %d tasks of one class", d.Tasks, d.Features, d.OneClassTasks)
 	}
 }

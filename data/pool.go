@@ -18,7 +18,7 @@ func Merge(set *Set) *Set {
 	merged.Owner = nil
 	all := Client{Name: "all"}
 	if set.sparse() {
-		all.X = newSparse(set.Features)
+		all.X = NewSparse(set.Features)
 	} else {
 		all.X = newRows(set.Clients[0].X.Single != nil, set.Rows(), set.Features)
 	}
@@ -27,7 +27,7 @@ func Merge(set *Set) *Set {
 			if task.X.Dense() {
 				all.X.copyRow(len(all.Y), &task.X, i)
 			} else {
-				all.X.appendRow(task.X.nonzeros(i))
+				all.X.AppendRow(task.X.nonzeros(i))
 			}
 			all.Y = append(all.Y, task.Y[i])
 		}

@@ -5,38 +5,19 @@ import "slices"
 // selection are rows that a client has chosen and not copied yet. So a set is divided among clients and
 // into parts by the numbers of rows alone, and Transform makes the only copy.
 type selection struct {
-	from rowReader
+	from RowReader
 	rows []int32
 }
 
-// rowReader returns rows for reading. It may write them to space, which is large enough for a row.
-type rowReader interface {
+// RowReader returns rows for reading. It may write them to space, which is large enough for a row.
+type RowReader interface {
 	Values(row int, space []float64) []float64
 }
 
-// pixels are rows of unsigned bytes, divided by 255.
-type pixels struct {
-	bytes  []byte
-	cols   int
-	values [256]float64 // by byte
-}
-
-// newPixels returns rows of zeros.
-func newPixels(rows, cols int) *pixels {
-	p := &pixels{bytes: make([]byte, rows*cols), cols: cols}
-	for b := range p.values {
-		p.values[b] = float64(b) / 255
-	}
-	return p
-}
-
-// Values writes a row to space.
-func (p *pixels) Values(row int, space []float64) []float64 {
-	space = space[:p.cols]
-	for j, b := range p.bytes[row*p.cols : (row+1)*p.cols] {
-		space[j] = p.values[b]
-	}
-	return space
+// Defer gives a client so many rows of some features that are copied when the set is prepared.
+func (t *Client) Defer(from RowReader, rows, cols int) {
+	t.X = Matrix{Rows: rows, Cols: cols}
+	t.selected = &selection{from, numbersTo(rows)}
 }
 
 // values returns row i for reading. It may write it to space.

@@ -31,7 +31,7 @@ func sources() []source {
 		{name: SourceSynthetic},
 		{
 			name: SourceHAR, file: "the zip or folder of the UCI HAR data set", keys: []string{"positive_class"},
-			read: func(_ Config, path string) (*Set, error) { return ReadHAR(path) },
+			read: readLinked,
 		},
 		{
 			name: SourceCSV, file: "the csv file", keys: append([]string{"positive_class", "delimiter"}, columnKeys...),
@@ -39,20 +39,20 @@ func sources() []source {
 		},
 		{
 			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},
-			read: func(_ Config, path string) (*Set, error) { return readIDX(path) },
+			read: readLinked,
 		},
 		{
 			name: SourceLEAF, file: "the LEAF file, a folder of them, or a folder with the folders train and test",
 			keys: []string{"positive_class", "test_rows"},
-			read: readLEAF,
+			read: readLinked,
 		},
 		{
 			name: SourceMATLAB, file: "the MATLAB 5 file", keys: append([]string{"positive_class"}, arrayKeys...),
-			read: readMATLAB,
+			read: readLinked,
 		},
 		{
 			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "client_file"},
-			read: readLIBSVM,
+			read: readLinked,
 		},
 		{
 			name: SourceNPZ, file: "the npz file, or a folder of npy files",

@@ -13,8 +13,8 @@ import (
 // 0.05, 0.1 and 0.2 (BenchmarkSparse, 1000 features, AVX2), and less with more features.
 const sparseBelow = 0.1
 
-// newSparse returns a sparse matrix without rows.
-func newSparse(cols int) Matrix { return Matrix{Cols: cols, Starts: []int{0}} }
+// NewSparse returns a sparse matrix without rows.
+func NewSparse(cols int) Matrix { return Matrix{Cols: cols, Starts: []int{0}} }
 
 // Dense reports whether the matrix holds all values, in Data or Single, and not only
 // those that are not zero.
@@ -61,8 +61,8 @@ func (m *Matrix) scatter(i int, dense []float64) []float64 {
 	return dense
 }
 
-// appendRow adds a row to a sparse matrix, of columns in ascending order.
-func (m *Matrix) appendRow(columns []int32, values []float64) {
+// AppendRow adds a row to a sparse matrix, of columns in ascending order.
+func (m *Matrix) AppendRow(columns []int32, values []float64) {
 	m.Indices = append(m.Indices, columns...)
 	m.Nonzeros = append(m.Nonzeros, values...)
 	m.Starts = append(m.Starts, len(m.Nonzeros))
@@ -76,20 +76,20 @@ func (m *Matrix) pick(rows []int32) Matrix {
 	}
 	p := Matrix{Cols: m.Cols, Starts: make([]int, 1, len(rows)+1), Indices: make([]int32, 0, values), Nonzeros: make([]float64, 0, values)}
 	for _, i := range rows {
-		p.appendRow(m.nonzeros(int(i)))
+		p.AppendRow(m.nonzeros(int(i)))
 	}
 	return p
 }
 
 // withOnes returns a sparse matrix with a further column of ones.
 func (m *Matrix) withOnes() Matrix {
-	wide := newSparse(m.Cols + 1)
+	wide := NewSparse(m.Cols + 1)
 	wide.Starts = slices.Grow(wide.Starts, m.Rows)
 	wide.Indices, wide.Nonzeros = make([]int32, 0, len(m.Indices)+m.Rows), make([]float64, 0, len(m.Nonzeros)+m.Rows)
 	for i := range m.Rows {
 		columns, values := m.nonzeros(i)
 		wide.Indices, wide.Nonzeros = append(wide.Indices, columns...), append(wide.Nonzeros, values...)
-		wide.appendRow([]int32{int32(m.Cols)}, []float64{1})
+		wide.AppendRow([]int32{int32(m.Cols)}, []float64{1})
 	}
 	return wide
 }
@@ -109,9 +109,10 @@ func (m *Matrix) digest(c *state.Coder) {
 // sparse reports whether the rows of the set are sparse.
 func (s *Set) sparse() bool { return len(s.Clients) > 0 && !s.Clients[0].X.Dense() }
 
-// settle gives a set of sparse rows its number of features, and makes its rows dense if
-// they have few zeros.
-func (s *Set) settle(features int) {
+// Settle ends the reading of sparse rows: it gives the set its number of features, makes the rows
+// dense if they have few zeros, and sorts clients by number if all their names are whole numbers.
+func (s *Set) Settle(features int) {
+	s.orderTasks()
 	values := 0
 	for t := range s.Clients {
 		s.Clients[t].X.Cols = features

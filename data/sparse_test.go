@@ -11,35 +11,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
-	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/rng"
 )
 
 // sparseTwins returns a sparse set of two tasks and the equal dense one.
-func sparseTwins(t testing.TB, cfg Config) (sparse, dense *Set) {
+func sparseTwins(t testing.TB) (sparse, dense *Set) {
 	t.Helper()
 	const features, rows, values = 60, 40, 4
 	draw := rng.New(3, rng.Share, 0, 0)
-	var text bytes.Buffer
+	sparse = &Set{Name: "sparse", Clients: []Client{{Name: "0", X: NewSparse(0)}, {Name: "1", X: NewSparse(0)}}}
 	for i := range rows {
-		fmt.Fprintf(&text, "%d qid:%d", 1-2*(i/2%2), i%2)
-		var columns []int
+		var columns []int32
 		for range values {
-			columns = append(columns, 1+int(draw.Float64()*features))
+			columns = append(columns, int32(draw.Float64()*features))
 		}
 		if i == 0 {
-			columns = append(columns, features)
+			columns = append(columns, features-1)
 		}
 		slices.Sort(columns)
-		for _, j := range slices.Compact(columns) {
-			fmt.Fprintf(&text, " %d:%.17g", j, draw.Float64()-0.5)
+		columns = slices.Compact(columns)
+		x := make([]float64, len(columns))
+		for k := range x {
+			x[k] = draw.Float64() - 0.5
 		}
-		fmt.Fprintln(&text)
+		c := &sparse.Clients[i%2]
+		c.X.AppendRow(columns, x)
+		c.Y = append(c.Y, float64(1-2*(i/2%2)))
 	}
-	cfg.Source, cfg.Path = SourceLIBSVM, filetest.New(t, "sparse.txt", text.Bytes())
-	sparse = loaded(t, cfg)
-	if !sparse.sparse() || sparse.Features != features {
-		t.Fatalf("%d features, sparse: %v", sparse.Features, sparse.sparse())
+	sparse.Settle(features)
+	if !sparse.sparse() {
+		t.Fatal("the set is dense")
 	}
 	return sparse, densified(sparse)
 }
@@ -62,7 +63,7 @@ func densified(set *Set) *Set {
 // Features of sparse rows are described from their values alone.
 func TestDescribeSparse(t *testing.T) {
 	for _, bias := range []bool{false, true} {
-		set, _ := sparseTwins(t, Defaults())
+		set, _ := sparseTwins(t)
 		if bias {
 			_ = (&Config{Bias: true}).transform(set, nil)
 		}
@@ -70,9 +71,9 @@ func TestDescribeSparse(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	rows := newSparse(3)
-	rows.appendRow([]int32{0, 2}, []float64{1, 2})
-	rows.appendRow([]int32{0, 1, 2}, []float64{1, 5, 3})
+	rows := NewSparse(3)
+	rows.AppendRow([]int32{0, 2}, []float64{1, 2})
+	rows.AppendRow([]int32{0, 1, 2}, []float64{1, 5, 3})
 	if d := Describe(&Set{Features: 3, Clients: []Client{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 || d.ZeroFeatures != 0 {
 		t.Errorf("%+v", d)
 	}
@@ -82,7 +83,7 @@ func TestDescribeSparse(t *testing.T) {
 func TestSparseLikeDense(t *testing.T) {
 	cfg := Defaults()
 	cfg.Bias, cfg.Skew, cfg.ClientsPerTask = true, true, 2
-	sparse, dense := sparseTwins(t, cfg)
+	sparse, dense := sparseTwins(t)
 	prepare := func(set *Set) *Split {
 		t.Helper()
 		split, err := cfg.Divide(set, 5)
@@ -148,7 +149,7 @@ func TestSparseRefusals(t *testing.T) {
 	} {
 		cfg := Defaults()
 		test.change(&cfg)
-		sparse, _ := sparseTwins(t, cfg)
+		sparse, _ := sparseTwins(t)
 		split, err := cfg.Divide(sparse, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +167,7 @@ func BenchmarkSparse(b *testing.B) {
 		for _, density := range []float64{0.02, 0.05, 0.1, 0.2, 0.3} {
 			const rows = 64
 			draw := rng.New(1, rng.Share, 0, 0)
-			sparse, dense := newSparse(features), NewMatrix(rows, features)
+			sparse, dense := NewSparse(features), NewMatrix(rows, features)
 			for i := range rows {
 				var columns []int32
 				var values []float64
@@ -176,7 +177,7 @@ func BenchmarkSparse(b *testing.B) {
 						dense.Row(i)[j] = values[len(values)-1]
 					}
 				}
-				sparse.appendRow(columns, values)
+				sparse.AppendRow(columns, values)
 			}
 			u := make([]float64, features)
 			for _, m := range []struct {

@@ -380,3 +380,10 @@ func TestSplitsDivideTheSameRows(t *testing.T) {
 		}
 	}
 }
+
+// A client needs training rows besides the test rows of its source.
+func TestTestRowsAlone(t *testing.T) {
+	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
+		t.Errorf("a task with test rows only: %v", err)
+	}
+}

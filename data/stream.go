@@ -82,7 +82,7 @@ func reserve(set *Set, sizes []int, cfg Config, share func(rows int) int) {
 		to := from + share(totalRows(size))
 		set.Clients[t].X = Matrix{Rows: to - from, Cols: arena.Cols, Stride: arena.Stride}
 		if cfg.Resident {
-			set.Clients[t].X = arena.rows(from, to)
+			set.Clients[t].X = arena.Part(from, to)
 		}
 		set.Clients[t].Y = targets[from:to:to]
 		from = to

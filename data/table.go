@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/internal/tools/elements"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -41,7 +42,7 @@ type TableReader struct {
 	Columns
 	file   string
 	cfg    *Config
-	labels *labels
+	labels *Labels
 	at     func(column int, problem string) error // an error at a column of the current row
 	tasks  []Client
 	index  map[string]int // task name -> index into tasks; never iterated
@@ -60,10 +61,10 @@ type TableReader struct {
 // their number, 0 if it is not known: it fails where their values are too many. at returns
 // the error at a column of the row that is added.
 func NewTableReader(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (*TableReader, error) {
-	if cells := int64(padded(len(chosen.Features), Lane)); rows > maxCells/cells {
-		return nil, fmt.Errorf("has too many values: must have at most %d", maxCells)
+	if cells := int64(padded(len(chosen.Features), Lane)); rows > elements.Most/cells {
+		return nil, fmt.Errorf("has too many values: must have at most %d", elements.Most)
 	}
-	t := &TableReader{Columns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}, known: rows}
+	t := &TableReader{Columns: chosen, file: file, cfg: cfg, labels: cfg.NewLabels(), at: at, index: map[string]int{}, known: rows}
 	t.row = make([]float64, NewMatrix(0, len(chosen.Features)).Stride)
 	t.columnOf = make([]int, 1+max(chosen.Task, chosen.Label, chosen.Features[len(chosen.Features)-1]))
 	t.alone = make([]int, len(t.columnOf))
@@ -152,14 +153,14 @@ func (t *TableReader) Set() (*Set, error) {
 	if err := t.incomplete(); err != nil {
 		return nil, err
 	}
-	set := &Set{Name: t.file, Features: len(t.Features), FeatureNames: t.Names, Clients: t.tasks, Missing: t.missing}
+	set := &Set{Features: len(t.Features), FeatureNames: t.Names, Clients: t.tasks, Missing: t.missing}
 	set.Missing.Dropped = t.cfg.Missing == MissingDrop && t.missing.Rows > 0
 	set.Missing.Columns = t.missingColumns()
 	for k := range set.Clients {
 		set.Clients[k].X.Data = slices.Clip(set.Clients[k].X.Data)
 	}
 	set.orderTasks()
-	t.labels.finish(set)
+	t.labels.Finish(set)
 	return set, nil
 }
 

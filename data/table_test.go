@@ -135,7 +135,7 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	cfg := Defaults()
-	l := cfg.newLabels()
+	l := cfg.NewLabels()
 	for i, value := range []float64{7, -1, 7, math.NaN(), -1} {
 		y, problem := l.number(value)
 		if want := []float64{0, 1, 0, math.NaN(), 1}[i]; problem != "" || y != want && !math.IsNaN(want) {

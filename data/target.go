@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fedsim/config"
 	"fedsim/internal/tools/quote"
@@ -189,13 +188,4 @@ func (s *Set) oneAgainstRest(positive int) error {
 }
 
 // listClasses lists the first names of classes.
-func listClasses(names []string) string { return listFirst(names, 12) }
-
-// listFirst lists names, at most so many of them.
-func listFirst(names []string, most int) string {
-	list := strings.Join(names[:min(most, len(names))], ", ")
-	if len(names) > most {
-		list += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return list
-}
+func listClasses(names []string) string { return quote.List(names, 12) }

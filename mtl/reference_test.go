@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	_ "fedsim/data/formats"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/kernel"
 )

@@ -376,7 +376,7 @@ func (r *reader) add(table *data.TableReader, chosen data.Columns, x []float64) 
 			if !v.IsNull() {
 				x[j] = c.number(v)
 			}
-			if problem := data.RefuseNumber(x[j]); problem != "" && !math.IsNaN(x[j]) {
+			if problem := input.RefuseNumber(x[j]); problem != "" && !math.IsNaN(x[j]) {
 				return r.at(chosen.Features[j], problem)
 			}
 			j++

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	_ "fedsim/data/formats"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )

@@ -3,10 +3,12 @@ package filetest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +42,29 @@ func New[C ~string | ~[]byte](t testing.TB, name string, content C) string {
 	path := filepath.Join(t.TempDir(), name)
 	Write(t, path, content)
 	return path
+}
+
+// Folder writes files to a new folder, and returns its path.
+func Folder(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "set")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		Write(t, filepath.Join(folder, name), content)
+	}
+	return folder
+}
+
+// Base64 returns the content of a binary file that is kept as text.
+func Base64(t T, path string) []byte {
+	t.Helper()
+	content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(Read(t, path)), "\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 // Rows returns the rows of a csv file, header included. Lines of # are comments.

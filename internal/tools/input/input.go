@@ -8,6 +8,7 @@ package input
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -70,4 +71,15 @@ func sizeText(n int64) string {
 		}
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+// MaxDeflate is the largest compression ratio of deflate.
+const MaxDeflate = 1032
+
+// CloseAfter closes an input. Its error only counts if there is no other: a corrupt
+// archive repeats its error when it is closed.
+func CloseAfter(c io.Closer, err *error) {
+	if closed := c.Close(); *err == nil {
+		*err = closed
+	}
 }

@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"fedsim/data"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -37,7 +38,7 @@ type leafReader struct {
 
 // leafUser is a user of a file.
 type leafUser struct {
-	Client
+	data.Client
 	listed bool
 }
 
@@ -121,7 +122,7 @@ func (r *leafReader) listed() ([]*leafUser, error) {
 func (r *leafReader) userData(name string) error {
 	r.user = name
 	defer func() { r.user, r.at = "", 0 }()
-	user := &leafUser{Client: Client{Name: name, X: NewMatrix(0, r.set.features)}}
+	user := &leafUser{Client: data.Client{Name: name, X: data.NewMatrix(0, r.set.features)}}
 	r.data[name] = user
 	r.order = append(r.order, user)
 	err := r.object("the data of a user", func(key string) error {
@@ -150,7 +151,7 @@ func (r *leafReader) userData(name string) error {
 }
 
 // features adds a row: a list of numbers, or of such lists, in the order of the numbers.
-func (r *leafReader) features(token jsontext.Token, x *Matrix) error {
+func (r *leafReader) features(token jsontext.Token, x *data.Matrix) error {
 	if token.Kind() != '[' {
 		return r.fail("x has %s where a row must be a list of numbers", kindOf(token))
 	}
@@ -182,7 +183,7 @@ func (r *leafReader) features(token jsontext.Token, x *Matrix) error {
 		return r.fail("has %d features, rows before it have %d", d, r.set.features)
 	}
 	if x.Cols == 0 {
-		*x = NewMatrix(0, r.set.features)
+		*x = data.NewMatrix(0, r.set.features)
 	}
 	start := len(x.Data)
 	x.Data = append(x.Data, r.row...)
@@ -217,7 +218,7 @@ func (r *leafReader) one(token jsontext.Token) (float64, error) {
 	if kind := token.Kind(); kind != '0' && kind != '"' {
 		return 0, r.fail("the label is %s: must be a number, a text or a list of one", kindOf(token))
 	}
-	y, problem := r.set.labels.required(token.String())
+	y, problem := r.set.labels.Required(token.String())
 	if problem != "" {
 		return 0, r.fail("%s", problem)
 	}
@@ -230,7 +231,7 @@ func (r *leafReader) number(token jsontext.Token) (v float64, problem string) {
 		return 0, fmt.Sprintf("is %s, must be a number", kindOf(token))
 	}
 	v, err := token.Float()
-	if err != nil || math.Abs(v) > maxMagnitude {
+	if err != nil || input.RefuseNumber(v) != "" {
 		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote.Text(token.String()))
 	}
 	return v, ""
@@ -310,12 +311,12 @@ func (r *leafReader) next() (jsontext.Token, error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return token, &ParseError{File: r.name, Problem: fmt.Sprintf("%snot JSON at byte %d", r.place(), r.in.InputOffset()+1), Err: err}
+	return token, &data.ParseError{File: r.name, Problem: fmt.Sprintf("%snot JSON at byte %d", r.place(), r.in.InputOffset()+1), Err: err}
 }
 
 // fail returns an error at the current user and row.
 func (r *leafReader) fail(format string, arguments ...any) error {
-	return &ParseError{File: r.name, Problem: r.place() + fmt.Sprintf(format, arguments...)}
+	return &data.ParseError{File: r.name, Problem: r.place() + fmt.Sprintf(format, arguments...)}
 }
 
 // place returns the current user and row.

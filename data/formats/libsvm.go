@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedsim/data"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -21,9 +22,9 @@ const maxColumns = 1 << 28
 // Indices ascend from 1, features that a row does not have are 0.
 type libsvmReader struct {
 	name     string
-	labels   *labels
+	labels   *data.Labels
 	names    *lineReader // names of tasks, a row a line; nil: qid has them
-	tasks    []Client
+	tasks    []data.Client
 	index    map[string]int
 	named    bool // rows have a task's name
 	features int  // the largest index
@@ -35,34 +36,33 @@ type libsvmReader struct {
 
 // readLIBSVM reads the file at a path. Tasks are named by data.client_file, or by qid; without
 // names all rows are one task. Rows with few nonzero values are sparse.
-func readLIBSVM(cfg Config, path string) (set *Set, err error) {
-	file, err := openFile(path)
+func readLIBSVM(cfg data.Config, path string) (set *data.Set, err error) {
+	file, err := data.OpenText(path)
 	if err != nil {
 		return nil, fmt.Errorf("read LIBSVM data: %w", err)
 	}
-	defer closeAfter(file, &err)
-	r := &libsvmReader{name: path, labels: cfg.newLabels(), index: map[string]int{}}
+	defer input.CloseAfter(file, &err)
+	r := &libsvmReader{name: path, labels: cfg.NewLabels(), index: map[string]int{}}
 	if cfg.ClientFile != "" {
-		place, err := Locate(cfg.ClientFile)
+		place, err := data.Locate(cfg.ClientFile)
 		if err != nil {
 			return nil, fmt.Errorf("data.client_file: %w", err)
 		}
-		names, err := openFile(place)
+		names, err := data.OpenText(place)
 		if err != nil {
 			return nil, fmt.Errorf("read names of clients: %w", err)
 		}
-		defer closeAfter(names, &err)
+		defer input.CloseAfter(names, &err)
 		r.names = newLineReader(names, place)
 	}
 	if set, err = r.read(file); err != nil {
 		return nil, err
 	}
-	set.Name = nameOf(path)
 	return set, nil
 }
 
 // read returns the set of a file.
-func (r *libsvmReader) read(in io.Reader) (*Set, error) {
+func (r *libsvmReader) read(in io.Reader) (*data.Set, error) {
 	lines := newLineReader(in, r.name)
 	for {
 		text, err := lines.next()
@@ -92,10 +92,9 @@ func (r *libsvmReader) read(in io.Reader) (*Set, error) {
 	if r.features == 0 {
 		return nil, inFile(r.name, "has no features: rows must have index:value after the label")
 	}
-	set := &Set{Clients: r.tasks}
-	set.settle(r.features)
-	r.labels.finish(set)
-	set.orderTasks()
+	set := &data.Set{Clients: r.tasks}
+	set.Settle(r.features)
+	r.labels.Finish(set)
 	return set, nil
 }
 
@@ -108,7 +107,7 @@ func (r *libsvmReader) row(text string) error {
 	if strings.Contains(label, ",") {
 		return r.fail("the label %s is a list: rows must have one label", quote.Text(label))
 	}
-	y, problem := r.labels.required(label)
+	y, problem := r.labels.Required(label)
 	if problem != "" {
 		return r.fail("%s", problem)
 	}
@@ -131,7 +130,7 @@ func (r *libsvmReader) row(text string) error {
 		}
 		name = strings.TrimSpace(name)
 	}
-	if problem := refuseClient(name); problem != "" {
+	if problem := input.RefuseClient(name); problem != "" {
 		return r.fail("the client's name %s", problem)
 	}
 	if err := r.readFeatures(rest); err != nil {
@@ -142,9 +141,9 @@ func (r *libsvmReader) row(text string) error {
 		t = len(r.tasks)
 		name = strings.Clone(name)
 		r.index[name] = t
-		r.tasks = append(r.tasks, Client{Name: name, X: newSparse(0)})
+		r.tasks = append(r.tasks, data.Client{Name: name, X: data.NewSparse(0)})
 	}
-	r.tasks[t].X.appendRow(r.columns, r.values)
+	r.tasks[t].X.AppendRow(r.columns, r.values)
 	r.tasks[t].Y = append(r.tasks[t].Y, y)
 	return nil
 }
@@ -172,7 +171,7 @@ func (r *libsvmReader) readFeatures(text string) error {
 			return r.fail("the index %d follows %d: indices must ascend", index, last)
 		}
 		last = index
-		value, problem := parseValue(number)
+		value, problem := input.Value(number)
 		if problem != "" {
 			return r.fail("index %d: %s", index, problem)
 		}
@@ -225,7 +224,7 @@ func (l *lineReader) next() (string, error) {
 		case err == io.EOF && len(l.long) == 0:
 			return "", io.EOF
 		case err != nil && err != io.EOF:
-			return "", &ParseError{File: l.name, Line: l.line + 1, Problem: "cannot be read", Err: err}
+			return "", &data.ParseError{File: l.name, Line: l.line + 1, Problem: "cannot be read", Err: err}
 		}
 		l.line++
 		return string(l.long), nil
@@ -243,7 +242,7 @@ func (l *lineReader) requireEnd(problem string) error {
 			return err
 		}
 		if strings.TrimSpace(text) != "" {
-			return &ParseError{File: l.name, Line: l.line, Problem: problem}
+			return &data.ParseError{File: l.name, Line: l.line, Problem: problem}
 		}
 	}
 }

@@ -1,9 +1,8 @@
-package data
+package formats
 
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/data"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -78,10 +78,10 @@ func (w matWriter) small() [][]byte {
 	}
 }
 
-func readMAT(tb testing.TB, content []byte, arrays ArraysConfig) (*Set, error) {
+func readMAT(tb testing.TB, content []byte, arrays data.ArraysConfig) (*data.Set, error) {
 	tb.Helper()
 	path := filetest.New(tb, "set.mat", content)
-	return readMATLAB(Config{Arrays: arrays}, path)
+	return readMATLAB(data.Config{Arrays: arrays}, path)
 }
 
 func TestReadMATLAB(t *testing.T) {
@@ -90,7 +90,7 @@ func TestReadMATLAB(t *testing.T) {
 		for _, content := range [][]byte{
 			w.file(small...), w.file(w.packed(small[1]), w.doubles("Z", 0, 0), w.packed(w.doubles("W", 1, 1, math.NaN())), w.packed(small[0])),
 		} {
-			set, err := readMAT(t, content, ArraysConfig{})
+			set, err := readMAT(t, content, data.ArraysConfig{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,22 +100,16 @@ func TestReadMATLAB(t *testing.T) {
 				[][]float64{first.X.Row(0), second.X.Row(0), second.X.Row(1), first.Y, second.Y}); diff != "" {
 				t.Error(diff)
 			}
-			if set.Name != "set" || first.Name != "1" || second.Name != "2" || set.Features != 2 {
+			if first.Name != "1" || second.Name != "2" || set.Features != 2 {
 				t.Errorf("%+v", set)
 			}
 		}
 	}
 }
 
-// scipyFile returns a file that testdata/scipy/make.py wrote.
+// scipyFile returns a file that make.py of the tests of package data wrote.
 func scipyFile(tb testing.TB, name string) []byte {
-	tb.Helper()
-	text := filetest.Read(tb, filepath.Join("testdata", "scipy", name+".b64"))
-	content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return content
+	return filetest.Base64(tb, filepath.Join("..", "testdata", "scipy", name+".b64"))
 }
 
 // scipyRow returns row i of task t of make.py.
@@ -135,7 +129,7 @@ func scipyRow(dtype string, t, i int) []float64 {
 
 func TestReadMATLABOfSciPy(t *testing.T) {
 	for _, dtype := range []string{"i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"} {
-		set, err := readMAT(t, scipyFile(t, dtype+".mat"), ArraysConfig{})
+		set, err := readMAT(t, scipyFile(t, dtype+".mat"), data.ArraysConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +151,7 @@ func TestReadMATLABOfSciPy(t *testing.T) {
 // Rows in one matrix belong to the tasks of a third, or to one.
 func TestReadMATLABMatrix(t *testing.T) {
 	content := scipyFile(t, "matrix.mat")
-	set, err := readMAT(t, content, ArraysConfig{Features: "features", Targets: "labels", Clients: "school"})
+	set, err := readMAT(t, content, data.ArraysConfig{Features: "features", Targets: "labels", Clients: "school"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +162,7 @@ func TestReadMATLABMatrix(t *testing.T) {
 			t.Errorf("%+v", task)
 		}
 	}
-	set, err = readMAT(t, content, ArraysConfig{Features: "features", Targets: "labels"})
+	set, err = readMAT(t, content, data.ArraysConfig{Features: "features", Targets: "labels"})
 	if err != nil || len(set.Clients) != 1 || set.Clients[0].Name != "all" || set.Rows() != 9 {
 		t.Errorf("%+v, %v", set, err)
 	}
@@ -186,40 +180,40 @@ func TestReadMATLABErrors(t *testing.T) {
 	broken[len(broken)-1]++
 	for _, c := range []struct {
 		content []byte
-		arrays  ArraysConfig
+		arrays  data.ArraysConfig
 		want    string
 	}{
-		{nil, ArraysConfig{}, "is not a MATLAB 5 file: save it in MATLAB with"},
-		{[]byte("MATLAB 7.3 MAT-file"), ArraysConfig{}, `is a MATLAB 7.3 file (HDF5), must be MATLAB 5: save it in MATLAB with save(name, "X", "Y", "-v7"), or with scipy.io.savemat`},
-		{make([]byte, 200), ArraysConfig{}, "is a MATLAB 4 file, must be MATLAB 5: save it"},
-		{version, ArraysConfig{}, "has version 0x300 of the format, must be 0x100"},
-		{small[:len(small)-1], ArraysConfig{}, fmt.Sprintf("byte %d: is corrupt or truncated", matHead+len(w.small()[0]))},
-		{small[:140], ArraysConfig{}, "byte 128: is corrupt or truncated"},
-		{packed[:len(packed)-6], ArraysConfig{}, "byte 128: is corrupt or truncated"},
-		{broken, ArraysConfig{}, `variable "X", cell 2: cannot be read: the file may be corrupt: zlib: invalid checksum`},
-		{small, ArraysConfig{Features: "Z"}, `has no variable "Z" (data.arrays.features), it has others: X`},
-		{small, ArraysConfig{Clients: "Y"}, `has no variable "Y" (data.arrays.clients)`},
-		{w.file(w.small()[0]), ArraysConfig{}, `has no variable "Y" (data.arrays.targets)`},
-		{one(w.doubles("X", 1, 2, 1, 2)), ArraysConfig{}, `"X" has a matrix, "Y" has 1 cells: must be cells of the same clients, or both matrices`},
-		{one(w.cells("X")), ArraysConfig{}, `variable "X": has 0 cells: must have one for each client`},
-		{cells(w.doubles("", 1, 1, math.Inf(-1))), ArraysConfig{}, `variable "X", cell 1: row 1, column 1: -Inf is not a finite number`},
-		{cells(w.doubles("", 1, 3, 1, 2, 1e200)), ArraysConfig{}, `variable "X", cell 1: row 1, column 3: 1e+200 is too large`},
-		{cells(w.doubles("", 2, 2, 1, 2, 3, 4)), ArraysConfig{}, `variable "X", cell 1: the features have 2 rows, the targets 1`},
-		{w.file(w.doubles("X", 1, 2, 1, 2), w.doubles("Y", 2, 1, 1, 2)), ArraysConfig{}, `variable "X": the features are 1 x 2 for 2 targets: must have a row for each target; transpose them`},
-		{w.file(w.doubles("X", 2, 1, 1, 2), w.doubles("Y", 2, 1, 1, 2), w.doubles("T", 1, 1, 1)), ArraysConfig{Clients: "T"}, `variable "X": has 2 rows, "T" has 1`},
-		{w.file(append(w.small(), w.doubles("T", 1, 1, 1))...), ArraysConfig{Clients: "T"}, "each cell is a client"},
-		{w.file(w.doubles("Y", 2, 2, 1, 2, 3, 4)), ArraysConfig{}, `variable "Y": is 2 x 2: must be one number for each row of "X"`},
-		{w.file(w.cells("X", w.doubles("", 1, 1, 1), w.doubles("", 1, 2, 1, 2)), w.cells("Y", w.doubles("", 1, 1, 1), w.doubles("", 1, 1, 1))), ArraysConfig{}, `variable "X", cell 2: is 1 x 2, the first cell has 1 columns`},
-		{cells(w.element(14, nil)), ArraysConfig{}, `variable "X", cell 1: is empty (0 x 0)`},
-		{cells(w.array(5, "", []int32{2, 2})), ArraysConfig{}, `variable "X", cell 1: is sparse: save full(...) of it`},
-		{cells(w.array(4, "", []int32{1, 1})), ArraysConfig{}, `variable "X", cell 1: must have numbers, or be cells of them`},
-		{cells(w.array(6|matComplex, "", []int32{1, 1})), ArraysConfig{}, `variable "X", cell 1: has complex numbers: must have real ones`},
-		{cells(w.array(6, "", []int32{1, 1, 1})), ArraysConfig{}, `variable "X", cell 1: has 3 sizes: must be a matrix`},
-		{cells(w.array(6, "", []int32{1, 3}, w.element(9, make([]byte, 8)))), ArraysConfig{}, `variable "X", cell 1: has 8 bytes of numbers of type 9 for a size of 1 x 3`},
-		{cells(w.array(6, "", []int32{1 << 30, 1 << 30}, w.element(9, make([]byte, 8)))), ArraysConfig{}, `variable "X", cell 1: is corrupt or truncated`},
+		{nil, data.ArraysConfig{}, "is not a MATLAB 5 file: save it in MATLAB with"},
+		{[]byte("MATLAB 7.3 MAT-file"), data.ArraysConfig{}, `is a MATLAB 7.3 file (HDF5), must be MATLAB 5: save it in MATLAB with save(name, "X", "Y", "-v7"), or with scipy.io.savemat`},
+		{make([]byte, 200), data.ArraysConfig{}, "is a MATLAB 4 file, must be MATLAB 5: save it"},
+		{version, data.ArraysConfig{}, "has version 0x300 of the format, must be 0x100"},
+		{small[:len(small)-1], data.ArraysConfig{}, fmt.Sprintf("byte %d: is corrupt or truncated", matHead+len(w.small()[0]))},
+		{small[:140], data.ArraysConfig{}, "byte 128: is corrupt or truncated"},
+		{packed[:len(packed)-6], data.ArraysConfig{}, "byte 128: is corrupt or truncated"},
+		{broken, data.ArraysConfig{}, `variable "X", cell 2: cannot be read: the file may be corrupt: zlib: invalid checksum`},
+		{small, data.ArraysConfig{Features: "Z"}, `has no variable "Z" (data.arrays.features), it has others: X`},
+		{small, data.ArraysConfig{Clients: "Y"}, `has no variable "Y" (data.arrays.clients)`},
+		{w.file(w.small()[0]), data.ArraysConfig{}, `has no variable "Y" (data.arrays.targets)`},
+		{one(w.doubles("X", 1, 2, 1, 2)), data.ArraysConfig{}, `"X" has a matrix, "Y" has 1 cells: must be cells of the same clients, or both matrices`},
+		{one(w.cells("X")), data.ArraysConfig{}, `variable "X": has 0 cells: must have one for each client`},
+		{cells(w.doubles("", 1, 1, math.Inf(-1))), data.ArraysConfig{}, `variable "X", cell 1: row 1, column 1: -Inf is not a finite number`},
+		{cells(w.doubles("", 1, 3, 1, 2, 1e200)), data.ArraysConfig{}, `variable "X", cell 1: row 1, column 3: 1e+200 is too large`},
+		{cells(w.doubles("", 2, 2, 1, 2, 3, 4)), data.ArraysConfig{}, `variable "X", cell 1: the features have 2 rows, the targets 1`},
+		{w.file(w.doubles("X", 1, 2, 1, 2), w.doubles("Y", 2, 1, 1, 2)), data.ArraysConfig{}, `variable "X": the features are 1 x 2 for 2 targets: must have a row for each target; transpose them`},
+		{w.file(w.doubles("X", 2, 1, 1, 2), w.doubles("Y", 2, 1, 1, 2), w.doubles("T", 1, 1, 1)), data.ArraysConfig{Clients: "T"}, `variable "X": has 2 rows, "T" has 1`},
+		{w.file(append(w.small(), w.doubles("T", 1, 1, 1))...), data.ArraysConfig{Clients: "T"}, "each cell is a client"},
+		{w.file(w.doubles("Y", 2, 2, 1, 2, 3, 4)), data.ArraysConfig{}, `variable "Y": is 2 x 2: must be one number for each row of "X"`},
+		{w.file(w.cells("X", w.doubles("", 1, 1, 1), w.doubles("", 1, 2, 1, 2)), w.cells("Y", w.doubles("", 1, 1, 1), w.doubles("", 1, 1, 1))), data.ArraysConfig{}, `variable "X", cell 2: is 1 x 2, the first cell has 1 columns`},
+		{cells(w.element(14, nil)), data.ArraysConfig{}, `variable "X", cell 1: is empty (0 x 0)`},
+		{cells(w.array(5, "", []int32{2, 2})), data.ArraysConfig{}, `variable "X", cell 1: is sparse: save full(...) of it`},
+		{cells(w.array(4, "", []int32{1, 1})), data.ArraysConfig{}, `variable "X", cell 1: must have numbers, or be cells of them`},
+		{cells(w.array(6|matComplex, "", []int32{1, 1})), data.ArraysConfig{}, `variable "X", cell 1: has complex numbers: must have real ones`},
+		{cells(w.array(6, "", []int32{1, 1, 1})), data.ArraysConfig{}, `variable "X", cell 1: has 3 sizes: must be a matrix`},
+		{cells(w.array(6, "", []int32{1, 3}, w.element(9, make([]byte, 8)))), data.ArraysConfig{}, `variable "X", cell 1: has 8 bytes of numbers of type 9 for a size of 1 x 3`},
+		{cells(w.array(6, "", []int32{1 << 30, 1 << 30}, w.element(9, make([]byte, 8)))), data.ArraysConfig{}, `variable "X", cell 1: is corrupt or truncated`},
 	} {
 		_, err := readMAT(t, c.content, c.arrays)
-		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), "set.mat: "+c.want) && !strings.HasSuffix(err.Error(), c.want) {
+		if _, ok := errors.AsType[*data.ParseError](err); !ok || !strings.Contains(err.Error(), "set.mat: "+c.want) && !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -227,8 +221,8 @@ func TestReadMATLABErrors(t *testing.T) {
 
 // The sums are those of SciPy. loadmat gives 139 cells of 28 features, with 15,362 rows.
 func TestRealSchool(t *testing.T) {
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.Target = SourceMATLAB, filetest.Real(t, "school.mat"), TargetReal
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, filetest.Real(t, "school.mat"), data.TargetReal
 	set := loaded(t, cfg)
 	if set.Name != "school" || len(set.Clients) != 139 || set.Features != 28 || set.Rows() != 15362 || !set.Real {
 		t.Fatalf("%s: %d tasks, %d features, %d rows", set.Name, len(set.Clients), set.Features, set.Rows())
@@ -259,7 +253,7 @@ func FuzzMATLAB(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, tasks := range []string{"", "T"} {
-			set, err := readMAT(t, content, ArraysConfig{Clients: tasks})
+			set, err := readMAT(t, content, data.ArraysConfig{Clients: tasks})
 			if !refused(t, err) {
 				checkShape(t, set)
 			}

@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"errors"
@@ -9,30 +9,32 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/data"
+	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
 
 // leafSet collects the users of files in the format of LEAF (Caldas et al., "LEAF: A
 // Benchmark for Federated Settings", 2018), a task for each.
 type leafSet struct {
-	tasks    []Client
+	tasks    []data.Client
 	index    map[string]int // of tasks, by user
 	files    []string       // file of the training rows of each task
 	own      bool           // test rows are the set's own: users of test files are in training files
 	features int            // of a row; 0 before the first
-	labels   *labels
+	labels   *data.Labels
 }
 
 // readLEAF reads a file of LEAF, a folder of such files, or the folders train and test in
 // a folder, of which the rows in test are the set's own test rows. Tasks are the users in
 // the order of the lists "users", files in the order of their names. If they stay test
 // rows, their users must have training rows.
-func readLEAF(cfg Config, path string) (*Set, error) {
+func readLEAF(cfg data.Config, path string) (*data.Set, error) {
 	train, test, err := leafFiles(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &leafSet{index: map[string]int{}, own: cfg.TestRows == TestRowsOwn, labels: cfg.newLabels()}
+	s := &leafSet{index: map[string]int{}, own: cfg.TestRows == data.TestRowsOwn, labels: cfg.NewLabels()}
 	for _, file := range train {
 		if err := s.read(file, s.train); err != nil {
 			return nil, err
@@ -43,11 +45,11 @@ func readLEAF(cfg Config, path string) (*Set, error) {
 			return nil, err
 		}
 	}
-	set := &Set{Name: strings.TrimSuffix(filepath.Base(path), ".json"), Features: s.features, Clients: s.tasks}
+	set := &data.Set{Name: strings.TrimSuffix(filepath.Base(path), ".json"), Features: s.features, Clients: s.tasks}
 	for t := range set.Clients {
 		set.Clients[t].X.Data = slices.Clip(set.Clients[t].X.Data)
 	}
-	s.labels.finish(set)
+	s.labels.Finish(set)
 	return set, nil
 }
 
@@ -99,12 +101,12 @@ func jsonFiles(folder string) ([]string, error) {
 }
 
 func (s *leafSet) read(path string, add func(file string, user *leafUser) error) error {
-	file, err := openFile(path)
+	file, err := data.OpenText(path)
 	if err != nil {
 		return fmt.Errorf("read LEAF data: %w", err)
 	}
 	users, err := newLEAFReader(file, path, s).read()
-	if closeAfter(file, &err); err != nil {
+	if input.CloseAfter(file, &err); err != nil {
 		return err
 	}
 	for _, user := range users {

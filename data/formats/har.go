@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"fedsim/data"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -26,20 +27,20 @@ const (
 // harHalves are the two parts that UCI publishes, in the order in which they are merged.
 var harHalves = [2]string{"train", "test"}
 
-// ReadHAR reads "Human Activity Recognition Using Smartphones" (Anguita et al., ESANN
+// readHAR reads "Human Activity Recognition Using Smartphones" (Anguita et al., ESANN
 // 2013) as published by UCI. path is the downloaded zip, the unpacked folder or its
 // parent. UCI's train and test parts are merged. There is one task per subject, in the
 // order of the subjects' numbers. Its rows are in file order, train before test. The classes
 // are the activities in the order of activity_labels.txt. Features with the same name
 // get the suffixes "#2", "#3". An error in a file is a *ParseError with the file in the
 // archive, the line and the column.
-func ReadHAR(path string) (*Set, error) {
+func readHAR(_ data.Config, path string) (*data.Set, error) {
 	folder, closer, err := openHAR(path)
 	if err != nil {
 		return nil, err
 	}
 	set, err := readHARFolder(folder)
-	if closeAfter(closer, &err); err != nil {
+	if input.CloseAfter(closer, &err); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -47,7 +48,7 @@ func ReadHAR(path string) (*Set, error) {
 
 // readHARFolder reads names, labels and subjects first. They say how many rows there are, so
 // both large files are read concurrently.
-func readHARFolder(folder *dataFolder) (*Set, error) {
+func readHARFolder(folder *data.Folder) (*data.Set, error) {
 	features, err := readHARNames(folder, "features.txt")
 	if err != nil {
 		return nil, err
@@ -56,13 +57,13 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{Name: "uci-har", Classes: activities.names, Features: len(features.names),
-		FeatureNames: uniqueNames(features.names)}
+	set := &data.Set{Name: "uci-har", Classes: activities.names, Features: len(features.names),
+		FeatureNames: input.UniqueNames(features.names)}
 	if set.Features > maxHARFeatures {
-		return nil, inFile(folder.path("features.txt"), "names %d features, at most %d are allowed", set.Features,
+		return nil, inFile(folder.Path("features.txt"), "names %d features, at most %d are allowed", set.Features,
 			maxHARFeatures)
 	}
-	var all Client
+	var all data.Client
 	var subjects []string
 	var halves [2]harHalf
 	for h, half := range harHalves {
@@ -71,12 +72,12 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 		}
 		all.Y, subjects = append(all.Y, halves[h].y...), append(subjects, halves[h].subjects...)
 	}
-	all.X = NewMatrix(len(all.Y), set.Features)
+	all.X = data.NewMatrix(len(all.Y), set.Features)
 	var failed [2]error
 	var readers sync.WaitGroup
 	from := 0
 	for h := range halves {
-		part := all.X.rows(from, from+len(halves[h].y))
+		part := all.X.Part(from, from+len(halves[h].y))
 		from += part.Rows
 		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, &part) })
 	}
@@ -84,7 +85,7 @@ func readHARFolder(folder *dataFolder) (*Set, error) {
 	if err := cmp.Or(failed[:]...); err != nil { // that of the train file first, whichever was found first
 		return nil, err
 	}
-	set.byTask(all, subjects)
+	set.ByClient(all, subjects)
 	return set, nil
 }
 
@@ -96,8 +97,8 @@ type harNames struct {
 }
 
 // readHARNames reads a file of numbered names.
-func readHARNames(folder *dataFolder, file string) (*harNames, error) {
-	n := &harNames{file: folder.path(file)}
+func readHARNames(folder *data.Folder, file string) (*harNames, error) {
+	n := &harNames{file: folder.Path(file)}
 	err := eachHARLine(folder, file, func(line int, text string) error {
 		number, name, found := strings.Cut(text, " ")
 		value, err := strconv.Atoi(number)
@@ -127,7 +128,7 @@ type harHalf struct {
 
 // readHARHalf reads the labels and subjects of one part. It checks that they match and
 // that the file of features is large enough.
-func readHARHalf(folder *dataFolder, half string, activities *harNames, features int) (harHalf, error) {
+func readHARHalf(folder *data.Folder, half string, activities *harNames, features int) (harHalf, error) {
 	h := harHalf{name: half}
 	subjectFile := half + "/subject_" + half + ".txt"
 	err := eachHARNumber(folder, half+"/y_"+half+".txt", func(v int) string {
@@ -152,10 +153,10 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 		return h, err
 	}
 	if len(h.y) != len(h.subjects) {
-		return h, inFile(folder.path(subjectFile), "has %d rows, y_%s.txt has %d", len(h.subjects), half, len(h.y))
+		return h, inFile(folder.Path(subjectFile), "has %d rows, y_%s.txt has %d", len(h.subjects), half, len(h.y))
 	}
 	featureFile := h.featureFile()
-	bound, err := folder.sizeBound(featureFile)
+	bound, err := folder.SizeBound(featureFile)
 	if err != nil {
 		return h, err
 	}
@@ -163,10 +164,10 @@ func readHARHalf(folder *dataFolder, half string, activities *harNames, features
 	// small archive with large claims can request.
 	values := int64(len(h.y)) * int64(features)
 	if need := 2*values - 1; bound < need {
-		return h, inFile(folder.path(featureFile), "is too short to have %d rows of %d values", len(h.y), features)
+		return h, inFile(folder.Path(featureFile), "is too short to have %d rows of %d values", len(h.y), features)
 	}
 	if bound > maxHARField*values+maxHARText {
-		return h, inFile(folder.path(featureFile), "has %d bytes, too many for %d rows of %d values", bound, len(h.y),
+		return h, inFile(folder.Path(featureFile), "has %d bytes, too many for %d rows of %d values", bound, len(h.y),
 			features)
 	}
 	return h, nil
@@ -176,7 +177,7 @@ func (h *harHalf) featureFile() string { return h.name + "/X_" + h.name + ".txt"
 
 // eachHARNumber reads a file with one whole number per line. take returns why a number is invalid,
 // or "".
-func eachHARNumber(folder *dataFolder, file string, take func(v int) string) error {
+func eachHARNumber(folder *data.Folder, file string, take func(v int) string) error {
 	return eachHARLine(folder, file, func(line int, text string) error {
 		v, err := strconv.Atoi(text)
 		problem := quote.Text(text) + " is not a whole number"
@@ -184,23 +185,23 @@ func eachHARNumber(folder *dataFolder, file string, take func(v int) string) err
 			problem = take(v)
 		}
 		if problem != "" {
-			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: problem}
+			return &data.ParseError{File: folder.Path(file), Line: line, Column: 1, Problem: problem}
 		}
 		return nil
 	})
 }
 
 // eachHARLine calls visit for each line that is not blank, trimmed.
-func eachHARLine(folder *dataFolder, file string, visit func(line int, text string) error) error {
-	if _, err := folder.sizeBound(file); err != nil {
+func eachHARLine(folder *data.Folder, file string, visit func(line int, text string) error) error {
+	if _, err := folder.SizeBound(file); err != nil {
 		return err
 	}
-	content, err := readWhole(folder.files, file, folder.path(file), maxHARText)
+	content, err := folder.ReadWhole(file, maxHARText)
 	if err != nil {
 		return err
 	}
 	if content, err = input.Plain(content); err != nil {
-		return &ParseError{File: folder.path(file), Problem: err.Error()}
+		return &data.ParseError{File: folder.Path(file), Problem: err.Error()}
 	}
 	line := 0
 	for text := range strings.Lines(string(content)) {
@@ -216,16 +217,16 @@ func eachHARLine(folder *dataFolder, file string, visit func(line int, text stri
 }
 
 // readFeatures reads the half's file of features.
-func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
-	name := folder.path(h.featureFile())
-	file, err := folder.open(h.featureFile())
+func (h *harHalf) readFeatures(folder *data.Folder, into *data.Matrix) (err error) {
+	name := folder.Path(h.featureFile())
+	file, err := folder.Open(h.featureFile())
 	if err != nil {
 		return err
 	}
-	defer closeAfter(file, &err)
-	text, err := plain(file, name)
+	defer input.CloseAfter(file, &err)
+	text, err := input.NewText(file)
 	if err != nil {
-		return err
+		return &data.ParseError{File: name, Problem: err.Error()}
 	}
 	lines := bufio.NewReaderSize(text, max(1<<16, maxHARField*into.Cols))
 	row := 0
@@ -235,7 +236,7 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 			return atLine(name, number, "the line is too long for %d values", into.Cols)
 		}
 		if err != nil && err != io.EOF {
-			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt",
+			return &data.ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt",
 				Err: err}
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -243,7 +244,7 @@ func (h *harHalf) readFeatures(folder *dataFolder, into *Matrix) (err error) {
 				return atLine(name, number, "has more rows than the %d of y_%s.txt", row, h.name)
 			}
 			if column, problem := parseHARRow(line, into.Row(row)); problem != "" {
-				return &ParseError{File: name, Line: number, Column: column, Problem: problem}
+				return &data.ParseError{File: name, Line: number, Column: column, Problem: problem}
 			}
 			row++
 		}
@@ -275,7 +276,7 @@ func parseHARRow(line []byte, x []float64) (column int, problem string) {
 		if j == len(x) {
 			return start + 1, fmt.Sprintf("has more than the %d values that features.txt names", len(x))
 		}
-		if x[j], problem = parseValue(string(line[start:i])); problem != "" {
+		if x[j], problem = input.Value(string(line[start:i])); problem != "" {
 			return start + 1, problem
 		}
 		j++

@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bytes"
@@ -8,18 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/data"
 	"fedsim/internal/tools/filetest"
 )
 
 // loadLIBSVM loads a file with rows and names of tasks ("": no such file).
-func loadLIBSVM(t *testing.T, rows, names string, target string) (*Set, error) {
+func loadLIBSVM(t *testing.T, rows, names string, target string) (*data.Set, error) {
 	t.Helper()
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.Target = SourceLIBSVM, filetest.New(t, "my.txt", rows), target
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceLIBSVM, filetest.New(t, "my.txt", rows), target
 	if names != "" {
 		cfg.ClientFile = filetest.New(t, "names.txt", names)
 	}
-	return Load(cfg)
+	return data.Load(cfg)
 }
 
 // Values are dense here: the rows have few zeros.
@@ -36,10 +37,10 @@ func TestLIBSVMForms(t *testing.T) {
 		y                         [][]float64
 		classes                   []string
 	}{
-		{"one task", "# made\n+1 1:0.5 3:-2 # end\n\n-1 2:1e-3\t3:4\r\n", "", TargetClass, []string{"all"}, [][][]float64{{{0.5, 0, -2}, {0, 1e-3, 4}}}, [][]float64{{1, -1}}, nil},
-		{"qid", "2 qid:10 1:1 2:1\n3 qid:9 1:2\n1 qid:10 2:3\n", "", TargetClasses, []string{"9", "10"}, [][][]float64{{{2, 0}}, {{1, 1}, {0, 3}}}, [][]float64{{2}, {1, 0}}, []string{"1", "2", "3"}},
-		{"names", "0.5 qid:1 1:1\n1.5 qid:1 1:2\n2.5 1:0\n", "b\na\nb\n\n", TargetReal, []string{"b", "a"}, [][][]float64{{{1}, {0}}, {{2}}}, [][]float64{{0.5, 2.5}, {1.5}}, nil},
-		{"packed", packed.String(), "", TargetClass, []string{"all"}, [][][]float64{{{2, 0}, {0, 3}}}, [][]float64{{1, -1}}, nil},
+		{"one task", "# made\n+1 1:0.5 3:-2 # end\n\n-1 2:1e-3\t3:4\r\n", "", data.TargetClass, []string{"all"}, [][][]float64{{{0.5, 0, -2}, {0, 1e-3, 4}}}, [][]float64{{1, -1}}, nil},
+		{"qid", "2 qid:10 1:1 2:1\n3 qid:9 1:2\n1 qid:10 2:3\n", "", data.TargetClasses, []string{"9", "10"}, [][][]float64{{{2, 0}}, {{1, 1}, {0, 3}}}, [][]float64{{2}, {1, 0}}, []string{"1", "2", "3"}},
+		{"names", "0.5 qid:1 1:1\n1.5 qid:1 1:2\n2.5 1:0\n", "b\na\nb\n\n", data.TargetReal, []string{"b", "a"}, [][][]float64{{{1}, {0}}, {{2}}}, [][]float64{{0.5, 2.5}, {1.5}}, nil},
+		{"packed", packed.String(), "", data.TargetClass, []string{"all"}, [][][]float64{{{2, 0}, {0, 3}}}, [][]float64{{1, -1}}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set, err := loadLIBSVM(t, test.rows, test.tasks, test.target)
@@ -72,14 +73,14 @@ func TestLIBSVMErrors(t *testing.T) {
 		{"1 1:1\n2 1:1\n", "a\nb\nc\n", `names.txt:3: has more names than `},
 		{"1 1:1\n1 1:2\n", "", "one class"},
 	} {
-		_, err := loadLIBSVM(t, test.rows, test.names, TargetClass)
+		_, err := loadLIBSVM(t, test.rows, test.names, data.TargetClass)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", test.rows, err, test.want)
 		}
 	}
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.ClientFile = SourceLIBSVM, filetest.New(t, "my.txt", "1 1:1\n-1 1:2\n"), "missing-names.txt"
-	if _, err := Load(cfg); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data.client_file") {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.ClientFile = data.SourceLIBSVM, filetest.New(t, "my.txt", "1 1:1\n-1 1:2\n"), "missing-names.txt"
+	if _, err := data.Load(cfg); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data.client_file") {
 		t.Error(err)
 	}
 }
@@ -91,15 +92,15 @@ func FuzzLIBSVM(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	cfg := Defaults()
-	cfg.Target = TargetClasses
+	cfg := data.Defaults()
+	cfg.Target = data.TargetClasses
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := &libsvmReader{name: "in.txt", labels: cfg.newLabels(), index: map[string]int{}}
+		r := &libsvmReader{name: "in.txt", labels: cfg.NewLabels(), index: map[string]int{}}
 		set, err := r.read(bytes.NewReader(text))
 		if refused(t, err) {
 			return
 		}
-		if !set.sparse() {
+		if set.Clients[0].X.Dense() {
 			checkShape(t, set)
 			return
 		}
@@ -109,7 +110,7 @@ func FuzzLIBSVM(f *testing.F) {
 				t.Fatalf("task %d has a wrong shape", k)
 			}
 			for i := range x.Rows {
-				columns, values := x.nonzeros(i)
+				columns, values := x.Indices[x.Starts[i]:x.Starts[i+1]], x.Nonzeros[x.Starts[i]:x.Starts[i+1]]
 				for n, j := range columns {
 					if int(j) >= x.Cols || values[n] == 0 || n > 0 && j <= columns[n-1] {
 						t.Fatalf("task %d row %d: columns %v, values %v", k, i, columns, values)

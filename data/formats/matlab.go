@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"fedsim/data"
+	"fedsim/internal/tools/elements"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -16,7 +18,7 @@ import (
 // file of the School data; or a matrix and a vector with the rows of all tasks. Features
 // have a row for each target. All real types of numbers are read, with their values. An
 // error in the file is a *ParseError.
-func readMATLAB(cfg Config, path string) (*Set, error) {
+func readMATLAB(cfg data.Config, path string) (*data.Set, error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read matlab data: %w", err)
@@ -27,7 +29,7 @@ func readMATLAB(cfg Config, path string) (*Set, error) {
 		return nil, fmt.Errorf("read matlab data: %w", err)
 	}
 	in := bufio.NewReaderSize(file, 1<<16)
-	m := &matFile{matReader: matReader{file: path, in: in}, names: cfg.Arrays.over("X", "Y", "")}
+	m := &matFile{matReader: matReader{file: path, in: in}, names: cfg.Arrays.Over("X", "Y", "")}
 	if err := m.head(); err != nil {
 		return nil, err
 	}
@@ -38,12 +40,15 @@ func readMATLAB(cfg Config, path string) (*Set, error) {
 			return nil, err
 		}
 	}
-	return m.set(path)
+	return m.set()
 }
+
+// maxOthers limits the names that a message can have.
+const maxOthers = 1 << 12
 
 type matFile struct {
 	matReader
-	names    ArraysConfig
+	names    data.ArraysConfig
 	features matVariable
 	targets  matVariable
 	tasks    matVariable
@@ -54,11 +59,11 @@ type matFile struct {
 // have one column without padding.
 type matVariable struct {
 	found, cells bool
-	matrices     []Matrix
+	matrices     []data.Matrix
 }
 
 // set returns the set of the variables.
-func (m *matFile) set(path string) (*Set, error) {
+func (m *matFile) set() (*data.Set, error) {
 	m.matPlace = matPlace{}
 	for _, v := range []struct {
 		*matVariable
@@ -71,7 +76,7 @@ func (m *matFile) set(path string) (*Set, error) {
 		if !v.found && v.name != "" {
 			problem := fmt.Sprintf("has no variable %s (data.arrays.%s)", quote.Text(v.name), v.key)
 			if len(m.others) > 0 {
-				problem += ", it has others: " + listClasses(m.others)
+				problem += ", it has others: " + quote.List(m.others, 12)
 			}
 			return nil, m.fail("%s", problem)
 		}
@@ -84,7 +89,7 @@ func (m *matFile) set(path string) (*Set, error) {
 	if x.cells && m.tasks.found || m.tasks.cells {
 		return nil, m.fail("data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
 	}
-	set := &Set{Name: nameOf(path), Features: x.matrices[0].Cols}
+	set := &data.Set{Features: x.matrices[0].Cols}
 	for t := range x.matrices {
 		m.matPlace = matPlace{name: m.names.Features}
 		if x.cells {
@@ -94,25 +99,25 @@ func (m *matFile) set(path string) (*Set, error) {
 		if matrix.Cols != set.Features {
 			return nil, m.fail("is %d x %d, the first cell has %d columns", matrix.Rows, matrix.Cols, set.Features)
 		}
-		if problem := requireRows(&matrix, y.matrices[t].Rows); problem != "" {
+		if problem := data.RequireRows(&matrix, y.matrices[t].Rows); problem != "" {
 			return nil, m.fail("%s", problem)
 		}
-		task := Client{Name: fmt.Sprint(t + 1), X: matrix, Y: y.matrices[t].Data}
+		task := data.Client{Name: fmt.Sprint(t + 1), X: matrix, Y: y.matrices[t].Data}
 		switch {
 		case x.cells:
 			set.Clients = append(set.Clients, task)
 		case m.tasks.found:
-			names, problem := taskNames(m.tasks.matrices[0].Data)
+			names, problem := data.ClientNames(m.tasks.matrices[0].Data)
 			if problem != "" {
 				return nil, m.fail("%s, %s", quote.Text(m.names.Clients), problem)
 			}
 			if len(names) != matrix.Rows {
 				return nil, m.fail("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Clients), len(names))
 			}
-			set.byTask(task, names)
+			set.ByClient(task, names)
 		default:
-			task.Name = allTasks
-			set.Clients = []Client{task}
+			task.Name = "all"
+			set.Clients = []data.Client{task}
 		}
 	}
 	return set, nil
@@ -147,7 +152,7 @@ func (m *matFile) packed(tag matTag) error {
 	whole := m.in
 	m.in = bufio.NewReader(unpacked)
 	defer func() { m.in = whole }()
-	left := tag.size * maxDeflate
+	left := tag.size * input.MaxDeflate
 	err = m.element(&left, func(tag matTag) error {
 		if tag.kind != matMatrix {
 			return m.fail("is packed, but not an array")
@@ -186,7 +191,7 @@ func (m *matFile) array(left *int64) error {
 	}
 	switch {
 	case v == nil || head.name == "":
-		if head.name != "" && len(m.others) < mostClasses {
+		if head.name != "" && len(m.others) < maxOthers {
 			m.others = append(m.others, head.name)
 		}
 		return nil
@@ -196,7 +201,7 @@ func (m *matFile) array(left *int64) error {
 	v.found, v.cells = true, head.class == matCell
 	if !v.cells {
 		matrix, err := m.matrix(left, head, column)
-		v.matrices = []Matrix{matrix}
+		v.matrices = []data.Matrix{matrix}
 		return err
 	}
 	if int64(head.count) > *left/8 || head.count == 0 {
@@ -226,7 +231,7 @@ func (m *matFile) array(left *int64) error {
 
 // matrix reads the numbers of an array. If column is set it must have one row or one
 // column, and becomes a column.
-func (m *matFile) matrix(left *int64, head matArray, column bool) (matrix Matrix, err error) {
+func (m *matFile) matrix(left *int64, head matArray, column bool) (matrix data.Matrix, err error) {
 	if problem := head.refuse(); problem != "" {
 		return matrix, m.fail("%s", problem)
 	}
@@ -240,21 +245,21 @@ func (m *matFile) matrix(left *int64, head matArray, column bool) (matrix Matrix
 	}
 	err = m.element(left, func(tag matTag) error {
 		e, known := matNumbers[tag.kind]
-		if e.order = m.order; !known || tag.size != int64(head.count)*int64(e.size) {
+		if e.Order = m.order; !known || tag.size != int64(head.count)*int64(e.Size) {
 			return m.fail("has %d bytes of numbers of type %d for a size of %d x %d", tag.size, tag.kind,
 				head.shape[0], head.shape[1])
 		}
-		if matrix = (Matrix{Rows: rows, Cols: columns, Stride: 1}); column {
+		if matrix = (data.Matrix{Rows: rows, Cols: columns, Stride: 1}); column {
 			matrix.Data = make([]float64, rows)
-		} else if _, ok := sizeOf([]int{rows, padded(columns, Lane)}); ok {
-			matrix = NewMatrix(rows, columns)
+		} else if _, ok := elements.SizeOf([]int{rows, (columns + data.Lane - 1) / data.Lane * data.Lane}); ok {
+			matrix = data.NewMatrix(rows, columns)
 		} else {
-			return m.fail("has too many values: must have at most %d", maxCells)
+			return m.fail("has too many values: must have at most %d", elements.Most)
 		}
-		err := e.columns(tag.in, &matrix)
-		if bad, ok := errors.AsType[*badElement](err); ok {
-			at := int(bad.at)
-			return m.fail("row %d, column %d: %s", at%rows+1, at/rows+1, bad.problem)
+		err := e.Columns(tag.in, matrix.Rows, matrix.Cols, matrix.Row)
+		if bad, ok := errors.AsType[*elements.Bad](err); ok {
+			at := int(bad.At)
+			return m.fail("row %d, column %d: %s", at%rows+1, at/rows+1, bad.Problem)
 		}
 		if err != nil {
 			return m.unreadable(err)

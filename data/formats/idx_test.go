@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bytes"
@@ -6,13 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/data"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
@@ -38,19 +38,6 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-// inFolder writes files into a new folder.
-func inFolder(tb testing.TB, files map[string][]byte) string {
-	tb.Helper()
-	folder := filepath.Join(tb.TempDir(), "set")
-	if err := os.Mkdir(folder, 0o777); err != nil {
-		tb.Fatal(err)
-	}
-	for name, content := range files {
-		filetest.Write(tb, filepath.Join(folder, name), content)
-	}
-	return folder
-}
-
 // smallIDX are four files of 2 x 2 images.
 func smallIDX() map[string][]byte {
 	return map[string][]byte{
@@ -62,21 +49,21 @@ func smallIDX() map[string][]byte {
 }
 
 func TestReadIDX(t *testing.T) {
-	folder := inFolder(t, smallIDX())
-	set, err := gathered(readIDX(folder))
+	folder := filetest.Folder(t, smallIDX())
+	set, err := gathered(readIDX(data.Config{}, folder))
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkShape(t, set)
 	task := &set.Clients[0]
-	if set.Name != "set" || set.Features != 4 || len(set.Clients) != 1 || task.Held != 1 {
+	if set.Features != 4 || len(set.Clients) != 1 || task.Held != 1 {
 		t.Fatalf("%+v", set)
 	}
 	if diff := cmp.Diff([]float64{0, 1, 0.2, 1.0 / 255}, task.X.Row(0)) + cmp.Diff([]float64{7, 2, 7, 2}, task.Y) + cmp.Diff([]float64{1, 0, 0, 0}, task.X.Row(3)); diff != "" {
 		t.Error(diff)
 	}
-	alone, err := gathered(readIDX(filepath.Join(folder, "t10k-images.idx3-ubyte")))
-	if err != nil || alone.Rows() != 1 || alone.held() || alone.Clients[0].Y[0] != 2 {
+	alone, err := gathered(readIDX(data.Config{}, filepath.Join(folder, "t10k-images.idx3-ubyte")))
+	if err != nil || alone.Rows() != 1 || held(alone) || alone.Clients[0].Y[0] != 2 {
 		t.Errorf("%+v, %v", alone, err)
 	}
 }
@@ -94,12 +81,12 @@ func TestReadIDXTypes(t *testing.T) {
 		{13, []float32{0.1, -3, 0, 1}, []float64{float64(float32(0.1)), -3, 0, 1}},
 		{14, []float64{0.1, -3, 0, 1e100}, []float64{0.1, -3, 0, 1e100}},
 	} {
-		folder := inFolder(t, map[string][]byte{
+		folder := filetest.Folder(t, map[string][]byte{
 			"images-idx2":      idxBytes(c.kind, []int{2, 2}, c.values),
 			"labels-idx1.gz":   packed(idxBytes(14, []int{2}, []float64{-0.5, 1.5})),
 			"unrelated-images": nil,
 		})
-		set, err := gathered(readIDX(folder))
+		set, err := gathered(readIDX(data.Config{}, folder))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +130,8 @@ func TestReadIDXErrors(t *testing.T) {
 		if files[c.file] = c.content; c.content == nil {
 			delete(files, c.file)
 		}
-		_, err := gathered(readIDX(inFolder(t, files)))
-		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), c.want) {
+		_, err := gathered(readIDX(data.Config{}, filetest.Folder(t, files)))
+		if _, ok := errors.AsType[*data.ParseError](err); !ok || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.file, err, c.want)
 		}
 	}
@@ -152,24 +139,24 @@ func TestReadIDXErrors(t *testing.T) {
 
 // The set's own test rows are kept, unless others are wanted.
 func TestOwnTestRows(t *testing.T) {
-	cfg := Defaults()
-	cfg.Source, cfg.Path = SourceIDX, inFolder(t, smallIDX())
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path = data.SourceIDX, filetest.Folder(t, smallIDX())
 	split := prepared(t, cfg)
+	if split.Train.Name != "set" {
+		t.Errorf("the set is named %q, not after its folder", split.Train.Name)
+	}
 	train, test := &split.Train.Clients[0], &split.Test.Clients[0]
 	if diff := cmp.Diff([]float64{1, -1, 1}, train.Y) + cmp.Diff([]float64{-1}, test.Y); diff != "" || train.Held != 0 || test.X.Row(0)[0] != 1 {
 		t.Errorf("%s, %+v %+v", diff, train, test)
 	}
 	cfg.TestFraction = 0.5
 	const want = `data.test_fraction = 0.5: has no effect: set has test rows of its own; remove the key, or set data.test_rows = "random" to hold out others`
-	if _, err := Prepare(cfg); err == nil || err.Error() != want {
+	if _, err := data.Prepare(cfg); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	cfg.TestRows = TestRowsRandom
-	if split, err := Prepare(cfg); err != nil || split.Train.Rows() != 2 || split.Test.Rows() != 2 {
+	cfg.TestRows = data.TestRowsRandom
+	if split, err := data.Prepare(cfg); err != nil || split.Train.Rows() != 2 || split.Test.Rows() != 2 {
 		t.Errorf("%+v, %v", split, err)
-	}
-	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
-		t.Errorf("a task with test rows only: %v", err)
 	}
 }
 
@@ -180,13 +167,13 @@ func TestRealMNIST(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 70,000 images")
 	}
-	set, err := gathered(readIDX(filepath.Dir(filetest.Real(t, "mnist/train-images-idx3-ubyte.gz"))))
+	set, err := gathered(readIDX(data.Config{}, filepath.Dir(filetest.Real(t, "mnist/train-images-idx3-ubyte.gz"))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	task := &set.Clients[0]
-	if set.Name != "mnist" || task.X.Rows != 70000 || task.X.Cols != 784 || task.Held != 10000 {
-		t.Fatalf("%s: %d x %d, %d test rows", set.Name, task.X.Rows, task.X.Cols, task.Held)
+	if task.X.Rows != 70000 || task.X.Cols != 784 || task.Held != 10000 {
+		t.Fatalf("%d x %d, %d test rows", task.X.Rows, task.X.Cols, task.Held)
 	}
 	sum := func(from, to int) (total int) {
 		for i := from; i < to; i++ {
@@ -237,7 +224,7 @@ func FuzzIDX(f *testing.F) {
 	}
 	f.Add(packed(idxBytes(14, []int{2, 1}, []float64{1, 2})), packed(idxBytes(11, []int{2}, []int16{1, 2})))
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
-		set, err := gathered(readIDX(filepath.Join(inFolder(t, map[string][]byte{"images": images, "labels": labels}), "images")))
+		set, err := gathered(readIDX(data.Config{}, filepath.Join(filetest.Folder(t, map[string][]byte{"images": images, "labels": labels}), "images")))
 		if !refused(t, err) {
 			checkShape(t, set)
 		}

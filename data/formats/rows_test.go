@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"os"
@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 
+	"fedsim/data"
+	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -25,7 +27,7 @@ func imageFolder(t *testing.T, train, test int) string {
 		files[name+"-images-idx3-ubyte"] = idxBytes(8, []int{rows, 28, 28}, pixels)
 		files[name+"-labels-idx1-ubyte"] = idxBytes(8, []int{rows}, labels)
 	}
-	return inFolder(t, files)
+	return filetest.Folder(t, files)
 }
 
 // Rows that are read, divided among clients, split and prepared have the bits of rows that each of these
@@ -34,19 +36,19 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 	racetest.Skip(t, "measures memory of one goroutine")
 	const rows = 3000
 	path := imageFolder(t, rows-500, 500)
-	for c, change := range []func(*Config){
-		func(*Config) {},
-		func(cfg *Config) { cfg.Precision = PrecisionSingle },
-		func(cfg *Config) { cfg.Standardize, cfg.Validation, cfg.Bias = true, 0.2, false },
-		func(cfg *Config) {
-			cfg.Standardize, cfg.Precision, cfg.TestRows = true, PrecisionSingle, TestRowsRandom
+	for c, change := range []func(*data.Config){
+		func(*data.Config) {},
+		func(cfg *data.Config) { cfg.Precision = data.PrecisionSingle },
+		func(cfg *data.Config) { cfg.Standardize, cfg.Validation, cfg.Bias = true, 0.2, false },
+		func(cfg *data.Config) {
+			cfg.Standardize, cfg.Precision, cfg.TestRows = true, data.PrecisionSingle, data.TestRowsRandom
 		},
 	} {
-		cfg := Defaults()
-		cfg.Source, cfg.Path, cfg.Target, cfg.Pool = SourceIDX, path, TargetClasses, true
-		cfg.Partition.Method, cfg.Partition.Clients = PartitionShards, 10
+		cfg := data.Defaults()
+		cfg.Source, cfg.Path, cfg.Target, cfg.Pool = data.SourceIDX, path, data.TargetClasses, true
+		cfg.Partition.Method, cfg.Partition.Clients = data.PartitionShards, 10
 		change(&cfg)
-		set, err := Load(cfg)
+		set, err := data.Load(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +61,7 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got, err := Prepare(cfg)
+		got, err := data.Prepare(cfg)
 		runtime.ReadMemStats(&after)
 		if err != nil {
 			t.Fatal(err)
@@ -68,12 +70,12 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 			t.Errorf("case %d: other rows", c)
 		}
 		runtime.ReadMemStats(&before)
-		late, err := Defer(cfg)
+		late, err := data.Defer(cfg)
 		runtime.ReadMemStats(&after)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most := uint64(rows*784 + 2<<20); cfg.Precision == PrecisionDouble && after.TotalAlloc-before.TotalAlloc > most {
+		if most := uint64(rows*784 + 2<<20); cfg.Precision == data.PrecisionDouble && after.TotalAlloc-before.TotalAlloc > most {
 			t.Errorf("case %d: %d bytes are allocated for rows that are prepared later", c, after.TotalAlloc-before.TotalAlloc)
 		}
 		if late.Train.Resident() || late.Train.Clients[0].X.Bytes() > 0 || late.Digest() != got.Digest() || late.Train.Features != got.Train.Features {
@@ -96,12 +98,12 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 
 // Training and test images may be of other types of numbers.
 func TestReadIDXOfTwoTypes(t *testing.T) {
-	folder := inFolder(t, smallIDX())
+	folder := filetest.Folder(t, smallIDX())
 	test := idxBytes(14, []int{1, 2, 2}, []float64{0.25, -1, 3, 7})
 	if err := os.WriteFile(filepath.Join(folder, "t10k-images.idx3-ubyte"), test, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set, err := gathered(readIDX(folder))
+	set, err := gathered(readIDX(data.Config{}, folder))
 	if err != nil {
 		t.Fatal(err)
 	}

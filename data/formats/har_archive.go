@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"archive/zip"
@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"fedsim/data"
+	"fedsim/internal/tools/input"
 )
 
 // The file that identifies the folder of the data set.
@@ -22,22 +25,22 @@ const truncatedZip = "not a complete zip file: the download may be truncated"
 
 // openHAR finds the data set at a path: a folder, its parent, or a zip of either, which
 // may be inside another zip as in UCI's current download.
-func openHAR(name string) (folder *dataFolder, closer io.Closer, err error) {
-	whole, closer, err := openFolder(name, "UCI HAR", truncatedZip)
+func openHAR(name string) (folder *data.Folder, closer io.Closer, err error) {
+	whole, closer, err := data.OpenFolder(name, "UCI HAR", truncatedZip)
 	if err != nil {
 		return nil, nil, err
 	}
 	if folder, err = locateHAR(whole); err != nil {
-		closeAfter(closer, &err)
+		input.CloseAfter(closer, &err)
 		return nil, nil, err
 	}
 	return folder, closer, nil
 }
 
 // locateHAR finds the data set in a folder or a zip, or in the only zip inside a zip.
-func locateHAR(whole *dataFolder) (*dataFolder, error) {
-	folder, err := findHAR(whole.files, whole.name)
-	archive, zipped := whole.files.(*zip.Reader)
+func locateHAR(whole *data.Folder) (*data.Folder, error) {
+	folder, err := findHAR(whole.Files, whole.Name)
+	archive, zipped := whole.Files.(*zip.Reader)
 	if err == nil || !zipped {
 		return folder, err
 	}
@@ -45,14 +48,14 @@ func locateHAR(whole *dataFolder) (*dataFolder, error) {
 		if path.Base(inner.Name) != "UCI HAR Dataset.zip" || strings.HasPrefix(inner.Name, "__MACOSX/") {
 			continue
 		}
-		name := whole.name + "/" + inner.Name
-		content, err := readWhole(archive, inner.Name, name, maxInnerZip)
+		name := whole.Path(inner.Name)
+		content, err := whole.ReadWhole(inner.Name, maxInnerZip)
 		if err != nil {
 			return nil, err
 		}
 		nested, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
-			return nil, &ParseError{File: name, Problem: truncatedZip, Err: err}
+			return nil, &data.ParseError{File: name, Problem: truncatedZip, Err: err}
 		}
 		return findHAR(nested, name)
 	}
@@ -60,9 +63,9 @@ func locateHAR(whole *dataFolder) (*dataFolder, error) {
 }
 
 // findHAR finds the only folder with the data set: the root or one below it.
-func findHAR(files fs.FS, name string) (*dataFolder, error) {
+func findHAR(files fs.FS, name string) (*data.Folder, error) {
 	if _, err := fs.Stat(files, harMarker); err == nil {
-		return &dataFolder{files, name}, nil
+		return &data.Folder{Files: files, Name: name}, nil
 	}
 	found, err := fs.Glob(files, "*/"+harMarker)
 	if err != nil {
@@ -77,33 +80,8 @@ func findHAR(files fs.FS, name string) (*dataFolder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read UCI HAR data: %w", err)
 		}
-		return &dataFolder{sub, name + "/" + root}, nil
+		return &data.Folder{Files: sub, Name: name + "/" + root}, nil
 	default:
 		return nil, inFile(name, "holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))
 	}
-}
-
-// closeAfter closes an input. Its error only counts if there is no other: a corrupt
-// archive repeats its error when it is closed.
-func closeAfter(c io.Closer, err *error) {
-	if closed := c.Close(); *err == nil {
-		*err = closed
-	}
-}
-
-// readWhole reads a file of at most limit bytes.
-func readWhole(files fs.FS, file, shownName string, limit int64) (content []byte, err error) {
-	opened, err := files.Open(file)
-	if err != nil {
-		return nil, &ParseError{File: shownName, Problem: "cannot be opened", Err: err}
-	}
-	defer closeAfter(opened, &err)
-	content, err = io.ReadAll(io.LimitReader(opened, limit+1))
-	if err != nil {
-		return nil, &ParseError{File: shownName, Problem: "cannot be read", Err: err}
-	}
-	if int64(len(content)) > limit {
-		return nil, inFile(shownName, "has more than %d bytes", limit)
-	}
-	return content, nil
 }

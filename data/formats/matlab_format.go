@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"fedsim/data"
+	"fedsim/internal/tools/elements"
 	"fedsim/internal/tools/quote"
 )
 
@@ -26,10 +28,10 @@ const (
 )
 
 // matNumbers are the types of elements that have numbers.
-var matNumbers = map[uint32]elements{
-	1: {kind: 'i', size: 1}, 2: {kind: 'u', size: 1}, 3: {kind: 'i', size: 2}, 4: {kind: 'u', size: 2},
-	5: {kind: 'i', size: 4}, 6: {kind: 'u', size: 4}, 7: {kind: 'f', size: 4}, 9: {kind: 'f', size: 8},
-	12: {kind: 'i', size: 8}, 13: {kind: 'u', size: 8},
+var matNumbers = map[uint32]elements.Type{
+	1: {Kind: 'i', Size: 1}, 2: {Kind: 'u', Size: 1}, 3: {Kind: 'i', Size: 2}, 4: {Kind: 'u', Size: 2},
+	5: {Kind: 'i', Size: 4}, 6: {Kind: 'u', Size: 4}, 7: {Kind: 'f', Size: 4}, 9: {Kind: 'f', Size: 8},
+	12: {Kind: 'i', Size: 8}, 13: {Kind: 'u', Size: 8},
 }
 
 // matPlace is a place in a file for messages.
@@ -64,7 +66,7 @@ func (m *matReader) wrong(problem string, err error) error {
 	case m.at > 0:
 		problem = fmt.Sprintf("byte %d: %s", m.at, problem)
 	}
-	return &ParseError{File: m.file, Problem: problem, Err: err}
+	return &data.ParseError{File: m.file, Problem: problem, Err: err}
 }
 
 // corrupt returns the error for a file that cannot be right.
@@ -193,7 +195,7 @@ func (m *matReader) arrayHead(left *int64) (head matArray, err error) {
 		head.shape = append(head.shape, int(int32(m.order.Uint32(sizes[i:]))))
 	}
 	ok := false
-	if head.count, ok = sizeOf(head.shape); !ok {
+	if head.count, ok = elements.SizeOf(head.shape); !ok {
 		return head, m.corrupt()
 	}
 	return head, nil

@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bytes"
@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
 
 // leafTasks returns names, rows and targets of a set.
-func leafTasks(set *Set) (names []string, x [][][]float64, y [][]float64) {
+func leafTasks(set *data.Set) (names []string, x [][][]float64, y [][]float64) {
 	for t := range set.Clients {
 		task := &set.Clients[t]
 		names = append(names, task.Name)
@@ -31,7 +32,7 @@ func leafTasks(set *Set) (names []string, x [][][]float64, y [][]float64) {
 }
 
 // checkTasks checks the names, rows and targets of a set that is named after the file my.
-func checkTasks(t *testing.T, set *Set, names []string, x [][][]float64, y [][]float64, classes []string) {
+func checkTasks(t *testing.T, set *data.Set, names []string, x [][][]float64, y [][]float64, classes []string) {
 	t.Helper()
 	checkShape(t, set)
 	gotNames, gotX, gotY := leafTasks(set)
@@ -42,10 +43,10 @@ func checkTasks(t *testing.T, set *Set, names []string, x [][][]float64, y [][]f
 }
 
 // loadLEAF loads the LEAF data at a path.
-func loadLEAF(path, target string) (*Set, error) {
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.Target = SourceLEAF, path, target
-	return Load(cfg)
+func loadLEAF(path, target string) (*data.Set, error) {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceLEAF, path, target
+	return data.Load(cfg)
 }
 
 // Users are in the order of "users", whatever the order of keys. Lists in a row are
@@ -59,21 +60,21 @@ func TestLEAFForms(t *testing.T) {
 		classes            []string
 	}{
 		{
-			"numbers", TargetClass, `{"users": ["b", "a"], "num_samples": [1, 2], "user_data": {"a": {"x": [[1, 2], [3, 4]], "y": [1, -1]}, "b": {"x": [[5, 6]], "y": [1]}}}`,
+			"numbers", data.TargetClass, `{"users": ["b", "a"], "num_samples": [1, 2], "user_data": {"a": {"x": [[1, 2], [3, 4]], "y": [1, -1]}, "b": {"x": [[5, 6]], "y": [1]}}}`,
 			[]string{"b", "a"}, [][][]float64{{{5, 6}}, {{1, 2}, {3, 4}}}, [][]float64{{1}, {1, -1}}, nil,
 		},
 		{
-			"keys in another order, lists of one, other keys", TargetClass,
+			"keys in another order, lists of one, other keys", data.TargetClass,
 			`{"hierarchies": [["z"], {"k": [1]}], "user_data": {"a": {"y": [[0], [7]], "other": {"x": null}, "x": [[1], [3]]}}, "num_samples": [2], "users": ["a"]}`,
 			[]string{"a"}, [][][]float64{{{1}, {3}}}, [][]float64{{-1, 1}}, nil,
 		},
 		{
-			"images and texts", TargetClasses,
+			"images and texts", data.TargetClasses,
 			`{"users": ["a", "b"], "num_samples": [1, 2], "user_data": {"a": {"x": [[[1, 2], [3, 4]]], "y": ["dog"]}, "b": {"x": [[[5, 6], [7, 8]], [9, 10, 11, 12]], "y": ["cat", ["eel"]]}}}`,
 			[]string{"a", "b"}, [][][]float64{{{1, 2, 3, 4}}, {{5, 6, 7, 8}, {9, 10, 11, 12}}}, [][]float64{{1}, {0, 2}}, []string{"cat", "dog", "eel"},
 		},
 		{
-			"real targets without num_samples", TargetReal, `{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0.5, -1e3]}}}`,
+			"real targets without num_samples", data.TargetReal, `{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0.5, -1e3]}}}`,
 			[]string{"a"}, [][][]float64{{{1}, {2}}}, [][]float64{{0.5, -1000}}, nil,
 		},
 	} {
@@ -90,7 +91,7 @@ func TestLEAFForms(t *testing.T) {
 // An error names the file, and user and row where there are any.
 func TestLEAFErrors(t *testing.T) {
 	const rest = `"users": ["a"], "num_samples": [2]`
-	data := func(text string) string { return `{` + rest + `, "user_data": {"a": {` + text + `}}}` }
+	user := func(text string) string { return `{` + rest + `, "user_data": {"a": {` + text + `}}}` }
 	for _, test := range []struct{ text, want string }{
 		{``, "not JSON at byte 1: unexpected EOF"},
 		{`[]`, "the file is a list, must be an object"},
@@ -101,25 +102,25 @@ func TestLEAFErrors(t *testing.T) {
 		{`{"users": 3}`, "users is 3, must be a list"},
 		{`{"num_samples": [1.5]}`, "num_samples must be a list of whole numbers"},
 		{`{"user_data": []}`, "user_data is a list, must be an object"},
-		{data(`"x": [[1], [2]], "y": [1, 2]`) + "x", "has text after the end"},
-		{data(`"x": [[1], [2]], "y": [1]`), `user "a": x has 2 rows, but y has 1 labels`},
-		{data(`"x": [[1]], "y": [1]`), `user "a": has 1 rows, but num_samples has 2`},
-		{data(`"x": [1, 2], "y": [1, 2]`), `user "a", row 1: x has 1 where a row must be a list of numbers`},
-		{data(`"x": ["ab", "cd"], "y": [1, 2]`), `user "a", row 1: x has the text "ab"`},
-		{data(`"x": [[1], ["2"]], "y": [1, 2]`), `user "a", row 2: feature 1: is the text "2", must be a number`},
-		{data(`"x": [[1], [null]], "y": [1, 2]`), `user "a", row 2: feature 1: is null, must be a number`},
-		{data(`"x": [[1], [1e101]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e101" is too large`},
-		{data(`"x": [[1], [1e999]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e999" is too large`},
-		{data(`"x": [[1], [NaN]], "y": [1, 2]`), `user "a", row 2: has NaN: must have finite numbers, since LEAF files have no missing values`},
-		{data(`"x": [[1], [2]], "y": [1, -Infinity]`), `user "a", row 2: has -Infinity: must have finite numbers`},
-		{data(`"x": [[1], [[]]], "y": [1, 2]`), `user "a", row 2: has no features`},
-		{data(`"x": [[1, 2], [3]], "y": [1, 2]`), `user "a", row 2: has 1 features, rows before it have 2`},
-		{data(`"x": [[1], [2]], "y": [1, [2, 3]]`), `user "a", row 2: the label is a list of several values`},
-		{data(`"x": [[1], [2]], "y": [1, []]`), `user "a", row 2: the label is a list: must be`},
-		{data(`"x": [[1], [2]], "y": [1, ""]`), `user "a", row 2: the label "" is a missing value`},
-		{data(`"x": [[1], [2], [3]], "y": [1, 2, 3]`), `user "a", row 3: the label "3" `},
-		{data(`"x": [[1], [2]], "x": [], "y": []`), `duplicate object member name`},
-		{data(`"x": [[1], [2]], "y": [1, 1]`), "one class"},
+		{user(`"x": [[1], [2]], "y": [1, 2]`) + "x", "has text after the end"},
+		{user(`"x": [[1], [2]], "y": [1]`), `user "a": x has 2 rows, but y has 1 labels`},
+		{user(`"x": [[1]], "y": [1]`), `user "a": has 1 rows, but num_samples has 2`},
+		{user(`"x": [1, 2], "y": [1, 2]`), `user "a", row 1: x has 1 where a row must be a list of numbers`},
+		{user(`"x": ["ab", "cd"], "y": [1, 2]`), `user "a", row 1: x has the text "ab"`},
+		{user(`"x": [[1], ["2"]], "y": [1, 2]`), `user "a", row 2: feature 1: is the text "2", must be a number`},
+		{user(`"x": [[1], [null]], "y": [1, 2]`), `user "a", row 2: feature 1: is null, must be a number`},
+		{user(`"x": [[1], [1e101]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e101" is too large`},
+		{user(`"x": [[1], [1e999]], "y": [1, 2]`), `user "a", row 2: feature 1: "1e999" is too large`},
+		{user(`"x": [[1], [NaN]], "y": [1, 2]`), `user "a", row 2: has NaN: must have finite numbers, since LEAF files have no missing values`},
+		{user(`"x": [[1], [2]], "y": [1, -Infinity]`), `user "a", row 2: has -Infinity: must have finite numbers`},
+		{user(`"x": [[1], [[]]], "y": [1, 2]`), `user "a", row 2: has no features`},
+		{user(`"x": [[1, 2], [3]], "y": [1, 2]`), `user "a", row 2: has 1 features, rows before it have 2`},
+		{user(`"x": [[1], [2]], "y": [1, [2, 3]]`), `user "a", row 2: the label is a list of several values`},
+		{user(`"x": [[1], [2]], "y": [1, []]`), `user "a", row 2: the label is a list: must be`},
+		{user(`"x": [[1], [2]], "y": [1, ""]`), `user "a", row 2: the label "" is a missing value`},
+		{user(`"x": [[1], [2], [3]], "y": [1, 2, 3]`), `user "a", row 3: the label "3" `},
+		{user(`"x": [[1], [2]], "x": [], "y": []`), `duplicate object member name`},
+		{user(`"x": [[1], [2]], "y": [1, 1]`), "one class"},
 		{`{"users": ["a", "a"], "user_data": {"a": {"x": [[1], [2]], "y": [1, 2]}}}`, `user "a": is in users more than once`},
 		{`{"users": ["a"], "num_samples": [2, 3], "user_data": {}}`, "has 1 users, but num_samples has 2 numbers"},
 		{`{"users": ["a"], "user_data": {"a": {"x": [], "y": []}}}`, `user "a" has no rows`},
@@ -127,7 +128,7 @@ func TestLEAFErrors(t *testing.T) {
 		{`{"users": ["a"], "user_data": {"a"`, "not JSON at byte"},
 	} {
 		path := filetest.New(t, "bad.json", test.text)
-		_, err := loadLEAF(path, TargetClass)
+		_, err := loadLEAF(path, data.TargetClass)
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", test.text, err, test.want)
 		}
@@ -147,13 +148,13 @@ func TestLEAFFolders(t *testing.T) {
 	}
 	write("train/2.json", `{"users": ["a"], "num_samples": [2], "user_data": {"a": {"x": [[1], [2]], "y": ["u", "v"]}}}`)
 	write("train/1.json", `{"users": ["b"], "num_samples": [1], "user_data": {"b": {"x": [[3]], "y": ["u"]}}}`)
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.Target = SourceLEAF, folder, TargetClasses
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceLEAF, folder, data.TargetClasses
 
 	set := loaded(t, cfg)
 	names, x, _ := leafTasks(set)
-	if diff := cmp.Diff([]any{[]string{"b", "a"}, [][][]float64{{{3}}, {{1}, {2}}}}, []any{names, x}); diff != "" || set.held() {
-		t.Errorf("without a test folder: %s, held %v", diff, set.held())
+	if diff := cmp.Diff([]any{[]string{"b", "a"}, [][][]float64{{{3}}, {{1}, {2}}}}, []any{names, x}); diff != "" || held(set) {
+		t.Errorf("without a test folder: %s, held %v", diff, held(set))
 	}
 
 	write("test/1.json", `{"users": ["a"], "num_samples": [3], "user_data": {"a": {"x": [[4], [5], [6]], "y": ["v", "t", "v"]}}}`)
@@ -169,17 +170,17 @@ func TestLEAFFolders(t *testing.T) {
 	}
 
 	cfg.TestFraction = 0.5
-	if _, err := Load(cfg); !errors.As(err, &config.Problem{}) || !strings.Contains(err.Error(), "data.test_fraction") {
+	if _, err := data.Load(cfg); !errors.As(err, &config.Problem{}) || !strings.Contains(err.Error(), "data.test_fraction") {
 		t.Errorf("%v, want a problem of data.test_fraction", err)
 	}
-	cfg.TestFraction = defaultTestFraction
+	cfg.TestFraction = data.Defaults().TestFraction
 	for _, test := range []struct{ file, text, want string }{
 		{"test/2.json", `{"users": ["c"], "user_data": {"c": {"x": [[1]], "y": ["t"]}}}`, `user "c" has no training rows`},
 		{"test/2.json", `{"users": ["a"], "user_data": {"a": {"x": [[1]], "y": ["t"]}}}`, `user "a" is in another test file, too`},
 		{"train/3.json", `{"users": ["a"], "user_data": {"a": {"x": [[1]], "y": ["t"]}}}`, `user "a" is in ` + filepath.Join(folder, "train", "2.json")},
 	} {
 		write(test.file, test.text)
-		if _, err := Load(cfg); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(folder, test.file)) || !strings.Contains(err.Error(), test.want) {
+		if _, err := data.Load(cfg); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(folder, test.file)) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.file, err, test.want)
 		}
 		if err := os.Remove(filepath.Join(folder, test.file)); err != nil {
@@ -187,12 +188,12 @@ func TestLEAFFolders(t *testing.T) {
 		}
 	}
 	write("test/2.json", `{"users": ["c"], "user_data": {"c": {"x": [[1]], "y": ["t"]}}}`)
-	cfg.TestRows = TestRowsRandom
-	if set, err := Load(cfg); err != nil || len(set.Clients) != 3 || set.Clients[2].Name != "c" {
+	cfg.TestRows = data.TestRowsRandom
+	if set, err := data.Load(cfg); err != nil || len(set.Clients) != 3 || set.Clients[2].Name != "c" {
 		t.Errorf("%v; a user with test rows only must be a task if rows are divided again", err)
 	}
 	cfg.Path = t.TempDir()
-	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "has no file with the suffix .json") {
+	if _, err := data.Load(cfg); err == nil || !strings.Contains(err.Error(), "has no file with the suffix .json") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -200,11 +201,11 @@ func TestLEAFFolders(t *testing.T) {
 // Rows per sensor are num_samples of the file, 1,860 in all; the first is sensor f_00000's.
 func TestRealVehicle(t *testing.T) {
 	racetest.Skip(t, "compares errors of readers; shorter tests read in parallel")
-	set, err := loadLEAF(filetest.Real(t, "vehicle.json"), TargetClass)
+	set, err := loadLEAF(filetest.Real(t, "vehicle.json"), data.TargetClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Describe(set)
+	d := data.Describe(set)
 	if d.Tasks != 23 || d.Features != 100 || d.Rows != 1860 || d.RowsMin != 7 || d.RowsMax != 534 {
 		t.Errorf("m = %d, d = %d, rows = %d of %d to %d, want 23, 100, 1860 of 7 to 534", d.Tasks, d.Features, d.Rows, d.RowsMin, d.RowsMax)
 	}
@@ -223,20 +224,20 @@ func FuzzLEAF(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	cfg := Defaults()
+	cfg := data.Defaults()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := &leafSet{index: map[string]int{}, labels: cfg.newLabels()}
+		s := &leafSet{index: map[string]int{}, labels: cfg.NewLabels()}
 		users, err := newLEAFReader(bytes.NewReader(text), "in.json", s).read()
 		if refused(t, err) {
 			return
 		}
-		set := &Set{Features: s.features}
+		set := &data.Set{Features: s.features}
 		for _, user := range users {
 			if user.X.Rows > 0 {
 				set.Clients = append(set.Clients, user.Client)
 			}
 		}
-		s.labels.finish(set)
+		s.labels.Finish(set)
 		checkShape(t, set)
 	})
 }

@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"archive/zip"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/data"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
@@ -83,9 +84,9 @@ func TestReadHARLayouts(t *testing.T) {
 		"folder":        filepath.Join(unpacked(t, folder, tinyHAR()), folder),
 		"parent":        unpacked(t, folder, tinyHAR()),
 	} {
-		cfg := Defaults()
-		cfg.Source, cfg.Path = SourceHAR, path
-		set, err := Load(cfg)
+		cfg := data.Defaults()
+		cfg.Source, cfg.Path = data.SourceHAR, path
+		set, err := data.Load(cfg)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -145,7 +146,7 @@ func TestReadHARErrors(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("\n got %v\nwant %s", err, want)
 		}
-		if _, ok := errors.AsType[*ParseError](err); !ok {
+		if _, ok := errors.AsType[*data.ParseError](err); !ok {
 			t.Errorf("%T is not a *ParseError", err)
 		}
 	}
@@ -294,30 +295,82 @@ func FuzzHAR(f *testing.F) {
 		}
 		archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
-			return // openFolder reports it
+			return // OpenFolder reports it
 		}
-		folder, err := locateHAR(&dataFolder{archive, "har.zip"})
+		folder, err := locateHAR(&data.Folder{Files: archive, Name: "har.zip"})
 		if err == nil {
-			var set *Set
+			var set *data.Set
 			if set, err = readHARFolder(folder); err == nil {
-				cfg := Defaults()
-				cfg.Source = SourceHAR
-				cfg = cfg.Resolve()
-				if err = cfg.setTarget(set, "har.zip"); err == nil {
-					checkShape(t, set)
-					return
-				}
+				checkShape(t, set)
+				return
 			}
 		}
-		if _, ok := errors.AsType[*ParseError](err); !ok {
+		if _, ok := errors.AsType[*data.ParseError](err); !ok {
 			t.Fatalf("%T %v is not a *ParseError", err, err)
 		}
 	})
 }
 
 // readOneActivity reads an archive and gives one activity the label +1.
-func readOneActivity(path, positive string) (*Set, error) {
-	cfg := Defaults()
-	cfg.Source, cfg.Path, cfg.PositiveClass = SourceHAR, path, positive
-	return Load(cfg)
+func readOneActivity(path, positive string) (*data.Set, error) {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.PositiveClass = data.SourceHAR, path, positive
+	return data.Load(cfg)
+}
+
+// The counts are those of the archive: 7415 + 2996 rows in train and test.
+func TestRealHAR(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
+	}
+	set, err := readOneActivity(filetest.Real(t, "har.zip"), "SITTING")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := data.Describe(set)
+	if d.Tasks != 30 || d.Features != 561 || d.Rows != 10411 {
+		t.Errorf("m = %d, d = %d, rows = %d, want 30, 561, 10411", d.Tasks, d.Features, d.Rows)
+	}
+	// wc of subject_*.txt: subject 8 has 284 rows, 21 and 25 have 413.
+	if d.RowsMin != 284 || d.RowsMax != 413 {
+		t.Errorf("task sizes %d to %d, want 284 to 413", d.RowsMin, d.RowsMax)
+	}
+	// 1293 + 508 rows of y_*.txt are 4, SITTING.
+	if want := 1801.0 / 10411; d.PositiveShare != want {
+		t.Errorf("positive share %v, want %v", d.PositiveShare, want)
+	}
+	if d.OneClassTasks != 0 {
+		t.Errorf("%d tasks of one class, want none", d.OneClassTasks)
+	}
+	// The first row of train/X_train.txt is subject 1's.
+	if x := set.Clients[0].X.Row(0); set.Clients[0].Name != "1" || x[0] != 1.3967866e-02 || x[3] != -9.9796604e-01 {
+		t.Errorf("task %s begins with %v", set.Clients[0].Name, x[:4])
+	}
+	t.Logf("\n%v", d)
+}
+
+func BenchmarkReadHAR(b *testing.B) {
+	path := filetest.Real(b, "har.zip")
+	for b.Loop() {
+		if _, err := readOneActivity(path, "SITTING"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Section 5.1: in the Human Activity data "we model each individual as a separate
+// task and predict between sitting and the other activities", with 561 features.
+func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
+	}
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path = data.SourceHAR, filetest.Real(t, "har.zip")
+	set := loaded(t, cfg)
+	if set.Signs != [2]string{"the rest", "SITTING"} {
+		t.Errorf("labels are %q", set.Signs)
+	}
+	if d := data.Describe(set); d.Tasks != 30 || d.Features != 561 || d.OneClassTasks != 0 {
+		t.Errorf("%d tasks, %d features, %d tasks of one class", d.Tasks, d.Features, d.OneClassTasks)
+	}
 }

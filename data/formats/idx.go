@@ -1,4 +1,4 @@
-package data
+package formats
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/data"
+	"fedsim/internal/tools/elements"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 )
@@ -26,12 +28,12 @@ import (
 // All types of numbers are read. Features that are unsigned bytes are divided by 255. All
 // sizes but the first make one row of features. Labels are numbers. An error in a file is a
 // *ParseError.
-func readIDX(path string) (*Set, error) {
+func readIDX(_ data.Config, path string) (*data.Set, error) {
 	files, err := findIDX(path)
 	if err != nil {
 		return nil, err
 	}
-	task, rows := Client{Name: allTasks}, 0
+	task, rows := data.Client{Name: "all"}, 0
 	var halves [2]*idxHalf // training and test images; there may be no test images
 	for h, file := range files {
 		if file == "" {
@@ -45,18 +47,17 @@ func readIDX(path string) (*Set, error) {
 		halves[h] = half
 		rows += half.images.shape[0]
 		if train := halves[0].images; half.images.columns() != train.columns() {
-			return nil, half.images.fail("has rows of %d features, %s has %d", half.images.columns(), train.name,
+			return nil, half.images.Fail("has rows of %d features, %s has %d", half.images.columns(), train.Name,
 				train.columns())
 		}
 	}
 	train := halves[0].images
-	if _, ok := sizeOf([]int{rows, train.columns()}); !ok {
-		return nil, train.fail("has too many values: must have at most %d", maxCells)
+	if _, ok := elements.SizeOf([]int{rows, train.columns()}); !ok {
+		return nil, train.Fail("has too many values: must have at most %d", elements.Most)
 	}
 	task.Held = rows - train.shape[0]
-	task.X = Matrix{Rows: rows, Cols: train.columns()}
 	from := &stacked{first: train.shape[0]}
-	task.selected = &selection{from, numbersTo(rows)}
+	task.Defer(from, rows, train.columns())
 	for h, half := range halves {
 		if half == nil {
 			continue
@@ -70,7 +71,7 @@ func readIDX(path string) (*Set, error) {
 		}
 		task.Y = append(task.Y, y...)
 	}
-	return &Set{Name: nameOf(path), Features: train.columns(), Clients: []Client{task}}, nil
+	return &data.Set{Features: train.columns(), Clients: []data.Client{task}}, nil
 }
 
 // idxHalf is an open file of images with that of their labels.
@@ -101,14 +102,14 @@ func openIDXHalf(file string) (h *idxHalf, err error) {
 func (h *idxHalf) close() {
 	for _, f := range []*idxFile{h.images, h.labels} {
 		if f != nil {
-			f.close()
+			f.Close()
 		}
 	}
 }
 
 // stacked are the rows of one reader, and after them those of another.
 type stacked struct {
-	parts [2]rowReader
+	parts [2]data.RowReader
 	first int // rows of the first
 }
 
@@ -120,35 +121,51 @@ func (s *stacked) Values(row int, space []float64) []float64 {
 	return s.parts[1].Values(row-s.first, space)
 }
 
+// pixels are rows of unsigned bytes, divided by 255.
+type pixels struct {
+	bytes  []byte
+	cols   int
+	values [256]float64 // by byte
+}
+
+// newPixels returns rows of zeros.
+func newPixels(rows, cols int) *pixels {
+	p := &pixels{bytes: make([]byte, rows*cols), cols: cols}
+	for b := range p.values {
+		p.values[b] = float64(b) / 255
+	}
+	return p
+}
+
+// Values writes a row to space.
+func (p *pixels) Values(row int, space []float64) []float64 {
+	space = space[:p.cols]
+	for j, b := range p.bytes[row*p.cols : (row+1)*p.cols] {
+		space[j] = p.values[b]
+	}
+	return space
+}
+
 // read reads the images.
-func (h *idxHalf) read() (rowReader, error) {
+func (h *idxHalf) read() (data.RowReader, error) {
 	rows, cols := h.images.shape[0], h.images.columns()
-	if h.images.elements.kind == 'u' {
+	if h.images.Numbers.Kind == 'u' {
 		p := newPixels(rows, cols)
-		return p, h.images.read(func(_ elements, in io.Reader) error {
+		return p, h.images.Read(func(_ elements.Type, in io.Reader) error {
 			_, err := io.ReadFull(in, p.bytes)
 			return err
 		})
 	}
-	x := NewMatrix(rows, cols)
-	return &x, h.images.read(func(e elements, in io.Reader) error { return e.rows(in, &x) })
+	x := data.NewMatrix(rows, cols)
+	return &x, h.images.Read(func(e elements.Type, in io.Reader) error { return e.Rows(in, x.Rows, x.Cols, x.Row) })
 }
 
 func (h *idxHalf) readLabels() (y []float64, err error) {
-	err = h.labels.read(func(e elements, in io.Reader) (err error) {
-		y, err = e.vector(in, h.labels.shape[0])
+	err = h.labels.Read(func(e elements.Type, in io.Reader) (err error) {
+		y, err = e.Vector(in, h.labels.shape[0])
 		return err
 	})
 	return y, err
-}
-
-// nameOf returns the name of a set: that of its file, without its extensions, or folder.
-func nameOf(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs // "." has no name
-	}
-	name := strings.TrimSuffix(filepath.Base(path), ".gz")
-	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // findIDX returns the files of training and test images. There may be no test images.
@@ -225,14 +242,14 @@ func idxLabels(images string) (string, error) {
 
 // idxFile is an open file whose head has been read.
 type idxFile struct {
-	numbersFile
+	elements.File
 	shape []int
 }
 
 // idxTypes are the types of numbers by the third byte of a file.
-var idxTypes = map[byte]elements{
-	0x08: {'u', 1, binary.BigEndian}, 0x09: {'i', 1, binary.BigEndian}, 0x0b: {'i', 2, binary.BigEndian},
-	0x0c: {'i', 4, binary.BigEndian}, 0x0d: {'f', 4, binary.BigEndian}, 0x0e: {'f', 8, binary.BigEndian},
+var idxTypes = map[byte]elements.Type{
+	0x08: {Kind: 'u', Size: 1, Order: binary.BigEndian}, 0x09: {Kind: 'i', Size: 1, Order: binary.BigEndian}, 0x0b: {Kind: 'i', Size: 2, Order: binary.BigEndian},
+	0x0c: {Kind: 'i', Size: 4, Order: binary.BigEndian}, 0x0d: {Kind: 'f', Size: 4, Order: binary.BigEndian}, 0x0e: {Kind: 'f', Size: 8, Order: binary.BigEndian},
 }
 
 // openIDX opens a file and reads its head. It checks the sizes against that of the file.
@@ -241,9 +258,11 @@ func openIDX(name string) (*idxFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read idx data: %w", err)
 	}
-	f := &idxFile{numbersFile: numbersFile{name: name, file: file, made: "download"}}
+	f := &idxFile{File: elements.File{Name: name, Closer: file, Made: "download", Wrong: func(problem string, err error) error {
+		return &data.ParseError{File: name, Problem: problem, Err: err}
+	}}}
 	if err := f.readHead(file); err != nil {
-		f.close()
+		f.Close()
 		return nil, err
 	}
 	return f, nil
@@ -255,57 +274,57 @@ func (f *idxFile) readHead(file *os.File) error {
 		return fmt.Errorf("read idx data: %w", err)
 	}
 	most, exact := info.Size(), true
-	f.in = bufio.NewReaderSize(file, 1<<16)
-	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		unpacked, err := gzip.NewReader(f.in)
+	f.In = bufio.NewReaderSize(file, 1<<16)
+	if magic, _ := f.In.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(f.In)
 		if err != nil {
-			return f.wrong("cannot be unpacked: the download may be corrupt", err)
+			return f.Wrong("cannot be unpacked: the download may be corrupt", err)
 		}
-		f.in = bufio.NewReaderSize(unpacked, 1<<16)
-		most, exact = min(most, maxFile)*maxDeflate, false
+		f.In = bufio.NewReaderSize(unpacked, 1<<16)
+		most, exact = min(most, maxFile)*input.MaxDeflate, false
 	}
 	var magic [4]byte
-	if _, err := io.ReadFull(f.in, magic[:]); err != nil {
-		return f.unreadable(err)
+	if _, err := io.ReadFull(f.In, magic[:]); err != nil {
+		return f.Unreadable(err)
 	}
 	known := false
-	if f.elements, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
-		return f.fail("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes")
+	if f.Numbers, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
+		return f.Fail("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes")
 	}
 	sizes := make([]uint32, magic[3])
-	if err := binary.Read(f.in, binary.BigEndian, sizes); err != nil {
-		return f.unreadable(err)
+	if err := binary.Read(f.In, binary.BigEndian, sizes); err != nil {
+		return f.Unreadable(err)
 	}
 	for _, n := range sizes {
 		f.shape = append(f.shape, int(n))
 	}
-	count, ok := sizeOf(f.shape)
-	f.head = 4 + 4*int64(len(f.shape))
-	length := f.head + int64(count)*int64(f.elements.size)
+	count, ok := elements.SizeOf(f.shape)
+	f.Head = 4 + 4*int64(len(f.shape))
+	length := f.Head + int64(count)*int64(f.Numbers.Size)
 	switch {
 	case !ok:
-		return f.fail("byte 4: has too many values: must have at most %d", maxCells)
+		return f.Fail("byte 4: has too many values: must have at most %d", elements.Most)
 	case count == 0:
-		return f.fail("byte 4: has no values: all sizes must be positive")
+		return f.Fail("byte 4: has no values: all sizes must be positive")
 	case exact && length != most || length > most:
-		return f.fail("has %d bytes, must have %d by the sizes in its head", info.Size(), length)
+		return f.Fail("has %d bytes, must have %d by the sizes in its head", info.Size(), length)
 	}
 	return nil
 }
 
 // columns returns the number of features of a row.
 func (f *idxFile) columns() int {
-	n, _ := sizeOf(f.shape[1:])
+	n, _ := elements.SizeOf(f.shape[1:])
 	return n
 }
 
 // match checks a file of labels against that of the images.
 func (f *idxFile) match(images *idxFile) error {
 	if len(f.shape) != 1 {
-		return f.fail("must have labels with one size, it has %d sizes", len(f.shape))
+		return f.Fail("must have labels with one size, it has %d sizes", len(f.shape))
 	}
 	if f.shape[0] != images.shape[0] {
-		return f.fail("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.name)
+		return f.Fail("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.Name)
 	}
 	return nil
 }
