@@ -244,7 +244,7 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 		Clients: of.clients, Rows: of.rows, Lazy: s.Federation.Lazy(), Seed: run.System,
 		Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
 	}
-	sets, err := p.traces.get(fmt.Sprintf("%q %s", s.Traces.Files, s.Traces.Format), s.Traces.Load)
+	sets, err := p.traces.get(fmt.Sprintf("%q", s.Traces.Files), s.Traces.Load)
 	if err != nil {
 		return system, err
 	}

@@ -14,7 +14,13 @@ import pytest
 
 MODULES = (
     *("pyfedsim", "pyfedsim.engine", "pyfedsim.errors", "pyfedsim.flower", "pyfedsim.learner"),
-    *("pyfedsim.model", "pyfedsim.observe", "pyfedsim.observe.flower", "pyfedsim.torch"),
+    *(
+        "pyfedsim.model",
+        "pyfedsim.observe",
+        "pyfedsim.observe.flower",
+        "pyfedsim.torch",
+        "pyfedsim.traces",
+    ),
 )
 NEEDS = {"pyfedsim.flower": "flwr", "pyfedsim.observe.flower": "flwr", "pyfedsim.torch": "torch"}
 

@@ -14,7 +14,9 @@ import pyfedsim
 HEAVY = {"numpy", "pandas", "polars", "torch", "flwr", "tqdm", "IPython", "asyncio", "ssl"}
 
 
-@pytest.mark.parametrize("module", ["pyfedsim", "pyfedsim.__main__", "pyfedsim.observe"])
+@pytest.mark.parametrize(
+    "module", ["pyfedsim", "pyfedsim.__main__", "pyfedsim.observe", "pyfedsim.traces"]
+)
 def test_import_is_light(module: str) -> None:
     """Nothing heavy is imported: the time of an import is that of such modules."""
     done = subprocess.run(

@@ -55,7 +55,6 @@ func TestCompletion(t *testing.T) {
 		{"version _", nil, ":4"},
 		{"run --progress _", []string{"auto", "plain", "json", "none"}, ":4"},
 		{"run --out _", nil, ":16"},
-		{"trace stats --from f", []string{"fedscale", "flash"}, ":4"},
 		{"help fleet sh", []string{"show"}, ":4"},
 		{"help nothing _", nil, ":4"},
 		{"fleet show s", []string{"sensors"}, ":4"},

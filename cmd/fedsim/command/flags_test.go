@@ -98,16 +98,8 @@ var flagCases = map[string]map[string]string{
 		"quiet": "--quiet", "seeds": "--seeds=-1", "set": "--set run.nothing=1",
 		"target": "--target=-1", "workers": "--workers=-1",
 	},
-	"trace convert": {
-		"": "trace convert states.json", "battery": "--battery", "days": "--days=-1", "from": "--from no", "hold-s": "--hold-s=-1",
-		"need": "--need no", "origin": "--origin no", "out": "--out c.csv", "seed": "in trace.txtar", "skip": "in trace.txtar",
-	},
 	"trace grid": {
 		"": "trace grid", "days": "--days 2", "g-per-kwh": "--g-per-kwh 7", "out": "--out g.csv", "peak-hour": "--peak-hour 3", "swing": "--swing 0",
-	},
-	"trace stats": {
-		"": "trace stats states.json", "battery": "--battery", "days": "--days=-1", "from": "--from no", "hold-s": "--hold-s=-1",
-		"need": "--need no", "origin": "--origin no", "seed": "in trace.txtar", "skip": "in trace.txtar",
 	},
 	"trace synthesize": {
 		"": "trace synthesize --devices 3", "charge-h": "--charge-h 3", "charge-spread-h": "--charge-h 3 | --charge-h 3 --charge-spread-h 2",
@@ -133,10 +125,6 @@ var flagCases = map[string]map[string]string{
 const flagLines = `{"op":"hello","v":[1],"driver":"flags","method":"none","seed":1}
 {"op":"finish","state":"done"}
 `
-
-// flagStates is a trace of FLASH.
-const flagStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:30:00\t80%\n` +
-	`2020-01-02 02:00:00\tbattery_charged_on\n2020-01-02 04:00:00\tscreen_unlock\n2020-01-03 00:00:00\t60%\n"}}`
 
 // flagLog is a log of a real federation.
 const flagLog = `round,client,bytes_down,bytes_up,flops,sent_s,seen_s,receive_s,compute_s
@@ -173,7 +161,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	tuned := flagScenario + "[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = 1e-2\n"
-	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "log.csv": flagLog, "lines.jsonl": flagLines, "states.json": flagStates} {
+	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "log.csv": flagLog, "lines.jsonl": flagLines} {
 		filetest.Write(t, name, text)
 	}
 	for _, call := range []string{

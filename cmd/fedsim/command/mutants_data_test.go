@@ -65,7 +65,7 @@ func dataFiles(t *testing.T) []dataFile {
 	quote := func(key, path string) string { return key + `="` + path + `"` }
 	stats := func(path string) [][]string {
 		return [][]string{
-			{"trace", "stats", path}, {"trace", "stats", path, "--skip"}, {"trace", "convert", path, "-o", path + ".csv"},
+			{"trace", "stats", path},
 			run(`traces.files=["`+path+`"]`, "federation.protocol=deadline", "federation.deadline_s=10", "devices.charge_w=5"),
 		}
 	}
@@ -105,8 +105,6 @@ func dataFiles(t *testing.T) []dataFile {
 		{"arrow.parquet", saved("arrow.parquet"), nil, describe("parquet", "class", "hinge", "data.missing=drop")},
 		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages, describe("idx", "classes", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
-		{"state_traces.json", []byte(flashStates), nil, stats},
-		{"speed_distri.json", []byte(`{"a": {"down_u": 1.5, "down_sigma": 0.5, "up_u": 1, "up_sigma": 0.25}, "b": {"down_u": 0.1, "down_sigma": 0, "up_u": 2, "up_sigma": 1}}`), nil, stats},
 		{"power_profile.xml", file(filepath.Join(folder, "devices", "testdata", "power_profile.xml")), nil, func(path string) [][]string {
 			return [][]string{run(quote("devices.power_profile", path)), run(quote("devices.power_profile", path), "devices.frequency_step=2", "devices.battery_wh=-1")}
 		}},
@@ -116,13 +114,6 @@ func dataFiles(t *testing.T) []dataFile {
 		{"omega.csv", omega, nil, func(path string) [][]string {
 			return [][]string{run("problem.regularizer=mean", quote("problem.omega_file", path))}
 		}},
-	}
-	pickles, err := filepath.Glob(filepath.Join(folder, "internal", "rooms", "traces", "testdata", "*.pkl"))
-	if err != nil || len(pickles) == 0 {
-		t.Fatal("no pickles", err)
-	}
-	for _, path := range pickles {
-		files = append(files, dataFile{filepath.Base(path), file(path), nil, stats})
 	}
 	return files
 }
@@ -163,9 +154,6 @@ func gzipped(t *testing.T, text string) []byte {
 	}
 	return packed.Bytes()
 }
-
-const flashStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:00:00\tWifi\n2020-01-02 08:00:00\tbattery_charged_on\n2020-01-02 09:00:00\t80.5%\n2020-01-02 10:00:00\tscreen_unlock\n2020-01-03 01:00:00\tphone_off"},
-"p2": {"guid": "y", "messages": "2020-01-01 23:00:00\tscreen_lock\n2020-01-02 01:00:00\t4g\n2020-01-02 08:00:00\tbattery_charged_off"}}`
 
 // tinyHAR returns an archive in the format of UCI HAR; change may change its files.
 func tinyHAR(t *testing.T, change func(name string, content []byte) []byte) []byte {
@@ -234,15 +222,10 @@ func mutateZip(m *mutated, content []byte) []byte {
 // files are complete or absent.
 func TestMutantData(t *testing.T) {
 	files := dataFiles(t)
-	pickles := slices.IndexFunc(files, func(f dataFile) bool { return strings.HasSuffix(f.name, ".pkl") })
 	t.Chdir(t.TempDir())
 	filetest.Write(t, "learners.toml", learners)
 	forMutants(t, 2, *mutants, func(m *mutated) {
-		// All pickles together are one kind.
-		f := files[m.random.IntN(pickles+1)]
-		if strings.HasSuffix(f.name, ".pkl") {
-			f = files[pickles+m.random.IntN(len(files)-pickles)]
-		}
+		f := files[m.random.IntN(len(files))]
 		content := f.content
 		if f.mutate != nil {
 			content = f.mutate(m, content)

@@ -37,9 +37,6 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 		"edges":      {"0 1\n1 2\n2 3\n3 0\n", run(`methods.fedavg.algorithm="gossip"`, `methods.fedavg.options.graph="file"`, `methods.fedavg.options.graph_file="FILE"`)},
 		"grid.csv":   {maps, run(`energy.grid=["FILE"]`)},
 		"trace.csv":  {"device,time_s,kind,value\na,0,available,1\na,9,end,\n", run(`traces.files=["FILE"]`)},
-		"states.json": {"{\"a\":\n{\"messages\": \"2021-01-01 00:00:00\\twifi\\n2021-01-01 01:00:00\\t4g\\n\"}}", func(file string) []string {
-			return []string{"trace", "convert", file, "--need", "wifi", "-o", filepath.Join(dir, "converted.csv")}
-		}},
 	} {
 		path := filepath.Join(dir, "other-"+name)
 		do := func(text string) (int, string) {

@@ -115,7 +115,7 @@ func (c *Config) traces() traces.Sequence {
 		for _, file := range c.Grid {
 			places := traces.SynthesizeGrid(traces.GridSynthesisDefaults())
 			if file != Generated {
-				places = traces.Open(file, traces.FormatAuto, traces.FLASHDefaults())
+				places = traces.Open(file)
 			}
 			for r, err := range places {
 				if !yield(r, err) {

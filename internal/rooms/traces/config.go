@@ -10,20 +10,15 @@ import (
 // both for different kinds.
 type Config struct {
 	Files        []string           `toml:"files" doc:"trace files, each with different kinds (docs/traces.md); empty: none"`
-	Format       string             `toml:"format" doc:"format of the files: \"csv\", \"fedscale\", \"flash\" or \"auto\" (detected for each file)"`
 	Assignment   string             `toml:"assignment" doc:"trace of each device: of n traces in a file, \"in-order\" (device k has trace k mod n) or \"random\" (drawn from the seed of the run, and the same number for files with equally many traces)"`
 	Wrap         bool               `toml:"wrap" doc:"whether a trace repeats after its end; false: its last values hold"`
 	Availability AvailabilityConfig `toml:"availability" was:"presence" doc:"generated availability, instead of a trace file"`
 	Fading       FadingConfig       `toml:"fading" doc:"random changes of link rates: a Markov chain"`
 }
 
-// FormatAuto detects the format of a file.
-const FormatAuto = "auto"
-
-// Default returns the table without traces. Traces from files repeat, as in FedScale and
-// FLASH.
+// Default returns the table without traces. Traces from files repeat.
 func Default() Config {
-	return Config{Format: FormatAuto, Assignment: InOrder, Wrap: true, Availability: DefaultAvailability()}
+	return Config{Assignment: InOrder, Wrap: true, Availability: DefaultAvailability()}
 }
 
 // Validate reports all errors in the table except those in the files.
@@ -31,7 +26,6 @@ func (c *Config) Validate(check *config.Checker) {
 	for _, file := range c.Files {
 		check.Require(file != "", "files", c.Files, "must name files")
 	}
-	check.OneOf("format", c.Format, FormatAuto, FormatCSV, FormatFedScale, FormatFLASH)
 	check.OneOf("assignment", c.Assignment, InOrder, Drawn)
 	c.Availability.Validate(check.In("availability"))
 	c.Fading.Validate(check.In("fading"))
@@ -43,7 +37,7 @@ func (c *Config) Load() ([]*Set, error) {
 	var sets []*Set
 	var have Kinds
 	for _, file := range c.Files {
-		s, err := loadFile(file, c.Format)
+		s, err := loadFile(file)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestConfigDefaultsAreValidAndTellNothing(t *testing.T) {
 
 func TestConfigReportsAll(t *testing.T) {
 	c := Config{
-		Files: []string{""}, Format: "cvs", Assignment: "in-ordre",
+		Files: []string{""}, Assignment: "in-ordre",
 		Availability: AvailabilityConfig{MeanUpS: -1, MeanDownS: 0, Daily: 2, PeakHour: 24, ZonesH: []float64{15}},
 		Fading:       FadingConfig{Levels: []float64{1, 0, 2e6}, MeanS: []float64{1, 0}},
 	}
@@ -42,7 +43,7 @@ func TestConfigReportsAll(t *testing.T) {
 	for _, p := range check.Problems() {
 		keys = append(keys, p.Key)
 	}
-	want := []string{"traces.files", "traces.format", "traces.assignment",
+	want := []string{"traces.files", "traces.assignment",
 		"traces.availability.mean_up_s", "traces.availability.mean_down_s", "traces.availability.daily", "traces.availability.peak_hour", "traces.availability.zones_h",
 		"traces.fading.levels[1]", "traces.fading.levels[2]", "traces.fading.mean_s", "traces.fading.mean_s[1]",
 		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h", "mean_s"}
@@ -51,11 +52,19 @@ func TestConfigReportsAll(t *testing.T) {
 	}
 }
 
-// A source combines FedScale's capacities, a csv file and generated availability.
+// A source combines two csv files and generated availability.
 func TestConfigSources(t *testing.T) {
 	battery := filetest.New(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
 	c := Default()
-	c.Files = []string{"testdata/capacity.pkl", battery}
+	capacity := csvHeader
+	for _, name := range []string{"a", "b", "c", "d"} {
+		rate, speed := "5.7", "1"
+		if name == "b" {
+			rate, speed = "1.024", "2"
+		}
+		capacity += fmt.Sprintf("\n%[1]s,0,down_mbps,%[2]s\n%[1]s,0,up_mbps,%[2]s\n%[1]s,0,speed,%[3]s\n%[1]s,86400,end,", name, rate, speed)
+	}
+	c.Files = []string{filetest.New(t, "c.csv", capacity), battery}
 	c.Availability.MeanUpS, c.Availability.MeanDownS = 100, 100
 	sets, err := c.Load()
 	if err != nil {
@@ -73,7 +82,7 @@ func TestConfigSources(t *testing.T) {
 		value  float64
 		until  engine.Time
 	}{
-		{Speed, 5, 0, 2, engine.Never}, // device 5 of four is trace 1, of computation 81 where the median is 162
+		{Speed, 5, 0, 2, engine.Never}, // device 5 of four is trace 1
 		{DownMbps, 1, 1e15, 1.024, engine.Never},
 		{BatteryLevel, 7, 130e9, 1, 150e9},
 		{BatteryLevel, 7, 150e9, 0.5, 200e9},
@@ -122,18 +131,18 @@ func TestConfigLoadRefuses(t *testing.T) {
 	const one = csvHeader + "\na,0,available,1\na,100,end,\n"
 	for _, c := range []struct {
 		files  []string
-		format string
 		meanUp float64
 		want   string
 	}{
-		{[]string{"none.csv"}, FormatAuto, 0, "none.csv: no such file"},
-		{[]string{filetest.New(t, "x.csv", one), filetest.New(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available has another source"},
-		{[]string{filetest.New(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available has another source (a file or traces.availability)"},
-		{[]string{filetest.New(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
-		{[]string{filetest.New(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
+		{[]string{"none.csv"}, 0, "none.csv: no such file"},
+		{[]string{filetest.New(t, "x.csv", one), filetest.New(t, "y.csv", one)}, 0, "y.csv: available has another source"},
+		{[]string{filetest.New(t, "x.csv", one)}, 5, "x.csv: available has another source (a file or traces.availability)"},
+		{[]string{filetest.New(t, "x.csv", csvHeader+"\n")}, 0, "x.csv: has a header but no rows"},
+		{[]string{filetest.New(t, "x.json", `{"a": 1}`)}, 0, "x.json: is not a trace: must be a csv with the header device,time_s,kind,value or a csv of Electricity Maps; python -m pyfedsim.traces converts files of FedScale and FLASH"},
+		{[]string{filetest.New(t, "x.csv", mapsHeader+mapsRow+strings.Replace(mapsRow, "00:", "01:", 1))}, 0, "x.csv: has grid_g_per_kwh, of places and not of devices"},
 	} {
 		d := Default()
-		d.Files, d.Format, d.Availability.MeanUpS = c.files, c.format, c.meanUp
+		d.Files, d.Availability.MeanUpS = c.files, c.meanUp
 		if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, must say %q", c.files, err, c.want)
 		}

@@ -66,7 +66,7 @@ type csvReader struct {
 
 // at returns an error at a column of the current line.
 func (p *csvReader) at(column int, format string, arguments ...any) error {
-	return &ParseError{File: p.name, Line: p.line, Column: column, Offset: -1, Problem: fmt.Sprintf(format, arguments...)}
+	return &ParseError{File: p.name, Line: p.line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // next returns the next line without its line break, or io.EOF after the last.
@@ -81,7 +81,7 @@ func (p *csvReader) next() ([]byte, error) {
 	case err == io.EOF && len(line) == 0:
 		return nil, io.EOF
 	case err != nil && err != io.EOF:
-		return nil, &ParseError{File: p.name, Line: p.line, Offset: -1, Problem: "cannot be read", Err: err}
+		return nil, &ParseError{File: p.name, Line: p.line, Problem: "cannot be read", Err: err}
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }
@@ -89,7 +89,7 @@ func (p *csvReader) next() ([]byte, error) {
 func (p *csvReader) header() error {
 	line, err := p.next()
 	if err == io.EOF {
-		return &ParseError{File: p.name, Offset: -1, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
+		return &ParseError{File: p.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
 	}
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (p *csvReader) device() (done bool, err error) {
 				return false, p.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say when the trace ends", p.trace.Name, csvEnd)
 			}
 			if p.rules.first == "" {
-				return false, &ParseError{File: p.name, Offset: -1, Problem: "has a header but no rows", Err: ErrEmpty}
+				return false, &ParseError{File: p.name, Problem: "has a header but no rows", Err: ErrEmpty}
 			}
 			return true, nil
 		}

@@ -2,9 +2,9 @@
 // step functions of virtual time say when it is available, when its charger is plugged
 // in, its battery level, the rates of its link and the speed of its processor.
 //
-// A [Trace] belongs to one device. The readers [CSV], [FedScale], [FLASH], [Synthesize],
-// and [Open] for any format, return a [Sequence] of traces, one device at a time, so a
-// file is converted or summarized in the memory of one device. [Collect] packs a
+// A [Trace] belongs to one device. The readers [CSV] and [ElectricityMaps], [Open] for
+// either, and [Synthesize] return a [Sequence] of traces, one device at a time, so a file
+// is summarized in the memory of one device. [Collect] packs a
 // sequence into a [Set]: one array of change points per kind, without pointers, with 8
 // bytes per change of a binary value and 16 per change of a number.
 //

@@ -69,14 +69,14 @@ type mapsReader struct {
 
 func (m *mapsReader) fail(format string, arguments ...any) error {
 	line, column := m.rows.FieldPos(0)
-	return &ParseError{File: m.name, Line: line, Column: column, Offset: -1, Problem: fmt.Sprintf(format, arguments...)}
+	return &ParseError{File: m.name, Line: line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // header finds the columns.
 func (m *mapsReader) header() error {
 	row, err := m.rows.Read()
 	if err != nil {
-		return &ParseError{File: m.name, Offset: -1, Problem: "cannot be read", Err: err}
+		return &ParseError{File: m.name, Problem: "cannot be read", Err: err}
 	}
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(head string) bool { return slices.Contains(names, strings.ToLower(head)) })
@@ -95,7 +95,7 @@ func (m *mapsReader) row() (more bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, &ParseError{File: m.name, Offset: -1, Problem: "cannot be read", Err: err}
+		return false, &ParseError{File: m.name, Problem: "cannot be read", Err: err}
 	}
 	when, err := time.Parse(time.DateTime, row[m.at])
 	if err != nil {

@@ -23,7 +23,7 @@ func TestElectricityMaps(t *testing.T) {
 	file := mapsRow + row("2021-01-01 01:00:00", "SE", "40") + row("2021-01-01 02:00:00", "SE", "50") +
 		row("2021-01-01 00:00:00", "PL", "700") + row("2021-01-01 00:05:00", "PL", "800")
 	for _, header := range []string{mapsHeader, mapsOld} {
-		set, err := Collect(read(strings.NewReader(header+file), "x.csv", FormatAuto, FLASHOptions{}))
+		set, err := Collect(read(strings.NewReader(header+file), "x.csv"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestElectricityMaps(t *testing.T) {
 		mapsHeader + mapsRow + row("2021-01-01 01:00:00", "SE", "1_0"):                                       `x.csv:3:1: carbon intensity "1_0": must be a number`,
 		mapsHeader + mapsRow + row("2021-01-01 01:00:00", "SE", "-1"):                                        `x.csv:3:1: device "SE": grid_g_per_kwh = -1 at 1h0m0s: must be in [0, 1e12]`,
 	} {
-		_, err := Collect(read(strings.NewReader(text), "x.csv", FormatAuto, FLASHOptions{}))
+		_, err := Collect(read(strings.NewReader(text), "x.csv"))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}

@@ -11,26 +11,12 @@ import (
 	"fedsim/internal/tools/input"
 )
 
-// The names of the formats on the command line.
-const (
-	FormatCSV             = "csv"
-	FormatFedScale        = "fedscale"
-	FormatFLASH           = "flash"
-	FormatElectricityMaps = "electricity-maps"
-)
-
-// Formats returns the names of the formats.
-func Formats() []string {
-	return []string{FormatCSV, FormatFedScale, FormatFLASH, FormatElectricityMaps}
-}
-
 // maxFile is the size limit of a trace file in bytes; all formats stream.
 const maxFile = 1 << 36
 
 // Open returns the devices of the file at path. Every loop over them opens the file
-// again. For [FormatAuto] it detects the format from the first bytes. The options are
-// for FLASH's files only.
-func Open(path, format string, o FLASHOptions) Sequence {
+// again. The first bytes tell its format.
+func Open(path string) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		file, err := input.Open(path, maxFile)
 		if err != nil {
@@ -38,7 +24,7 @@ func Open(path, format string, o FLASHOptions) Sequence {
 			return
 		}
 		stopped := false
-		for r, err := range read(file, path, format, o) {
+		for r, err := range read(file, path) {
 			if !yield(r, err) {
 				stopped = true
 				break
@@ -50,49 +36,33 @@ func Open(path, format string, o FLASHOptions) Sequence {
 	}
 }
 
-// Detect returns the format of the file at path; empty if it is unknown or the file cannot be read.
-func Detect(path string) string {
-	file, err := input.Open(path, maxFile)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	return detect(bufio.NewReader(file))
-}
-
-// loadFile packs the traces of the file at path into a set. It reads FLASH's files with the
-// options of FLASH itself.
-func loadFile(path, format string) (*Set, error) {
-	s, err := Collect(Open(path, format, FLASHDefaults()))
+// loadFile packs the traces of the file at path into a set.
+func loadFile(path string) (*Set, error) {
+	s, err := Collect(Open(path))
 	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, err
 }
 
-// read returns the devices in r. For [FormatAuto] it detects the format from the first
-// bytes. name is for messages.
-func read(r io.Reader, name, format string, o FLASHOptions) Sequence {
+// read returns the devices in r, whose format the first bytes tell. name is for messages.
+func read(r io.Reader, name string) Sequence {
 	in := bufio.NewReaderSize(r, 1<<16)
-	if format == FormatAuto {
-		format = detect(in)
-	}
-	switch format {
-	case FormatCSV:
+	head, _ := in.Peek(512) // the reader finds an error again
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	switch {
+	case len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")):
 		return CSV(in, name)
-	case FormatFedScale:
-		return FedScale(in, name)
-	case FormatFLASH:
-		return FLASH(in, name, o)
-	case FormatElectricityMaps:
+	case bytes.HasPrefix(trimmed, []byte(mapsTime)):
 		return ElectricityMaps(in, name)
 	default:
 		return func(yield func(*Trace, error) bool) {
-			if _, err := plain(in, name); err != nil {
-				yield(nil, err)
-				return
+			_, err := plain(in, name)
+			if err == nil {
+				err = &ParseError{File: name, Problem: "is not a trace: must be a csv with the header " + csvHeader +
+					" or a csv of Electricity Maps; python -m pyfedsim.traces converts files of FedScale and FLASH"}
 			}
-			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is not a trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale, a JSON file of FLASH or a csv of Electricity Maps"})
+			yield(nil, err)
 		}
 	}
 }
@@ -101,26 +71,7 @@ func read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 func plain(r io.Reader, name string) (*bufio.Reader, error) {
 	in, err := input.NewText(r)
 	if err != nil {
-		return nil, &ParseError{File: name, Offset: -1, Problem: err.Error()}
+		return nil, &ParseError{File: name, Problem: err.Error()}
 	}
 	return in, nil
-}
-
-// detect returns the format of the input, "" if unknown. It ignores errors of the input,
-// which the format's reader finds again.
-func detect(in *bufio.Reader) string {
-	head, _ := in.Peek(512)
-	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	switch {
-	case len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")):
-		return FormatCSV
-	case bytes.HasPrefix(trimmed, []byte(mapsTime)):
-		return FormatElectricityMaps
-	case head[0] == opProto || head[0] == opMark || head[0] == opEmptyDict:
-		return FormatFedScale
-	case len(trimmed) > 0 && trimmed[0] == '{':
-		return FormatFLASH
-	default:
-		return ""
-	}
 }

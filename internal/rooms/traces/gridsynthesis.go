@@ -35,7 +35,7 @@ func (s *GridSynthesis) Validate(c *config.Checker) {
 	}
 	c.Require(s.Swing >= 0 && s.Swing <= 1, "swing", s.Swing, "must be in [0, 1]")
 	c.Require(s.PeakHour >= 0 && s.PeakHour < 24, "peak_hour", s.PeakHour, "must be in [0, 24), hours")
-	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, wantDays)
+	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, "must be in (0, 36525], days")
 }
 
 // SynthesizeGrid generates the places of a valid description.

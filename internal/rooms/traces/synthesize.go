@@ -1,7 +1,9 @@
 package traces
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"fedsim/config"
 	"fedsim/engine"
@@ -39,11 +41,14 @@ func SynthesisDefaults() Synthesis {
 	return s
 }
 
+// maxDays is a hundred years.
+const maxDays = 36525
+
 // Validate reports all errors under the names of the command-line flags.
 func (s *Synthesis) Validate(c *config.Checker) {
 	rate := func(key string, r float64) { c.Require(r >= 0 && r <= 1e9, key, r, "must be in [0, 1e9], Mbps") }
 	c.Require(s.Devices >= 1, "devices", s.Devices, "must be at least 1")
-	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, wantDays)
+	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, "must be in (0, 36525], days")
 	s.Availability.Validate(c)
 	c.Require(s.Availability.Generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Availability.MeanUpS,
 		"must be positive when neither charging nor rates are generated")
@@ -120,5 +125,23 @@ func (s *Synthesis) rates(r *Trace, device int, k Kind, mean float64) {
 	spread := lognormal.Of(s.RateCV)
 	for at := engine.Time(0); at < r.Span; at = at.Add(atLeast1ns(exponential(&draws) * s.RateS)) {
 		r.add(k, at, mean*spread.At(draws.Normal()))
+	}
+}
+
+type interval struct{ from, to engine.Time }
+
+// union makes a binary value that is on within any of the intervals. It sorts them.
+func (r *Trace) union(k Kind, intervals []interval) {
+	slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	r.add(k, 0, 0)
+	end := engine.Time(0) // of the union so far
+	for _, x := range intervals {
+		if x.to <= x.from || x.to <= end {
+			continue
+		}
+		r.add(k, max(x.from, end), 1) // replaces an end at the same instant
+		if end = x.to; end < r.Span {
+			r.add(k, end, 0)
+		}
 	}
 }

@@ -25,8 +25,7 @@ type Trace struct {
 }
 
 // Sequence is a sequence of devices. A trace and its steps are valid until the next one, and
-// not beside an error. An error ends the sequence unless it is a [*ParseError] about one
-// device, which [SkipInvalid] omits.
+// not beside an error, which ends the sequence.
 type Sequence = iter.Seq2[*Trace, error]
 
 // Kinds returns the recorded kinds.
@@ -110,39 +109,3 @@ func refuseName(name string) string {
 }
 
 const maxName = 256
-
-// SkipInvalid omits invalid devices of seq and calls skipped with the error of each.
-// Errors about the whole file remain.
-func SkipInvalid(seq Sequence, left func(error)) Sequence {
-	return func(yield func(*Trace, error) bool) {
-		for r, err := range seq {
-			if ofOneDevice(err) {
-				left(err)
-			} else if !yield(r, err) {
-				return
-			}
-		}
-	}
-}
-
-// admitted checks each device of seq against the earlier ones. It turns failures into
-// errors of one device in the file with that name.
-func admitted(seq Sequence, name string) Sequence {
-	return func(yield func(*Trace, error) bool) {
-		rules := newRules()
-		for r, err := range seq {
-			if err == nil {
-				if problem := rules.admit(r); problem != nil {
-					text := problem.Error()
-					if one, ok := errors.AsType[*deviceError](problem); ok {
-						text = one.problem
-					}
-					err = &ParseError{File: name, Offset: -1, Device: r.Name, Problem: text}
-				}
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
@@ -239,5 +240,15 @@ func BenchmarkLookup(b *testing.B) {
 	draws := rng.New(1, rng.Recorded, 0, 0)
 	for b.Loop() {
 		view.Lookup(Available, draws.IntN(1e6), engine.Time(draws.IntN(1e18)))
+	}
+}
+
+// Intervals overlap, touch, are empty, out of order and beyond the end.
+func TestUnion(t *testing.T) {
+	r := &Trace{Name: "d", Span: 100}
+	r.union(Available, []interval{{70, 80}, {0, 5}, {5, 9}, {20, 40}, {30, 35}, {38, 50}, {60, 60}, {90, 100}, {95, 100}, {120, 100}})
+	want := []Step{{0, 1}, {9, 0}, {20, 1}, {50, 0}, {70, 1}, {80, 0}, {90, 1}}
+	if diff := cmp.Diff(want, r.Steps[Available]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
