@@ -23,7 +23,7 @@ var harmless = map[string]string{
 	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "learner check": "!./x.toml", "man": "pages", "merge": "!plans/x", "plan": "x.toml -o plans/y",
 	"plot": "runs/x", "report": "runs/x", "results show": "runs/x", "results export": "runs/x", "scenarios list": "",
 	"scenarios schema": "", "scenarios show": "quickstart", "scenarios validate": "x.toml", "serve": "runs/x", "status": "plans/x", "submit": "!plans/x --engine local",
-	"trace grid": "-o g.csv", "trace stats": "!x.toml", "trace synthesize": "--devices 2 --days 1 -o t.csv", "version": "", "work": "!plans/x",
+	"trace stats": "!x.toml", "trace synthesize": "--devices 2 --days 1 -o t.csv", "version": "", "work": "!plans/x",
 }
 
 // No command but those of starting starts the program of a scenario: neither that of a

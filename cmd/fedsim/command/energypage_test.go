@@ -16,8 +16,8 @@ func TestEnergyPage(t *testing.T) {
 	page := read(t, "docs/energy.md")
 	dir := t.TempDir()
 	filetest.Write(t, filepath.Join(dir, "grams.toml"), blocks(page, "toml")[0]+flagScenario)
-	if ran := runLines(t, dir, blocks(page, "sh")); ran < 5 {
-		t.Fatalf("the page has %d commands: must have 5", ran)
+	if ran := runLines(t, dir, blocks(page, "sh")); ran < 3 {
+		t.Fatalf("the page has %d commands: must have 3", ran)
 	}
 	var out bytes.Buffer
 	if status := Main([]string{"explain", filepath.Join(dir, "grams")}, &out, &out); status != 0 {

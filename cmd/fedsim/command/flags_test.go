@@ -98,9 +98,6 @@ var flagCases = map[string]map[string]string{
 		"quiet": "--quiet", "seeds": "--seeds=-1", "set": "--set run.nothing=1",
 		"target": "--target=-1", "workers": "--workers=-1",
 	},
-	"trace grid": {
-		"": "trace grid", "days": "--days 2", "g-per-kwh": "--g-per-kwh 7", "out": "--out g.csv", "peak-hour": "--peak-hour 3", "swing": "--swing 0",
-	},
 	"trace synthesize": {
 		"": "trace synthesize --devices 3", "charge-h": "--charge-h 3", "charge-spread-h": "--charge-h 3 | --charge-h 3 --charge-spread-h 2",
 		"daily": "--daily 0.1", "days": "--days 2", "devices": "--devices 4", "down-mbps": "--down-mbps 3",

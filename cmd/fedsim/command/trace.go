@@ -20,7 +20,7 @@ charging, and the speeds of devices and links over time. docs/traces.md describe
 file format, and how python -m pyfedsim.traces converts files of FedScale and FLASH.`,
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv`,
-	}, newTraceStats(), newTraceSynthesize(), newTraceGrid())
+	}, newTraceStats(), newTraceSynthesize())
 }
 
 // checked returns the problems that validate reports, one line each. The keys are
@@ -57,42 +57,9 @@ may be larger than memory.`,
 	}
 }
 
-// generates makes a command write the traces that generate returns, if its flags are valid.
-func generates(cmd *cobra.Command, validate func(*config.Checker), generate func() traces.Sequence) {
-	var out string
-	addOut(cmd, &out)
-	cmd.Args = takes(0, 0, "no arguments")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checked(validate); err != nil {
-			return err
-		}
-		return writeOut(cmd, out, func(w io.Writer) error { return traces.WriteCSV(w, generate()) })
-	}
-}
-
-func newTraceGrid() *cobra.Command {
-	s := traces.GridSynthesisDefaults()
-	cmd := &cobra.Command{
-		Use:   "grid",
-		Short: "Generate an example of carbon intensities by place and hour",
-		Long: `Generate an example of the carbon intensity of grids by place and hour, in the csv
-format of fedsim. No grid has these values: the names of the places say "generated".
-They follow a cosine over the hours of a day. docs/energy.md says where real ones are.`,
-		Example: `  fedsim trace grid -o grid.csv
-  fedsim trace grid --g-per-kwh 20,1200 --swing 0 -o two.csv`,
-	}
-	generates(cmd, func(c *config.Checker) { s.Validate(c) },
-		func() traces.Sequence { return traces.SynthesizeGrid(s) })
-	flags := cmd.Flags()
-	flags.Float64SliceVar(&s.GPerKWh, "g-per-kwh", s.GPerKWh, "mean intensity of each place in g CO2e per kWh")
-	flags.Float64Var(&s.Swing, "swing", s.Swing, "amplitude over the day as a share of the mean, from 0 to 1")
-	flags.Float64Var(&s.PeakHour, "peak-hour", s.PeakHour, "hour of the largest intensity")
-	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
-	return cmd
-}
-
 func newTraceSynthesize() *cobra.Command {
 	s := traces.SynthesisDefaults()
+	var out string
 	cmd := &cobra.Command{
 		Use:   "synthesize",
 		Short: "Generate traces of availability, charging and rates",
@@ -103,8 +70,15 @@ offset 0. The trace of a device depends only on the seed and the device number.`
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace synthesize --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
   fedsim trace synthesize --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
+		Args: takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checked(s.Validate); err != nil {
+				return err
+			}
+			return writeOut(cmd, out, func(w io.Writer) error { return traces.WriteCSV(w, traces.Synthesize(s)) })
+		},
 	}
-	generates(cmd, func(c *config.Checker) { s.Validate(c) }, func() traces.Sequence { return traces.Synthesize(s) })
+	addOut(cmd, &out)
 	flags := cmd.Flags()
 	flags.IntVar(&s.Devices, "devices", s.Devices, "number of devices")
 	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")

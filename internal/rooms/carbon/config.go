@@ -21,7 +21,7 @@ const Generated = "generated"
 
 // Config is the table [energy] of a scenario. Without Grid nothing counts grams.
 type Config struct {
-	Grid            []string `toml:"grid" doc:"files with traces of grid_g_per_kwh by place (docs/energy.md), which repeat after their end; \"generated\" is the example of fedsim trace grid. Empty: no grams of CO2"`
+	Grid            []string `toml:"grid" doc:"files with traces of grid_g_per_kwh by place (docs/energy.md), which repeat after their end; \"generated\" is an example. Empty: no grams of CO2"`
 	Places          []string `toml:"places" doc:"places of the files: device k is in place k mod n of them; empty: all places, in the order of the files"`
 	ServerPlace     string   `toml:"server_place" doc:"place of the server, with server_w"`
 	NetworkKWhPerGB float64  `toml:"network_kwh_per_gb" doc:"energy of the network between server and devices for 10^9 bytes on the wire, in kWh, at the place of the device; 0: not counted"`
@@ -113,7 +113,7 @@ func (c *Config) Load() (*Grid, error) {
 func (c *Config) traces() traces.Sequence {
 	return func(yield func(*traces.Trace, error) bool) {
 		for _, file := range c.Grid {
-			places := traces.SynthesizeGrid(traces.GridSynthesisDefaults())
+			places := traces.GeneratedGrid()
 			if file != Generated {
 				places = traces.Open(file)
 			}

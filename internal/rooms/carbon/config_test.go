@@ -8,7 +8,7 @@ import (
 	"fedsim/results"
 )
 
-// The entry "generated" is the example of fedsim trace grid: 240 g/kWh in the mean, and 0.3 more or less over the day
+// The entry "generated" is an example: 240 g/kWh in the mean, and 0.3 more or less over the day
 // with the peak at 19 h.
 func TestGeneratedGridNeedsNoFile(t *testing.T) {
 	c := Config{Grid: []string{Generated}, Places: []string{"generated-1200", "generated-240"}}

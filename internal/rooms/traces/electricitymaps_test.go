@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -74,23 +75,22 @@ func TestElectricityMapsMonths(t *testing.T) {
 	}
 }
 
-// Generated places have the formula of GridSynthesis: by hand at the peak, 6 hours before it and
-// opposite to it.
-func TestSynthesizeGrid(t *testing.T) {
-	s := GridSynthesis{GPerKWh: []float64{100, 6000}, Swing: 0.5, PeakHour: 18.5, Days: 2}
-	set, err := Collect(SynthesizeGrid(s))
+// Generated places have the formula of GeneratedGrid, by hand: half an hour before and after
+// the peak, in the cleanest hours and at noon.
+func TestGeneratedGrid(t *testing.T) {
+	set, err := Collect(GeneratedGrid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	view := NewView(set, InOrder, 0, true)
-	for h, want := range map[float64]float64{18: 150, 12: 100, 6.9: 50, 18 + 24: 150} {
-		for place, factor := range []float64{1, 60} {
-			if got, _ := view.Lookup(GridGPerKWh, place, engine.FromSeconds(h*3600)); !(got > want*factor*(1-1e-12) && got < want*factor*(1+1e-12)) {
-				t.Errorf("%s at %v h: %v, want %v", set.Name(place), h, got, want*factor)
+	for h, want := range map[float64]float64{18: 1.2974334584, 19.9: 1.2974334584, 6: 0.7025665416, 7: 0.7025665416, 12: 0.9608421423, 18 + 24: 1.2974334584} {
+		for place, mean := range []float64{20, 240, 1200} {
+			if got, _ := view.Lookup(GridGPerKWh, place, engine.FromSeconds(h*3600)); math.Abs(got/(mean*want)-1) > 1e-9 {
+				t.Errorf("%s at %v h: %v, want %v", set.Name(place), h, got, mean*want)
 			}
 		}
 	}
-	if set.Name(0) != "generated-100" || set.spans[0] != 48*hour {
+	if set.Name(0) != "generated-20" || set.spans[0] != 24*hour {
 		t.Errorf("%s, %v", set.Name(0), set.spans[0])
 	}
 }
