@@ -110,6 +110,7 @@ type Needs struct {
 	Smooth     bool // the loss must be smooth
 	Alone      bool // tasks must not be coupled, and each have its own device
 	Optimum    bool // the problem must have a reference optimum
+	Linear     bool // the model must be linear, for a central solver
 	Dual       bool // the loss must be of one score, with a conjugate
 	Continuous bool // the protocol must have no rounds: the server stops devices, see Description.Obsolete
 }

@@ -62,6 +62,10 @@ type Config struct {
 	AlphaBeta AlphaBetaConfig `toml:"alpha_beta" doc:"parameters of source alpha-beta"`
 
 	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner or the program of an external model has"`
+
+	// Folds, if it is not 0, makes fold number Fold of so many of the training rows, see [Fold], the validation rows.
+	Folds int `toml:"-"`
+	Fold  int `toml:"-"`
 }
 
 // SyntheticConfig is the table [data.synthetic]: the sizes of a generated set and the

@@ -73,10 +73,28 @@ func Prepare(cfg Config) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if split.Train, err = Share(split.Train, cfg.ClientsPerTask, cfg.SplitSeed()); err != nil {
+	return cfg.shared(split)
+}
+
+// PrepareLoaded is Prepare of the rows of a set that [Load] has returned, which it does not change. The set may
+// have been loaded with another split, fold or pooling.
+func PrepareLoaded(set *Set, cfg Config) (*Split, error) {
+	split, err := cfg.Divide(set, cfg.SplitSeed())
+	if err == nil {
+		err = cfg.Transform(split)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if cfg.Pool {
+	return cfg.shared(split)
+}
+
+// shared shares tasks among devices and pools them, as configured.
+func (c Config) shared(split *Split) (_ *Split, err error) {
+	if split.Train, err = Share(split.Train, c.ClientsPerTask, c.SplitSeed()); err != nil {
+		return nil, err
+	}
+	if c.Pool {
 		split.each(Pool)
 	}
 	return split, nil
@@ -146,7 +164,14 @@ func (c *Config) divide(set *Set, seed uint64) (*Split, error) {
 			return nil, err
 		}
 	}
-	return split, split.holdOut(c.validating(seed))
+	if c.Folds == 0 {
+		return split, split.holdOut(c.validating(seed))
+	}
+	parts, err := Fold(split.Train, c.Folds, c.Fold, seed)
+	if err == nil {
+		split.Train, split.Validation = parts.Train, parts.Test
+	}
+	return split, err
 }
 
 // Transform prepares the features of all parts, as configured: means of the training rows in

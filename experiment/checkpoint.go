@@ -164,16 +164,25 @@ func (s *stepSaver) end() error {
 	return s.whole.Save(s.state)
 }
 
+// name identifies the tuning of a job: the ID of its runs without tuned options, and without the seed unless each
+// has its own.
+func (j *job) name() string {
+	if j.folds > 0 {
+		return fmt.Sprintf("%s/seed=%d", j.Key(), j.Seeds[j.places[0]])
+	}
+	return j.Key()
+}
+
 // tuningName is the name of the state of the tuning of a job.
-func tuningName(j *scenario.Job) string { return "trials of " + j.Key() }
+func (j *job) tuningName() string { return "trials of " + j.name() }
 
 // restore restores the trials of a job, and the ended runs of the trial under way, from before an
 // interruption.
 func (r *runner) restore(j *job) (err error) {
-	if j.saved, err = r.newStepSaver(tuningName(j.Job), j.state); err != nil || j.under == 1 {
+	if j.saved, err = r.newStepSaver(j.tuningName(), j.state); err != nil || j.under == 1 {
 		return err
 	}
-	j.seeds, err = r.newStepSaver("seeds of "+tuningName(j.Job), j.endedState)
+	j.seeds, err = r.newStepSaver("seeds of "+j.tuningName(), j.endedState)
 	return err
 }
 
@@ -216,6 +225,12 @@ func (x *Trial) state(c *state.Coder) {
 	c.Int(&x.Rounds)
 	c.Float64(&x.TimeS)
 	c.Float64(&x.Last)
+	n := c.Count(len(x.wrong.sum))
+	if c.Reads() && c.Err() == nil {
+		x.wrong = wrongRows{make([]float64, n), make([]int, n)}
+	}
+	c.Float64s(x.wrong.sum)
+	c.Ints(x.wrong.rows)
 	for _, text := range []*string{&x.Named.Split, &x.Named.Name, &x.Named.Better, &x.Named.Unit} {
 		c.String(text)
 	}

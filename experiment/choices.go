@@ -31,7 +31,7 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 	if metric := run.Settings.Run.StopAt.Metric; onTestRows(metric) {
 		add("stopped on test rows", "run.stop_at is of %s; %s", metric, remedy)
 	}
-	if len(j.Candidates) > 1 && len(j.Trials) > 0 {
+	if len(j.Candidates) > 1 && len(j.Trials) > 0 && j.folds == 0 {
 		for _, c := range j.Curves() {
 			add("tuning is not unimodal in "+strings.TrimPrefix(c.Key, "options."), "%s", c.Text(&j.Grid))
 		}

@@ -195,15 +195,12 @@ func (r *runner) ready(jobs []job) {
 	seen := map[problemKey]bool{}
 	for i := range jobs {
 		j := &jobs[i]
-		if j.allDone || j.saved.complete() {
+		if j.allDone || j.saved.complete() || j.folds > 0 { // folds hold the memory of their rows
 			continue
 		}
 		seeds, tuned := j.places, len(j.Candidates) > 1
 		if tuned { // under the seeds of trials; the problems of the winner are prepared when it runs
-			seeds = nil
-			for at := range j.under {
-				seeds = append(seeds, at)
-			}
+			seeds = j.tunedAt()
 		}
 		for k := range j.Candidates {
 			for _, at := range seeds {
@@ -248,7 +245,7 @@ func (r *runner) repeat(rep repetition) {
 	result := resultOf(&run)
 	result.Edges, result.Trials = rep.job.Edges, len(rep.job.Trials)
 	if len(rep.job.Trials) > 0 {
-		result.Searched, result.Chosen = rep.job.Ranges(), rep.seed < rep.job.under
+		result.Searched, result.Chosen = rep.job.Ranges(), rep.job.folds == 0 && rep.seed < rep.job.under
 	}
 	start := r.options.Clock()
 	rec := &record{index: rep.job.first + rep.seed, about: result}

@@ -76,7 +76,9 @@ func (g *grouping) addAll(jobs []job) error {
 			if seed >= len(jobs[i].Seeds) {
 				continue
 			}
-			more = true
+			if more = true; !slices.Contains(jobs[i].places, seed) {
+				continue
+			}
 			if err := g.add(&jobs[i], seed); err != nil {
 				return err
 			}
@@ -175,7 +177,7 @@ func (g *grouping) optima(j *job, seed uint64) (all []int, err error) {
 func (g *grouping) tuning(j *job) (int, error) {
 	var key string
 	var of []int
-	for at := range j.under {
+	for _, at := range j.tunedAt() {
 		shared, err := g.sharing(j, at)
 		if err != nil {
 			return 0, err
@@ -196,7 +198,7 @@ func (g *grouping) tuning(j *job) (int, error) {
 	})
 	n := &g.needs[at]
 	n.Cost = n.Cost.tuning(&cost, j.trials())
-	n.Of, n.States = append(n.Of, j.Key()), append(n.States, tuningName(j.Job))
+	n.Of, n.States = append(n.Of, j.name()), append(n.States, j.tuningName())
 	n.Needs = with(n.Needs, of...)
 	return at, nil
 }
@@ -292,8 +294,10 @@ func placesOf(experiments []scenario.Experiment, kind string, of []string) func(
 	}
 	index := 0
 	for j := range scenario.Jobs(experiments) {
-		if keys[j.Key()] {
-			places[index] = true
+		for k, seed := range j.Seeds {
+			if keys[j.Key()] && k == 0 || keys[fmt.Sprintf("%s/seed=%d", j.Key(), seed)] {
+				places[index+k] = true
+			}
 		}
 		index += len(j.Seeds)
 	}

@@ -40,6 +40,7 @@ type prepared struct {
 
 // Preparation holds data, problems and traces, each computed once. The zero value is empty.
 type Preparation struct {
+	loaded   memo[data.Config, *data.Set] // whole sets of which folds are made
 	splits   memo[data.Config, *data.Split]
 	deferred memo[data.Config, *data.Split] // rows that programs of external models read
 	problems memo[problemKey, *prepared]
@@ -245,12 +246,17 @@ func (p *preparer) split(of data.Config, prepare func(data.Config) (*data.Split,
 	if err := split.Learnable(of); err != nil {
 		return nil, err // before there is a checkpoint: other rows cannot resume
 	}
-	saver := p.policy.Saver(p.ctx, fmt.Sprintf("data %+v", of))
+	return split, p.unchanged(fmt.Sprintf("data %+v", of), split.Parts())
+}
+
+// unchanged rejects sets with other rows than before an interruption, when they were saved under a name.
+func (p *preparer) unchanged(name string, sets []*data.Set) error {
+	saver := p.policy.Saver(p.ctx, name)
 	if saver == nil {
-		return split, nil
+		return nil
 	}
 	rows := func(c *state.Coder) {
-		for _, set := range split.Parts() {
+		for _, set := range sets {
 			sameRows(c, set)
 		}
 	}
@@ -258,7 +264,35 @@ func (p *preparer) split(of data.Config, prepare func(data.Config) (*data.Split,
 	if err == nil && !found {
 		err = saver.Save(rows)
 	}
-	return split, err
+	return err
+}
+
+// whole returns the configuration of the rows before they are divided.
+func whole(of data.Config) data.Config {
+	of.Split, of.Folds, of.Fold, of.Pool = 0, 0, 0, false
+	return of
+}
+
+// divided returns the data of a run, or of a fold, from a set that is read once for all of them.
+func (p *preparer) divided(of data.Config) (*data.Split, error) {
+	all := whole(of)
+	set, err := p.loaded.get(all, func() (*data.Set, error) {
+		set, err := data.Load(all)
+		if err != nil || all.Source == data.SourceSynthetic {
+			return set, err
+		}
+		return set, p.unchanged(fmt.Sprintf("loaded %+v", all), []*data.Set{set})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return data.PrepareLoaded(set, of)
+}
+
+// forget drops the rows and the problem of a run that no other run needs.
+func (p *preparer) forget(s *scenario.Settings) {
+	p.splits.forget(s.Data)
+	p.problems.forget(keyOf(s))
 }
 
 // sameRows encodes the digest of a set, or requires it to equal the decoded one.
@@ -281,6 +315,20 @@ type memoEntry[V any] struct {
 	once  sync.Once
 	value V
 	err   error
+}
+
+// has reports whether a value is computed, or is being so.
+func (m *memo[K, V]) has(key K) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known[key] != nil
+}
+
+// forget drops a value, which is computed again if it is asked for.
+func (m *memo[K, V]) forget(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.known, key)
 }
 
 func (m *memo[K, V]) get(key K, make_ func() (V, error)) (V, error) {

@@ -22,6 +22,9 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 	if of.problem.Model == mtl.ModelExternal {
 		return p.deferred.get(of.data, func() (*data.Split, error) { return p.split(of.data, data.Defer) })
 	}
+	if of.data.Folds > 0 || p.loaded.has(whole(of.data)) {
+		return p.splits.get(of.data, func() (*data.Split, error) { return p.divided(of.data) })
+	}
 	return p.splits.get(of.data, func() (*data.Split, error) { return p.split(of.data, data.Prepare) })
 }
 

@@ -57,6 +57,8 @@ type Trial struct {
 	// Named is the target's metric where the run declares it, or that of which it is a statistic over
 	// clients; empty otherwise.
 	Named results.NamedMetric `json:"-"`
+
+	wrong wrongRows // of a run on a fold
 }
 
 // Tune runs the tuning of expanded experiments and nothing else. It omits methods without
@@ -101,9 +103,10 @@ type job struct {
 	Grid
 	places  []int            // of its runs to make, as indices into Seeds
 	saved   *stepSaver       // its trials; nil: not restored yet
-	under   int              // seeds of a trial, the first ones
-	ended   []Trial          // of the trial under way: its runs under the first seeds
-	seeds   *stepSaver       // ended; nil: there is one seed
+	under   int              // runs of a trial: those under the first seeds, or on the folds
+	folds   int              // of the training rows of its one place; 0: seeds
+	ended   []Trial          // of the trial under way: its runs
+	seeds   *stepSaver       // ended; nil: there is one run
 	refit   bool             // winners train on validation rows, too
 	extend  int              // most values added to an option on each side
 	winner  scenario.RunSpec // the first candidate until tuning ends
@@ -146,14 +149,28 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 				Relative: first.Settings.Federation.Relative(), Real: first.Settings.Data.Target == data.TargetReal,
 				Listed: len(j.Candidates),
 			}
-			jobs = append(jobs, j)
-			r.total += len(j.places)
-			if len(j.Candidates) > 1 {
-				r.total += j.runs(len(j.Candidates))
+			for _, j := range j.byFolds(e.Tuning.Folds) {
+				jobs = append(jobs, j)
+				r.total += len(j.places)
+				if len(j.Candidates) > 1 {
+					r.total += j.runs(len(j.Candidates))
+				}
 			}
 		}
 	}
 	return jobs
+}
+
+// tunedAt returns the indices of the seeds under which a job is tuned.
+func (j *job) tunedAt() []int {
+	if j.folds > 0 {
+		return j.places
+	}
+	at := make([]int, j.under)
+	for k := range at {
+		at[k] = k
+	}
+	return at
 }
 
 // tellEstimate tells the caller the estimate.
@@ -244,6 +261,7 @@ func (r *runner) tune(j *job) {
 		r.cancel(j.saved.from.Reject(why))
 	}
 	j.winner, j.Edges = *s.winner(), s.edges()
+	r.forgetFolds(j, s.tried)
 }
 
 // try adds the result of a run to a search: a restored one, or that of a new run. It
@@ -279,7 +297,7 @@ func (j *job) final(winner *scenario.RunSpec, seed int) scenario.RunSpec {
 // trial returns a candidate without what its target does not look at: metrics by client, and the
 // reference optimum.
 func (j *job) trial(run scenario.RunSpec) scenario.RunSpec {
-	if !j.byClient() {
+	if j.folds == 0 && !j.byClient() {
 		run.Settings.Run.ClientMetrics = nil
 	}
 	if j.Target.Metric != results.Suboptimality && !needsOptimum(&run) {
@@ -296,6 +314,9 @@ func needsOptimum(run *scenario.RunSpec) bool {
 // measure runs a candidate under the seeds of the tuning that have not ended, until its mean time is
 // above the best so far.
 func (r *runner) measure(j *job, run scenario.RunSpec, best float64) (trial Trial, err error) {
+	if j.folds > 0 {
+		return r.measureFolds(j, &run)
+	}
 	n := float64(j.under)
 	var time, last float64
 	rounds, reached := 0, true
@@ -334,7 +355,9 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 	}
 	run = j.trial(run)
 	plan := scheduleOf(&run)
-	plan.StopAt = j.Target
+	if plan.StopAt = j.Target; j.folds > 0 {
+		plan.StopAt = results.Target{}
+	}
 	plan.ThetaEvery = 0
 	limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)
 	if limited {
@@ -348,6 +371,7 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 		return Trial{}, err
 	}
 	trial := Trial{Options: run.Tuned}
+	trial.wrong.count(out, j.Real)
 	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics, ReportLast: run.Settings.Run.LastEvaluations(false)}
 	if last, ok := x.Last(); ok {
 		metric, _ := x.Metric(j.Target.Metric)
@@ -359,7 +383,7 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 			trial.Named = m
 		}
 	}
-	if hit, ok := x.Reached(j.Target); ok {
+	if hit, ok := x.Reached(j.Target); ok && j.folds == 0 {
 		trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS
 	} else {
 		trial.GivenUp = limited && trial.TimeS >= best

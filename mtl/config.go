@@ -115,7 +115,7 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
 	c.Require(p.WarmFloor >= 0 && p.WarmFloor <= 1, "warm_floor", p.WarmFloor, "must be in [0, 1]")
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
-	learns := p.Regularizer != RegIndependent && p.Regularizer != RegMean
+	learns := p.LearnsOmega()
 	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega,
 		fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", p.Regularizer))
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
@@ -159,6 +159,11 @@ func (p *Config) validateExternal(c *config.Checker) {
 	c.Require(p.Processes >= 0 && p.Processes <= 1000, "processes", p.Processes, "must be in [0, 1000]; 0: one for each worker")
 	c.Require(p.TimeoutS >= 0 && p.TimeoutS <= 1e6, "timeout_s", p.TimeoutS, "must be in [0, 1e6] seconds; 0: no limit")
 	c.Require(p.Loss == "" || p.Loss == Defaults().Loss, "loss", p.Loss, "must be left out when model is \"external\": its program has the loss")
+}
+
+// LearnsOmega reports whether the regularizer learns its coupling.
+func (p *Config) LearnsOmega() bool {
+	return p.Regularizer != RegIndependent && p.Regularizer != RegMean
 }
 
 // HasReference reports whether runs have a reference optimum.

@@ -43,6 +43,17 @@ func NewExternalProblem(cfg Config, split data.Split, external Program) (p *Prob
 	return p, nil
 }
 
+// Central returns the problem under another lambda for a central solver, without held-out rows. The clients of one
+// task that all share are one.
+func (p *Problem) Central(lambda float64) (*Problem, error) {
+	cfg, train := p.Config, p.Train
+	cfg.Lambda = lambda
+	if train.Owner != nil && p.tasks == 1 {
+		train = data.Merge(train)
+	}
+	return NewProblem(cfg, data.Split{Train: train, Test: &data.Set{Real: train.Real, Classes: train.Classes}})
+}
+
 // SigmaPrime returns sigma'_t of each task under a coupling by the configured
 // rule, gamma included (eq. sigmaPrimeSafeDefinition).
 func (p *Problem) SigmaPrime(c Coupling) []float64 {

@@ -47,6 +47,7 @@ type Tuning struct {
 	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { validation_error = 0.07 }; a target on test rows is possible, and the results say so"`
 	Seeds  int            `toml:"seeds" doc:"seeds under which each candidate runs, the first ones of run.seeds, or all where these are fewer; the mean decides, and a candidate reaches the target if it does under all of them. With run.vary = \"split\", several splits choose"`
 	Refit  bool           `toml:"refit" doc:"all methods of the experiment train on the validation rows, too, after these have chosen the options"`
+	Folds  int            `toml:"folds" doc:"folds of a cross-validation on the training rows: each repetition chooses its own options by the error on the held-out rows of all folds together, over clients as in run.metric, the first of equally good ones. It takes no test rows, and target, seeds and refit must be left out; 0: candidates are compared by target"`
 	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 
@@ -59,6 +60,14 @@ func (t *Tuning) Validate(c *config.Checker) {
 		t.Target.Check(c, "target")
 	}
 	c.Require(t.Seeds >= 1, "seeds", t.Seeds, "must be at least 1")
+	c.Require(t.Folds == 0 || t.Folds >= 2 && t.Folds <= 1000, "folds", t.Folds, "must be 0 or in [2, 1000]")
+	if t.Folds > 0 {
+		const want = "must be left out with experiment.tuning.folds, whose held-out rows decide"
+		standard := defaultTuning()
+		c.Require(t.Target == standard.Target, "target", t.Target.Value, want)
+		c.Require(t.Seeds == standard.Seeds, "seeds", t.Seeds, want)
+		c.Require(!t.Refit, "refit", t.Refit, want)
+	}
 	c.Require(t.Extend >= 0 && t.Extend <= maxExtend, "extend", t.Extend, fmt.Sprintf("must be in [0, %d]", maxExtend))
 }
 

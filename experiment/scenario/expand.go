@@ -9,6 +9,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/federation/learning"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -146,7 +147,7 @@ func (p *design) noteTime(compared []Job) {
 // not have.
 func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
 	problem := &j.Candidates[0].Settings.Problem
-	if p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
+	if p.tuning.Folds > 0 || p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
 		return
 	}
 	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
@@ -224,6 +225,9 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		check.Require(!strings.HasPrefix(stop.Metric, "validation_"), "run.stop_at."+stop.Metric, stop.Value,
 			"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
 	}
+	if p.tuning.Folds > 0 && p.grid(label) != nil {
+		settings.checkFolds(check, &method)
+	}
 	problems.AddFound(tree, check)
 	return RunSpec{
 		Experiment: p.name, Method: label, Label: method.Label,
@@ -257,6 +261,23 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	}
 	if about.Model == algorithms.PersonalModels && learns {
 		s.checkPersonal(check.In("data"), about.Name)
+	}
+}
+
+// checkFolds reports settings that a method tuned on folds of its training rows excludes.
+func (s *Settings) checkFolds(check *config.Checker, method *Method) {
+	const with = " with experiment.tuning.folds"
+	check.Require(s.Data.Validation == 0, "data.validation_fraction", s.Data.Validation, "must be 0"+with+", which hold out rows of their own")
+	check.Require(s.Data.ClientsPerTask == 1, "data.clients_per_task", s.Data.ClientsPerTask, "must be 1"+with)
+	check.Require(s.Data.Resident, "data.resident", s.Data.Resident, "must be true"+with)
+	check.Require(s.Data.Source != data.SourceExternal, "data.source", s.Data.Source, "must not be the data of a learner"+with)
+	check.Require(s.Run.Mode == Learning, "run.mode", s.Run.Mode, fmt.Sprintf("must be %q%s", Learning, with))
+	check.Require(s.Run.EvalClients == 0, "run.eval_clients", s.Run.EvalClients, "must be 0"+with)
+	check.Require(s.Problem.Model != mtl.ModelExternal, "problem.model", s.Problem.Model, "must not be external"+with)
+	if _, ok := lookup(method.Algorithm); ok {
+		about := method.describe()
+		check.Require(!about.Own && about.Evaluated == algorithms.ByRun, "methods."+method.Label+".algorithm", method.Algorithm,
+			"must be a method whose model the run evaluates"+with)
 	}
 }
 

@@ -118,6 +118,8 @@ func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.D
 	dual := method.Needs.Dual
 	c.Require(model == mtl.ModelLinear || !dual, "problem.model", model,
 		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
+	c.Require(model == mtl.ModelLinear || !method.Needs.Linear, "problem.model", model,
+		fmt.Sprintf("must be %q with %s: a central solver has no other", mtl.ModelLinear, method.Name))
 	of, _ := mtl.LookupLoss(loss)
 	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(
 		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))

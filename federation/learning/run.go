@@ -13,22 +13,23 @@ import (
 
 // Outcome is the result of a run.
 type Outcome struct {
-	Rounds    []results.Round
-	Metrics   []results.NamedMetric // that the learner declares
-	Status    results.Status
-	Reason    string
-	EventHash uint64
-	ModelHash uint64
-	AtOptimum *results.Round // the errors and metrics of Schedule.Solution; nil without it
-	Model     *data.Matrix   // the final W; nil without learning, or when the rounds were computed before
-	ModelRows int            // that are stored, see mtl.Problem.StoredRows
-	Events    int64
-	Steps     int64  // coordinate steps and rows, also of updates that failed
-	Known     int    // clients with state, in a lazy population; 0 in others
-	Limit     string // Factory.Limit
-	MidRound  bool   // the run was interrupted within a round, which no checkpoint has
-	Capped    int64  // updates taken whose local work ended at that limit
-	Warnings  []results.Warning
+	Rounds        []results.Round
+	Metrics       []results.NamedMetric // that the learner declares
+	Status        results.Status
+	Reason        string
+	EventHash     uint64
+	ModelHash     uint64
+	ClientMetrics []results.ClientMetric // the last ones
+	AtOptimum     *results.Round         // the errors and metrics of Schedule.Solution; nil without it
+	Model         *data.Matrix           // the final W; nil without learning, or when the rounds were computed before
+	ModelRows     int                    // that are stored, see mtl.Problem.StoredRows
+	Events        int64
+	Steps         int64  // coordinate steps and rows, also of updates that failed
+	Known         int    // clients with state, in a lazy population; 0 in others
+	Limit         string // Factory.Limit
+	MidRound      bool   // the run was interrupted within a round, which no checkpoint has
+	Capped        int64  // updates taken whose local work ended at that limit
+	Warnings      []results.Warning
 }
 
 // overtimeWork is how many operations an interrupted run spends on the local work of its
@@ -101,6 +102,9 @@ func (c *course) start() error {
 func (c *course) record(r results.Round) {
 	if c.observe != nil {
 		c.observe(r)
+	}
+	if r.ClientMetrics != nil {
+		c.out.ClientMetrics = r.ClientMetrics
 	}
 	r.ClientMetrics, r.Client = nil, nil // they may exceed the memory
 	c.out.Rounds = append(c.out.Rounds, r)

@@ -140,6 +140,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 REFUSED = {
     **dict.fromkeys(("mocha", "cocoa", "mb-sdca", "async-mocha", "local"), "is a dual method"),
     "optimum": "the model that the central solver finds",
+    "central": "a central solver has no other",
     "external": "a learner has its own model",
 }
 WITHOUT_ROUNDS = {"federation.protocol": "asynchronous", "federation.clients_per_round": 3}
