@@ -17,8 +17,6 @@ type explainFlags struct {
 	run       string
 	without   int
 	deadlineS float64
-	clients   bool
-	metric    string
 	json      bool
 }
 
@@ -40,17 +38,11 @@ devices, or with a deadline. docs/explain.md says when that is possible.
 The run must have rows by device. Runs have up to 200,000 of them by default, and
 all with --set run.devices=true.
 
---clients explains the quality of the models instead, of all runs with values by
-client (run.client_metrics): which clients are worst, and whether they are the
-slow, the small, the far away or a class of the fleet.`,
+fedsim report shows which clients have the worst models.`,
 		Example: `  fedsim explain runs/quickstart
   fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
-  fedsim explain runs/quickstart --deadline 0.5 --json
-  fedsim explain runs/left-behind --clients --metric test_error`,
+  fedsim explain runs/quickstart --deadline 0.5 --json`,
 	}, "one run directory", completeDirectory, func(cmd *cobra.Command, dir string) error {
-		if f.clients {
-			return f.explainClients(cmd, dir)
-		}
 		return f.explain(cmd, dir)
 	})
 	flags := cmd.Flags()
@@ -58,16 +50,11 @@ slow, the small, the far away or a class of the fleet.`,
 	completeFlag(cmd, "run", completeRun)
 	flags.IntVar(&f.without, "without", 0, "also estimate the time without the N slowest devices")
 	flags.Float64Var(&f.deadlineS, "deadline", 0, "also estimate the time with a deadline of this many seconds in every round")
-	flags.BoolVar(&f.clients, "clients", false, "explain which clients have the worst models, by method")
-	flags.StringVar(&f.metric, "metric", "", "the metric by client of --clients (default the first on test rows)")
 	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/json.md)")
 	return cmd
 }
 
 func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
-	if f.metric != "" {
-		return usagef("--metric has no effect without --clients")
-	}
 	if cmd.Flags().Changed("without") && f.without < 1 {
 		return usagef("--without=%d: must be at least 1", f.without)
 	}

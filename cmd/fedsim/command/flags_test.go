@@ -45,8 +45,7 @@ var flagCases = map[string]map[string]string{
 		"timeline-run":     "--timeline t.json --timeline-run no | --timeline t.json",
 	},
 	"explain": {
-		"": "explain one", "clients": "--clients", "deadline": "--deadline 0.001", "json": "--json",
-		"metric": "--clients | --clients --metric nothing", "run": "--run x/mocha/seed=2", "without": "--without 1",
+		"": "explain one", "deadline": "--deadline 0.001", "json": "--json", "run": "--run x/mocha/seed=2", "without": "--without 1",
 	},
 	"fleet describe": {
 		"": "fleet describe phones-2017", "devices": "--devices 10", "figure": "--figure f.png", "seed": "--seed 2",

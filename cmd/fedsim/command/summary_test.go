@@ -16,7 +16,6 @@ import (
 	"fedsim/internal/rooms/clusters/work"
 	"fedsim/internal/rooms/compare"
 	"fedsim/internal/rooms/explain"
-	"fedsim/internal/rooms/fairness"
 	"fedsim/internal/rooms/measure/prediction"
 	"fedsim/internal/tools/filetest"
 	"fedsim/results"
@@ -136,7 +135,7 @@ func TestJSONPage(t *testing.T) {
 	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, results.First{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
 		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
 		explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
-		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},
+		serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},
 		work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{},
 		prediction.Report{}, prediction.Checked{}, prediction.Errors{}, prediction.Spread{}, prediction.Ahead{}, prediction.Overall{}, prediction.Extreme{}, prediction.Repeated{}} {
 		records = append(records, reflect.TypeOf(v))

@@ -54,4 +54,6 @@ func (r *Report) verdict(m *Method) string {
 	return fmt.Sprintf("%s; left behind are %s", gap, strings.Join(found, ", "))
 }
 
+func (r *Report) value(v float64) string { return r.metric.Format(v, r.real) }
+
 func signed(rho float64) string { return fmt.Sprintf("%+.2f", rho) }
