@@ -98,7 +98,7 @@ func complete(fig *results.Figure, runs []results.Run) error {
 		}
 		return nil
 	}
-	all := slices.Concat(quantities, namedQuantities(runs))
+	all := slices.Concat(quantities(), namedQuantities(runs))
 	for _, a := range []struct {
 		key, value string // value is the default
 		name       *string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"sync"
 
 	"fedsim/results"
 )
@@ -41,7 +42,7 @@ type unit struct {
 // learners declare, statistics over clients, and accuracies.
 func Quantities(runs []results.Run) []Quantity {
 	var list []Quantity
-	for _, q := range append(slices.Clip(quantities), namedQuantities(runs)...) {
+	for _, q := range append(slices.Clip(quantities()), namedQuantities(runs)...) {
 		q.Best = bestOf(q.Name, runs)
 		list = append(list, q.on(runs))
 	}
@@ -97,7 +98,7 @@ var units = map[string][]unit{
 
 // quantities are all quantities: the values of x in a figure, and then those of y. Every
 // metric of package results is one, and every column of a round with a label.
-var quantities = func() []Quantity {
+var quantities = sync.OnceValue(func() []Quantity {
 	var list, counts []Quantity
 	for i := range results.RoundColumns {
 		c := &results.RoundColumns[i]
@@ -123,11 +124,11 @@ var quantities = func() []Quantity {
 	list = append(append(list, counts...),
 		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []float64 { return r.Thetas }})
 	return list
-}()
+})
 
 // quantityOf returns the quantity with a name; the zero Quantity if there is none.
 func quantityOf(name string, runs []results.Run) Quantity {
-	all, named := quantities, func(q Quantity) bool { return q.Name == name }
+	all, named := quantities(), func(q Quantity) bool { return q.Name == name }
 	if !slices.ContainsFunc(all, named) {
 		all = namedQuantities(runs)
 	}

@@ -23,7 +23,7 @@ var (
 	}
 	byteUnits   = prefixed("B")
 	energyUnits = prefixed("J")
-	gramUnits   = amountUnits{{0.9995, 1e-3, "mg"}, {999.5, 1, "g"}, {999.5e3, 1e3, "kg"}, {math.Inf(1), 1e6, "t"}}
+	massUnits   = amountUnits{{0.9995, 1e-3, "mg"}, {999.5, 1, "g"}, {999.5e3, 1e3, "kg"}, {math.Inf(1), 1e6, "t"}}
 )
 
 // prefixed returns a unit with its SI prefixes.
@@ -97,8 +97,20 @@ func EnergyText(joules float64, relative bool) string {
 	return Scaled(joules, "J")
 }
 
-// GramText formats grams with three digits.
-func GramText(grams float64) string { return gramUnits.of(grams).text(grams) }
+// unitsOf returns the units of amounts in a base unit.
+func unitsOf(unit string) amountUnits {
+	switch unit {
+	case "g":
+		return massUnits
+	case "s":
+		return timeUnits
+	default:
+		return prefixed(unit)
+	}
+}
+
+// AmountText formats an amount in a base unit with three digits.
+func AmountText(v float64, unit string) string { return unitsOf(unit).of(v).text(v) }
 
 // RelativeNote explains relative units in a caption; empty for seconds.
 func RelativeNote(relative bool) string {

@@ -10,17 +10,18 @@ import (
 // Column is a column of a table of records: a field of the record, and what readers and writers
 // of files, checkpoints and figures need to know of it. RoundColumns, DeviceColumns and
 // ClientColumns are the lists that all of them walk. A new column is a field of the record and a
-// line in its list.
+// line in its list; rooms declare those of rounds that are theirs.
 type Column[R any] struct {
 	Kind     Kind
 	Name     string   // in tables: "time_s"
 	Unit     string   // "s", "J", "B", "FLOP" or "g"; empty: a count, a share, a text
 	Label    string   // on axes of figures, without the unit; empty: no figure has it
+	Head     string   // of a declared cost in tables of costs; empty: they do not show it
 	Doc      string   // its meaning, for pages and exports
 	Optional bool     // a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
 	Values   []string // the texts that are allowed; nil: any
 	Later    bool     // added after fedsim 1.0.0: files may lack it, and its value is not known then, as Optional allows
-	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome.
+	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome. Declare sets it.
 	Field func(*R) any
 }
 
@@ -56,6 +57,8 @@ func (c *Column[R]) Get(r *R) Value {
 		return Text(*field)
 	case *Outcome:
 		return Text(string(*field))
+	case slot:
+		return Real(field.get())
 	default:
 		panic(fmt.Sprintf("column %s: its field is a %T", c.Name, field))
 	}
@@ -88,6 +91,8 @@ func (c *Column[R]) Set(r *R, v Value) {
 		*field = v.text
 	case *Outcome:
 		*field = Outcome(v.text)
+	case slot:
+		field.set(v.Real())
 	}
 }
 

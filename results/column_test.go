@@ -2,14 +2,11 @@ package results
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
-	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/state"
 )
 
@@ -18,7 +15,7 @@ import (
 func TestColumnsHaveEveryField(t *testing.T) {
 	// A round also has lists and a function: values by device, by metric and by client have
 	// tables of their own.
-	checkColumns(t, RoundColumns, "Thetas", "Metrics", "ClientMetrics", "Client")
+	checkColumns(t, RoundColumns, "Thetas", "Metrics", "ClientMetrics", "Client", "Values")
 	checkColumns(t, DeviceColumns)
 	checkColumns(t, ClientColumns)
 }
@@ -118,38 +115,4 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 			t.Errorf("%T: the comparison of %s", *record, c.Name)
 		}
 	}
-}
-
-var update = flag.Bool("update", false, "rewrite the tables of columns in docs/reading.md")
-
-// docs/reading.md has the lists of columns.
-func TestReadingPageHasTheColumns(t *testing.T) {
-	const path = "../docs/reading.md"
-	text := filetest.Read(t, path)
-	page := string(text)
-	for name, table := range map[string]string{"rounds": tableOf(RoundColumns), "devices": tableOf(DeviceColumns), "clients": tableOf(ClientColumns)} {
-		begin, end := "<!-- columns of "+name+": go test ./results -run Reading -update -->\n", "<!-- end -->"
-		before, rest, ok := strings.Cut(page, begin)
-		_, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			t.Fatalf("%s has no place for the columns of %s", path, name)
-		}
-		page = before + begin + table + end + after
-	}
-	switch {
-	case *update:
-		filetest.Write(t, path, page)
-	case page != string(text):
-		t.Errorf("%s is out of date: run go test ./results -run Reading -update", path)
-	}
-}
-
-// tableOf returns the columns as a table in Markdown.
-func tableOf[R any](columns []Column[R]) string {
-	table := "| column | unit | content |\n|---|---|---|\n"
-	for i := range columns {
-		c := &columns[i]
-		table += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Unit, strings.ReplaceAll(c.Doc, "|", `\|`))
-	}
-	return table
 }

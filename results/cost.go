@@ -12,15 +12,17 @@ import (
 
 // Amounts are what a run costs up to a round, or what several cost in the mean.
 type Amounts struct {
-	Rounds  float64 `json:"rounds"`
-	TimeS   float64 `json:"time_s"`   // virtual seconds
-	Bytes   float64 `json:"bytes"`    // downlink and uplink
-	EnergyJ float64 `json:"energy_j"` // of all devices
-	CO2G    float64 `json:"co2_g"`    // of devices, network and server; NaN: not counted
+	Rounds   float64            `json:"rounds"`
+	TimeS    float64            `json:"time_s"`   // virtual seconds
+	Bytes    float64            `json:"bytes"`    // downlink and uplink
+	EnergyJ  float64            `json:"energy_j"` // of all devices
+	Declared map[string]float64 `json:",embed"`   // of Heads by column; NaN: not counted
 }
 
 // all returns amounts that are all the same.
-func all(x float64) Amounts { return Amounts{x, x, x, x, x} }
+func all(x float64) Amounts {
+	return Amounts{x, x, x, x, costs(func(*Column[Round]) float64 { return x })}
+}
 
 // add adds a multiple of other amounts.
 func (a *Amounts) add(b Amounts, n float64) {
@@ -28,12 +30,15 @@ func (a *Amounts) add(b Amounts, n float64) {
 	a.TimeS += b.TimeS / n
 	a.Bytes += b.Bytes / n
 	a.EnergyJ += b.EnergyJ / n
-	a.CO2G += b.CO2G / n
+	for name, x := range b.Declared {
+		a.Declared[name] += x / n
+	}
 }
 
 // least returns the lower of two amounts each.
 func (a Amounts) least(b Amounts) Amounts {
-	return Amounts{min(a.Rounds, b.Rounds), min(a.TimeS, b.TimeS), min(a.Bytes, b.Bytes), min(a.EnergyJ, b.EnergyJ), min(a.CO2G, b.CO2G)}
+	return Amounts{min(a.Rounds, b.Rounds), min(a.TimeS, b.TimeS), min(a.Bytes, b.Bytes), min(a.EnergyJ, b.EnergyJ),
+		costs(func(c *Column[Round]) float64 { return min(a.Declared[c.Name], b.Declared[c.Name]) })}
 }
 
 // Cost is the cost of reaching a target: of a run, or the mean over several.
@@ -71,28 +76,43 @@ func (r *Run) Reached(t Target) (round Round, ok bool) {
 // one of the metric, and what that says of the cost of the target. A run under way counts as ended.
 func (r *Run) Spent(t Target) (Amounts, State) {
 	m, _ := r.Metric(t.Metric)
-	var spent, sum Amounts
-	evaluated := false
+	n, reached := 0, false
 	for i := range r.Rounds {
-		x := &r.Rounds[i]
-		sum.add(Amounts{Bytes: x.BytesDown + x.BytesUp, EnergyJ: x.EnergyJ, CO2G: x.CO2G}, 1)
-		sum.Rounds, sum.TimeS = float64(x.Round), x.TimeS
-		v := m.Of(x)
-		if m.Reached(v, t.Value) {
-			return sum, Reached
-		}
+		v := m.Of(&r.Rounds[i])
 		if !math.IsNaN(v) {
-			spent, evaluated = sum, true
+			n = i + 1
+		}
+		if reached = m.Reached(v, t.Value); reached {
+			break
 		}
 	}
 	switch {
+	case reached:
+		return amountsOf(r.Rounds[:n]), Reached
 	case r.Status == Stalled:
 		return all(math.Inf(1)), Never
-	case r.Status == Interrupted || !evaluated:
+	case r.Status == Interrupted || n == 0:
 		return all(math.NaN()), Uncounted
 	default:
-		return spent, Ended
+		return amountsOf(r.Rounds[:n]), Ended
 	}
+}
+
+// amountsOf returns what rounds cost together.
+func amountsOf(rounds []Round) Amounts {
+	last := &rounds[len(rounds)-1]
+	sum := Amounts{Rounds: float64(last.Round), TimeS: last.TimeS}
+	for i := range rounds {
+		sum.Bytes += rounds[i].BytesDown + rounds[i].BytesUp
+		sum.EnergyJ += rounds[i].EnergyJ
+	}
+	sum.Declared = costs(func(c *Column[Round]) (total float64) {
+		for i := range rounds {
+			total += c.Get(&rounds[i]).Real()
+		}
+		return total
+	})
+	return sum
 }
 
 // Bounds are what is known of a cost.
@@ -159,7 +179,7 @@ func MeanCostOf(runs []Run, t Target) MeanCost {
 		c.times[runs[i].Seed], c.fair[runs[i].Seed] = bounds, !runs[i].Chosen
 	}
 	if len(spent) > 0 {
-		c.AtLeast = Amounts{}
+		c.AtLeast = all(0)
 	}
 	for _, x := range spent {
 		c.AtLeast.add(x, float64(len(spent)))

@@ -18,7 +18,7 @@ type Figure struct {
 	Title    string  `toml:"title" doc:"title above the panels"`
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
-	X        string  `toml:"x" doc:"horizontal axis: time_s, round, or an amount of rounds.csv, cumulated (flops, bytes_down, bytes_up, energy_j, co2_g), or epsilon (privacy.mechanism)"`
+	X        string  `toml:"x" doc:"horizontal axis: time_s, round, or an amount of rounds.csv, cumulated (such as flops, bytes_up or energy_j), or epsilon (privacy.mechanism)"`
 	Y        string  `toml:"y" doc:"vertical axis: a metric as in run.stop_at, a count of rounds.csv (such as participants, dropped or late: clients in a round), or theta (accuracy of the local solves: median over clients and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
@@ -50,10 +50,13 @@ const (
 )
 
 // XNames and YNames are the quantities of the axes.
-var (
-	XNames = axisColumns(true)
-	YNames = slices.Concat(MetricNames(), axisColumns(false), []string{theta})
-)
+var XNames, YNames []string
+
+func init() { nameAxes() }
+
+func nameAxes() {
+	XNames, YNames = axisColumns(true), slices.Concat(MetricNames(), axisColumns(false), []string{theta})
+}
 
 const theta = "theta"
 

@@ -109,7 +109,7 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"outer", "dual", "test_accuracy", "method", "late", "co2_g", "theta"} {
+	for _, name := range []string{"outer", "dual", "test_accuracy", "method", "late", "toll_g", "theta"} {
 		if err := CheckNamed([]NamedMetric{{Name: name}}); err == nil || !strings.Contains(err.Error(), "must have another name: results have a column of that name") {
 			t.Errorf("%s: %v", name, err)
 		}

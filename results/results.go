@@ -162,11 +162,8 @@ type Round struct {
 	FLOPs                                                       float64 // on all devices, this round
 	BytesDown                                                   float64 // this round
 	BytesUp                                                     float64
-	EnergyJ                                                     float64 // all devices, this round
-	// Grams of CO2e of this round (docs/energy.md); NaN: not counted. CO2G is the sum of the others
-	// that are counted.
-	CO2G, CO2ComputeG, CO2SendG, CO2WaitG          float64 // of devices: computing, moving bytes, neither
-	CO2NetworkG, CO2ServerComputeG, CO2ServerWaitG float64
+	EnergyJ                                                     float64   // all devices, this round
+	Values                                                      []float64 // of declared columns; shorter: not known
 	// Thetas are the accuracies of the local solves by device, theta_t^h of eq.
 	// localSolutionQuality2a: 0 exact, 1 no progress or no update that the server used, more than 1
 	// for a method whose update made the subproblem worse, NaN for an update of an earlier round.
@@ -205,13 +202,6 @@ var RoundColumns = []Column[Round]{
 	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Label: "data sent to devices", Doc: "sent to devices in the round", Field: func(r *Round) any { return &r.BytesDown }},
 	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Label: "data sent to the server", Doc: "sent by devices in the round", Field: func(r *Round) any { return &r.BytesUp }},
 	{Kind: CostColumn, Name: "energy_j", Unit: "J", Label: "energy of all devices", Doc: "drawn by all devices in the round", Field: func(r *Round) any { return &r.EnergyJ }},
-	{Kind: CostColumn, Name: "co2_g", Unit: "g", Label: "CO2e of devices, network and server", Optional: true, Doc: "grams of CO2e in the round (docs/energy.md), the sum of the columns that follow, as far as they are counted; empty without energy.grid", Field: func(r *Round) any { return &r.CO2G }},
-	{Kind: CostColumn, Name: "co2_compute_g", Unit: "g", Label: "CO2e of computing devices", Optional: true, Doc: "grams of CO2e of devices while they compute", Field: func(r *Round) any { return &r.CO2ComputeG }},
-	{Kind: CostColumn, Name: "co2_send_g", Unit: "g", Label: "CO2e of sending devices", Optional: true, Doc: "grams of CO2e of devices while they send or receive", Field: func(r *Round) any { return &r.CO2SendG }},
-	{Kind: CostColumn, Name: "co2_wait_g", Unit: "g", Label: "CO2e of waiting devices", Optional: true, Doc: "grams of CO2e of devices otherwise", Field: func(r *Round) any { return &r.CO2WaitG }},
-	{Kind: CostColumn, Name: "co2_network_g", Unit: "g", Label: "CO2e of the network", Optional: true, Doc: "grams of CO2e of the network; empty without energy.network_kwh_per_gb", Field: func(r *Round) any { return &r.CO2NetworkG }},
-	{Kind: CostColumn, Name: "co2_server_compute_g", Unit: "g", Label: "CO2e of the computing server", Optional: true, Doc: "grams of CO2e of the server while it computes (federation.server_gflops); empty without energy.server_w", Field: func(r *Round) any { return &r.CO2ServerComputeG }},
-	{Kind: CostColumn, Name: "co2_server_wait_g", Unit: "g", Label: "CO2e of the waiting server", Optional: true, Doc: "grams of CO2e of the server while it waits for devices; empty without energy.server_w", Field: func(r *Round) any { return &r.CO2ServerWaitG }},
 }
 
 // NewRound returns a round whose metrics, and counts that may be unknown, are unknown; the other
@@ -259,7 +249,7 @@ func (r *Run) Total() Round {
 		if c.Kind != CostColumn {
 			continue
 		}
-		total := c.Get(&sum)
+		total := Value{typ: c.Type()}
 		if c.Optional && len(r.Rounds) == 0 {
 			total = Unknown(c.Type())
 		}

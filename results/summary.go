@@ -75,19 +75,19 @@ type Row struct {
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
 // are NaN where they were not evaluated.
 type Totals struct {
-	Primal                 float64 `json:"primal"`
-	TestError              float64 `json:"test_error"`
-	ValidationError        float64 `json:"validation_error"`
-	TestErrorClients       float64 `json:"test_error_clients"`
-	ValidationErrorClients float64 `json:"validation_error_clients"`
-	Rounds                 float64 `json:"rounds"`
-	TimeS                  float64 `json:"time_s"`   // virtual seconds
-	Relative               bool    `json:"relative"` // times are relative units, not seconds
-	EnergyJ                float64 `json:"energy_j"`
-	CO2G                   float64 `json:"co2_g"`        // NaN: not counted
-	Bytes                  float64 `json:"bytes"`        // downlink and uplink
-	Answers                float64 `json:"participants"` // updates per round that the server used
-	Real                   bool    `json:"-"`            // errors are root mean square errors, not shares
+	Primal                 float64            `json:"primal"`
+	TestError              float64            `json:"test_error"`
+	ValidationError        float64            `json:"validation_error"`
+	TestErrorClients       float64            `json:"test_error_clients"`
+	ValidationErrorClients float64            `json:"validation_error_clients"`
+	Rounds                 float64            `json:"rounds"`
+	TimeS                  float64            `json:"time_s"`   // virtual seconds
+	Relative               bool               `json:"relative"` // times are relative units, not seconds
+	EnergyJ                float64            `json:"energy_j"`
+	Declared               map[string]float64 `json:",embed"`       // costs of Heads by column; NaN: not counted
+	Bytes                  float64            `json:"bytes"`        // downlink and uplink
+	Answers                float64            `json:"participants"` // updates per round that the server used
+	Real                   bool               `json:"-"`            // errors are root mean square errors, not shares
 }
 
 // MetricValue is a value of a metric that a learner declares, or of a statistic over clients.
@@ -378,6 +378,9 @@ func (t *Totals) add(r *Run, n float64) {
 	if last, ok := r.LastEvaluated(); ok {
 		primal = last.Primal
 	}
+	if t.Declared == nil {
+		t.Declared = costs(func(*Column[Round]) float64 { return 0 })
+	}
 	t.Real, t.Relative = r.Real, r.Relative
 	t.Primal += primal / n
 	share := func(name string) float64 {
@@ -392,6 +395,7 @@ func (t *Totals) add(r *Run, n float64) {
 		return
 	}
 	rounds := r.Rounds[1:]
+	heads := Heads()
 	end := rounds[len(rounds)-1]
 	t.Rounds += float64(end.Round) / n
 	t.TimeS += end.TimeS / n
@@ -399,7 +403,9 @@ func (t *Totals) add(r *Run, n float64) {
 		t.Answers += float64(rounds[i].Participants) / float64(len(rounds)) / n
 		t.Bytes += (rounds[i].BytesDown + rounds[i].BytesUp) / n
 		t.EnergyJ += rounds[i].EnergyJ / n
-		t.CO2G += rounds[i].CO2G / n
+		for _, c := range heads {
+			t.Declared[c.Name] += c.Get(&rounds[i]).Real() / n
+		}
 	}
 }
 

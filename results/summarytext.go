@@ -157,7 +157,10 @@ func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 		{"answers a round", !learns, func(_ *Block, r *Row) string { return CountText(r.Totals.Answers) }, nil},
 		{"sent", true, amountCell(byteUnits, func(r *Row) float64 { return r.Totals.Bytes }), nil},
 		{"energy", e.joules(), energyCell(func(r *Row) float64 { return r.Totals.EnergyJ }), nil},
-		{"CO2e", e.grams(), amountCell(gramUnits, func(r *Row) float64 { return r.Totals.CO2G }), nil},
+	}
+	for _, c := range Heads() {
+		of := func(r *Row) float64 { return r.Totals.Declared[c.Name] }
+		cost = append(cost, endColumn{c.Head, e.counts(c), amountCell(unitsOf(c.Unit), of), nil})
 	}
 	absent := func(c endColumn) bool { return !c.there }
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
@@ -212,10 +215,14 @@ func (e *ExperimentSummary) targetColumns(k int) []endColumn {
 		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
 		column("sent", true, in(byteUnits), func(a *Amounts) float64 { return a.Bytes }),
 		column("energy", e.joules(), energyCell, func(a *Amounts) float64 { return a.EnergyJ }),
-		column("CO2e", e.grams(), in(gramUnits), func(a *Amounts) float64 { return a.CO2G }),
+	}
+	for _, c := range Heads() {
+		list = append(list, column(c.Head, e.counts(c), in(unitsOf(c.Unit)), func(a *Amounts) float64 { return a.Declared[c.Name] }))
+	}
+	list = append(list, []endColumn{
 		{"median", e.medians(k), func(_ *Block, r *Row) string { return r.Cells[k].median(r.Totals.Relative) }, nil},
 		{"restricted", e.medians(k), timeCell(func(r *Row) float64 { return r.Cells[k].RestrictedMeanS }), nil},
-	}
+	}...)
 	return slices.DeleteFunc(list, func(c endColumn) bool { return !c.there })
 }
 
@@ -224,9 +231,9 @@ func (e *ExperimentSummary) medians(target int) bool {
 	return !e.short && e.some(func(r *Row) bool { return r.Cells[target].Seeds() > 1 && !r.Cells[target].Reached })
 }
 
-// grams reports whether grams of CO2e are counted.
-func (e *ExperimentSummary) grams() bool {
-	return e.some(func(r *Row) bool { return r.Totals.CO2G > 0 })
+// counts reports whether a run has a declared cost.
+func (e *ExperimentSummary) counts(c *Column[Round]) bool {
+	return e.some(func(r *Row) bool { return r.Totals.Declared[c.Name] > 0 })
 }
 
 // some reports whether any row has a property.

@@ -3,6 +3,7 @@ package results
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -138,19 +139,19 @@ func TestMetricsOfARound(t *testing.T) {
 func TestCostToATarget(t *testing.T) {
 	nan := math.NaN()
 	run := Run{Rounds: []Round{
-		{TestError: 0.5, Suboptimality: 9},
-		{Round: 1, TimeS: 2, TestError: nan, Suboptimality: nan, BytesDown: 10, BytesUp: 1, EnergyJ: 3, CO2G: 0.5},
-		{Round: 2, TimeS: 4, TestError: 0.25, Suboptimality: 8, BytesDown: 20, BytesUp: 2, EnergyJ: 4, CO2G: 1},
-		{Round: 3, TimeS: 8, TestError: 0.125, Suboptimality: 7, BytesDown: 40, BytesUp: 4, EnergyJ: 5, CO2G: 2},
+		tolled(Round{TestError: 0.5, Suboptimality: 9}, 0),
+		tolled(Round{Round: 1, TimeS: 2, TestError: nan, Suboptimality: nan, BytesDown: 10, BytesUp: 1, EnergyJ: 3}, 0.5),
+		tolled(Round{Round: 2, TimeS: 4, TestError: 0.25, Suboptimality: 8, BytesDown: 20, BytesUp: 2, EnergyJ: 4}, 1),
+		tolled(Round{Round: 3, TimeS: 8, TestError: 0.125, Suboptimality: 7, BytesDown: 40, BytesUp: 4, EnergyJ: 5}, 2),
 	}}
-	if c := run.CostTo(Target{"test_error", 0.3}); c != (Cost{true, Amounts{2, 4, 33, 7, 1.5}}) {
+	if c := run.CostTo(Target{"test_error", 0.3}); !reflect.DeepEqual(c, Cost{true, Amounts{2, 4, 33, 7, map[string]float64{"toll_g": 1.5}}}) {
 		t.Errorf("%+v", c)
 	}
-	if c := run.CostTo(ToSuboptimality(7)); c != (Cost{true, Amounts{3, 8, 77, 12, 3.5}}) {
+	if c := run.CostTo(ToSuboptimality(7)); !reflect.DeepEqual(c, Cost{true, Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}}) {
 		t.Errorf("%+v", c)
 	}
 	run.Rounds = append(run.Rounds, Round{Round: 4, TimeS: 16, TestError: nan, Suboptimality: nan})
-	if spent, state := run.Spent(Target{"test_error", 0.1}); spent != (Amounts{3, 8, 77, 12, 3.5}) || state != Ended {
+	if spent, state := run.Spent(Target{"test_error", 0.1}); !reflect.DeepEqual(spent, Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}) || state != Ended {
 		t.Errorf("%+v up to the last evaluation, %s", spent, state)
 	}
 	if c := run.CostTo(Target{"test_error", 0.1}); c.Reached || !math.IsNaN(c.Rounds) || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {

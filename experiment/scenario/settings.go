@@ -13,6 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/federation"
+	_ "fedsim/internal/rooms/all"
 	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"

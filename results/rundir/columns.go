@@ -114,12 +114,12 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{stateToPrefix, roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, gramsToPrefix, tunedPrefix} {
+	for _, p := range []string{stateToPrefix, roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(results.Heads(), func(c *results.Column[results.Round]) bool { return strings.HasPrefix(name, costPrefix(c)) })
 }
 
 // identityColumns returns the columns that identify the run of a row, given the swept

@@ -6,21 +6,17 @@ import (
 	"fedsim/results"
 )
 
-func roundsColumns(keys []string) []column {
-	return append(identityColumns(keys), columnsOf(results.RoundColumns)...)
-}
-
 // roundsTable is the table of all rounds, in the order of the runs.
 func roundsTable(runs []results.Run) table {
-	keys := results.SweptKeys(runs)
-	return table{name: "rounds", columns: roundsColumns(keys), rows: func(yield func([]string) error) error {
+	keys, known := results.SweptKeys(runs), results.KnownColumns(runs)
+	return table{name: "rounds", columns: append(identityColumns(keys), columnsOf(known)...), rows: func(yield func([]string) error) error {
 		var row []string
 		for i := range runs {
 			run := &runs[i]
 			row = appendIdentity(row[:0], run, keys)
 			identity := len(row)
 			for j := range run.Rounds {
-				row = appendCells(row[:identity], results.RoundColumns, &run.Rounds[j])
+				row = appendCells(row[:identity], known, &run.Rounds[j])
 				if err := yield(row); err != nil {
 					return err
 				}
@@ -34,7 +30,7 @@ func roundsTable(runs []results.Run) table {
 // the runs and agree with the manifest.
 func readRounds(path string, r io.Reader, runs []results.Run) error {
 	keys := results.SweptKeys(runs)
-	t, err := newTableReader(path, r, roundsColumns(keys))
+	t, err := newTableReader(path, r, append(identityColumns(keys), columnsOf(results.RoundColumns)...))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ const (
 	roundsToPrefix = "rounds_to_"
 	timeToPrefix   = "time_s_to_"
 	energyToPrefix = "energy_j_to_"
-	gramsToPrefix  = "co2_g_to_"
 	bytesToPrefix  = "bytes_to_"
 	tunedPrefix    = "tuned:"
 )
@@ -41,21 +40,28 @@ var (
 	runTail      = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
 )
 
+// costPrefix is the prefix of the columns of a declared cost to targets.
+func costPrefix(c *results.Column[results.Round]) string { return c.Name + "_to_" }
+
 // runTable determines the columns of runs.csv.
 type runTable struct {
 	keys, tuned []string
 	targets     results.Targets
 	measured    bool
 	limited     bool
-	grams       bool // of CO2e are counted
+	known       []results.Column[results.Round]  // of rounds
+	costs       []*results.Column[results.Round] // declared ones that are counted
 }
 
 func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	return runTable{
 		keys: results.SweptKeys(runs), tuned: results.TunedKeys(runs), targets: targets,
 		measured: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Stragglers != nil }),
-		grams:    slices.ContainsFunc(runs, func(r results.Run) bool { return r.Total().CO2G >= 0 }),
+		known:    results.KnownColumns(runs),
 		limited:  slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
+		costs: slices.DeleteFunc(results.Heads(), func(c *results.Column[results.Round]) bool {
+			return !slices.ContainsFunc(runs, func(r results.Run) bool { total := r.Total(); return c.Get(&total).Real() >= 0 })
+		}),
 	}
 }
 
@@ -64,8 +70,8 @@ func newRunTable(runs []results.Run, targets results.Targets) runTable {
 // options, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	list := append(identityColumns(t.keys), runHead...)
-	for i, c := range columnsOf(results.RoundColumns) {
-		if results.RoundColumns[i].Kind == results.CostColumn {
+	for i, c := range columnsOf(t.known) {
+		if t.known[i].Kind == results.CostColumn {
 			c.name, c.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
 		}
 		list = append(list, c)
@@ -83,8 +89,8 @@ func (t runTable) columns() []column {
 			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
 			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
 			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to})
-		if t.grams {
-			list = append(list, column{name: gramsToPrefix + x.Name(), kind: realCell, unit: "g", doc: "grams of CO2e of devices, network and server" + to})
+		for _, c := range t.costs {
+			list = append(list, column{name: costPrefix(c) + x.Name(), kind: realCell, unit: c.Unit, doc: c.Label + to})
 		}
 	}
 	if t.measured {
@@ -107,8 +113,8 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 	last, ok := r.Last()
 	evaluated, measured := r.LastEvaluated()
 	total := r.Total()
-	for i := range results.RoundColumns {
-		switch c := &results.RoundColumns[i]; {
+	for i := range t.known {
+		switch c := &t.known[i]; {
 		case c.Kind == results.CostColumn:
 			row = append(row, formatValue(c.Get(&total), c.Unit))
 		case c.Kind == results.MetricColumn && measured:
@@ -127,8 +133,8 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		} else {
 			row = append(row, "", "", "", "")
 		}
-		if t.grams {
-			row = append(row, columns.Exact(r.CostTo(x).CO2G))
+		for _, c := range t.costs {
+			row = append(row, columns.Exact(r.CostTo(x).Declared[c.Name]))
 		}
 	}
 	if t.measured {

@@ -300,7 +300,9 @@ func columnsInto(found map[string]string, name, text string) error {
 		for _, record := range records[1:] {
 			values = append(values, record[c])
 		}
-		found[name+": "+head] = strings.Join(values, "\n")
+		if text := strings.Join(values, "\n"); strings.Trim(text, "\n") != "" { // a version may leave out what no run has
+			found[name+": "+head] = text
+		}
 	}
 	return nil
 }

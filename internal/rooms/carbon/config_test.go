@@ -33,8 +33,8 @@ func TestDevicesHaveTheirPlaces(t *testing.T) {
 		want := mean * (1 + 0.3*math.Cos(2*math.Pi*(0.5-19)/24))
 		m.Drew(device, clients.Idle, 0, 0, joulesPerKWh)
 		r := results.NewRound()
-		if m.EndRound(0, &r); math.Abs(r.CO2WaitG-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
-			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, r.CO2WaitG, g.At(device, 0), want)
+		if m.EndRound(0, &r); math.Abs(r.Value("co2_wait_g")-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
+			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, r.Value("co2_wait_g"), g.At(device, 0), want)
 		}
 	}
 }

@@ -123,16 +123,15 @@ func (m *meter) EndRound(now engine.Time, r *results.Round) {
 	if m.ServerW == 0 {
 		g[serverWait], g[serverCompute] = math.NaN(), math.NaN()
 	}
-	r.CO2G = 0
+	total := 0.0
 	for _, x := range g {
 		if !math.IsNaN(x) {
-			r.CO2G += x
+			total += x
 		}
 	}
-	r.CO2ComputeG, r.CO2SendG, r.CO2WaitG = g[deviceCompute], g[deviceSend], g[deviceWait]
-	r.CO2NetworkG, r.CO2ServerComputeG, r.CO2ServerWaitG = g[network], g[serverCompute], g[serverWait]
+	Columns.Set(r, total, g[deviceCompute], g[deviceSend], g[deviceWait], g[network], g[serverCompute], g[serverWait])
 	if r.Round > 0 {
-		m.spent += r.CO2G
+		m.spent += total
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"fedsim/experiment/scenario"
 	"fedsim/results"
@@ -20,18 +21,18 @@ import (
 // Report is the analysis of one run. Fields are added, and never renamed in JSON or removed
 // (docs/json.md).
 type Report struct {
-	ID       string          `json:"run"`
-	Protocol string          `json:"protocol"` // of rounds
-	TimeS    float64         `json:"time_s"`   // virtual time at the end of the last round, seconds
-	Relative bool            `json:"relative"` // times are in relative units, not seconds
-	Path     Path            `json:"path"`     // sum over the rounds
-	All      Total           `json:"all"`      // of all devices
-	Targets  []Target        `json:"targets"`  // set by AddTargets
-	Grams    []Grams         `json:"co2"`      // likewise; empty where nothing counts them
-	Rounds   []RoundAnalysis `json:"rounds"`   // in order
-	Devices  []Device        `json:"devices"`  // by number
-	Classes  []Class         `json:"classes"`  // of the fleet, in its order; empty without a fleet
-	WhatIf   []*WhatIf       `json:"what_if"`  // estimates; the caller sets them
+	ID       string            `json:"run"`
+	Protocol string            `json:"protocol"` // of rounds
+	TimeS    float64           `json:"time_s"`   // virtual time at the end of the last round, seconds
+	Relative bool              `json:"relative"` // times are in relative units, not seconds
+	Path     Path              `json:"path"`     // sum over the rounds
+	All      Total             `json:"all"`      // of all devices
+	Targets  []Target          `json:"targets"`  // set by AddTargets
+	Costs    map[string][]Cost `json:",embed"`   // likewise, by the field of each results.Declared; empty where nothing counts them
+	Rounds   []RoundAnalysis   `json:"rounds"`   // in order
+	Devices  []Device          `json:"devices"`  // by number
+	Classes  []Class           `json:"classes"`  // of the fleet, in its order; empty without a fleet
+	WhatIf   []*WhatIf         `json:"what_if"`  // estimates; the caller sets them
 
 	Run      *scenario.RunSpec `json:"-"`
 	dir      string
@@ -47,28 +48,35 @@ type Target struct {
 	text string // metric and value for people
 }
 
-// Grams are the grams of CO2e of a column of rounds.csv over the run.
-type Grams struct {
-	Column string  `json:"column"`
-	Grams  float64 `json:"grams"`
-	label  string
+// Cost is a declared cost of the run: of a column of rounds.csv, by what it is called.
+type Cost struct {
+	Column string             `json:"column"`
+	Amount map[string]float64 `json:",embed"`
+
+	label string
+	value float64
 }
 
-// addGrams adds the grams of a run by column.
-func (r *Report) addGrams(run *results.Run) {
+// addCosts adds the declared costs of a run.
+func (r *Report) addCosts(run *results.Run) {
 	total := run.Total()
-	r.Grams = []Grams{}
-	for i := range results.RoundColumns {
-		if c := &results.RoundColumns[i]; c.Unit == "g" && !c.Get(&total).IsUnknown() {
-			r.Grams = append(r.Grams, Grams{c.Name, c.Get(&total).Real(), c.Label})
+	r.Costs = map[string][]Cost{}
+	for _, d := range results.AllDeclared() {
+		list := []Cost{}
+		for i := range d.Columns {
+			if c := &d.Columns[i]; !c.Get(&total).IsUnknown() {
+				v := c.Get(&total).Real()
+				list = append(list, Cost{c.Name, map[string]float64{d.Amount: v}, strings.TrimPrefix(c.Label, d.Cut), v})
+			}
 		}
+		r.Costs[d.Field] = list
 	}
 }
 
-// AddTargets adds the grams of the run, and the cost of each target, from the rounds of the run. It skips
+// AddTargets adds the declared costs of the run, and the cost of each target, from the rounds of the run. It skips
 // targets whose metric the run does not record.
 func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
-	r.addGrams(run)
+	r.addCosts(run)
 	for _, t := range targets {
 		metric, _ := run.Metric(t.Metric)
 		if !metric.Known(run) {

@@ -30,7 +30,7 @@ func (r *Report) Text(width int) string {
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
 	r.textTargets(&b)
-	r.textGrams(&b)
+	r.textCosts(&b)
 	r.textPath(&b)
 	r.textDevices(&b)
 	r.textClasses(&b)
@@ -51,39 +51,52 @@ func (r *Report) textTargets(b *text) {
 		return
 	}
 	b.paragraph("\ncost of each target\n\n")
-	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "largest part"}}
-	grams := func(line []string, cell string) []string {
-		if len(r.Grams) > 0 {
-			line = slices.Insert(line, len(line)-1, cell)
-		}
-		return line
+	lines := [][]string{{"target", "rounds", "time", "sent", "energy"}}
+	heads := slices.DeleteFunc(results.Heads(), func(c *results.Column[results.Round]) bool { return !r.counts(c.Name) })
+	for _, c := range heads {
+		lines[0] = append(lines[0], c.Head)
 	}
-	lines[0] = grams(lines[0], "CO2e")
+	lines[0] = append(lines[0], "largest part")
 	for i := range r.Targets {
 		x := &r.Targets[i]
-		line := []string{x.text, "-", "-", "-", "-", "-"}
-		at := &x.AtLeast
-		line = append(line[:1], x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)), x.Format(results.Scaled(at.Bytes, "B")),
-			x.Format(results.EnergyText(at.EnergyJ, r.Relative)), line[5])
+		at, largest := &x.AtLeast, "-"
 		if x.Reached {
-			line[5] = x.Path.largest(x.TimeS)
+			largest = x.Path.largest(x.TimeS)
 		}
-		lines = append(lines, grams(line, x.Format(results.GramText(at.CO2G))))
+		line := []string{x.text, x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)), x.Format(results.Scaled(at.Bytes, "B")),
+			x.Format(results.EnergyText(at.EnergyJ, r.Relative))}
+		for _, c := range heads {
+			line = append(line, x.Format(results.AmountText(at.Declared[c.Name], c.Unit)))
+		}
+		lines = append(lines, append(line, largest))
 	}
 	b.table(lines)
 }
 
-// textGrams writes the grams by column, the total first.
-func (r *Report) textGrams(b *text) {
-	if len(r.Grams) == 0 {
-		return
+// counts reports whether the run has a declared cost.
+func (r *Report) counts(column string) bool {
+	for _, list := range r.Costs {
+		if slices.ContainsFunc(list, func(c Cost) bool { return c.Column == column }) {
+			return true
+		}
 	}
-	b.paragraph("\ngrams of CO2e (docs/energy.md)\n\n")
-	lines := [][]string{{"part", "grams", "share"}}
-	for _, g := range r.Grams {
-		lines = append(lines, []string{strings.TrimPrefix(g.label, "CO2e of "), results.GramText(g.Grams), percent(share(g.Grams, r.Grams[0].Grams))})
+	return false
+}
+
+// textCosts writes declared costs by column, the total first.
+func (r *Report) textCosts(b *text) {
+	for _, d := range results.AllDeclared() {
+		list := r.Costs[d.Field]
+		if len(list) == 0 {
+			continue
+		}
+		b.paragraph("\n%s\n\n", d.Title)
+		lines := [][]string{{"part", d.Amount, "share"}}
+		for _, c := range list {
+			lines = append(lines, []string{c.label, results.AmountText(c.value, d.Columns[0].Unit), percent(share(c.value, list[0].value))})
+		}
+		b.table(lines)
 	}
-	b.table(lines)
 }
 
 // Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the

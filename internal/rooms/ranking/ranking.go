@@ -114,9 +114,12 @@ func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
 			add("energy_j", "energy", func(v float64) string { return results.EnergyText(v, false) }, func(a *results.Amounts) float64 { return a.EnergyJ },
 				func(before float64, r *results.Round) float64 { return before + r.EnergyJ })
 		}
-		if runs[0].Total().CO2G > 0 {
-			add("co2_g", "CO2e", results.GramText, func(a *results.Amounts) float64 { return a.CO2G },
-				func(before float64, r *results.Round) float64 { return before + r.CO2G })
+		total := runs[0].Total()
+		for _, c := range results.Heads() {
+			if c.Get(&total).Real() > 0 {
+				add(c.Name, c.Head, func(v float64) string { return results.AmountText(v, c.Unit) }, func(a *results.Amounts) float64 { return a.Declared[c.Name] },
+					func(before float64, r *results.Round) float64 { return before + c.Get(r).Real() })
+			}
 		}
 		add("bytes", "sent", func(v float64) string { return results.Scaled(v, "B") }, func(a *results.Amounts) float64 { return a.Bytes },
 			func(before float64, r *results.Round) float64 { return before + r.BytesDown + r.BytesUp })

@@ -1,0 +1,124 @@
+package results
+
+import (
+	"math"
+	"slices"
+)
+
+// Declared are costs that a room adds to RoundColumns. They are not known until they are set, and files lack
+// those that no run has.
+type Declared struct {
+	Columns []Column[Round] // with Name, Unit, Label, Doc and Head
+
+	// The table of a run's costs in fedsim explain: its field in JSON, what amounts are called there and
+	// in the table ("grams"), its title, and what labels begin with that the title says.
+	Field, Amount, Title, Cut string
+
+	first int // the place of the first column in Round.Values
+}
+
+var byRooms []*Declared
+
+// AllDeclared returns what rooms have declared, in their order.
+func AllDeclared() []*Declared { return byRooms }
+
+// Declare adds columns to RoundColumns. Init functions of one package call it, in the order of the columns.
+func Declare(d *Declared) {
+	for _, other := range byRooms {
+		d.first += len(other.Columns)
+	}
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		c.Kind, c.Optional, c.Later = CostColumn, true, true
+		c.Field = func(r *Round) any { return slot{&r.Values, d.first + i} }
+		RoundColumns = append(RoundColumns, *c)
+	}
+	byRooms = append(byRooms, d)
+	nameAxes()
+}
+
+// Set sets the values of all columns in a round; NaN: not known. Copies of the round stay as they are.
+func (d *Declared) Set(r *Round, values ...float64) {
+	s := slot{&r.Values, d.first + len(values) - 1}
+	s.own()
+	copy(r.Values[d.first:], values)
+}
+
+// slot is a place in the values of a round.
+type slot struct {
+	values *[]float64
+	at     int
+}
+
+func (s slot) get() float64 {
+	if s.at >= len(*s.values) {
+		return math.NaN()
+	}
+	return (*s.values)[s.at]
+}
+
+func (s slot) set(v float64) {
+	if s.at < len(*s.values) || !math.IsNaN(v) {
+		s.own()
+		(*s.values)[s.at] = v
+	}
+}
+
+// own makes values that no copy of the round shares, and that have the place.
+func (s slot) own() {
+	own := slices.Clone(*s.values)
+	for len(own) <= s.at {
+		own = append(own, math.NaN())
+	}
+	*s.values = own
+}
+
+// Heads returns the columns that tables of costs show.
+func Heads() (list []*Column[Round]) {
+	for _, d := range byRooms {
+		for i := range d.Columns {
+			if c := &d.Columns[i]; c.Head != "" {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// costs returns a map with a value for each of Heads; nil: there are none.
+func costs(of func(*Column[Round]) float64) map[string]float64 {
+	var values map[string]float64
+	for _, c := range Heads() {
+		if values == nil {
+			values = map[string]float64{}
+		}
+		values[c.Name] = of(c)
+	}
+	return values
+}
+
+// KnownColumns returns RoundColumns without declared ones of which no round has a value.
+func KnownColumns(runs []Run) []Column[Round] {
+	return slices.DeleteFunc(slices.Clone(RoundColumns), func(c Column[Round]) bool {
+		s, declared := c.Field(new(Round)).(slot)
+		for i := range runs {
+			for k := range runs[i].Rounds {
+				s.values = &runs[i].Rounds[k].Values
+				if !declared || !math.IsNaN(s.get()) {
+					return false
+				}
+			}
+		}
+		return declared
+	})
+}
+
+// Value returns the value of a column of rounds.csv; NaN: it is not known, or there is no such column.
+func (r *Round) Value(column string) float64 {
+	for i := range RoundColumns {
+		if c := &RoundColumns[i]; c.Name == column {
+			return c.Get(r).Real()
+		}
+	}
+	return math.NaN()
+}
