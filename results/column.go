@@ -21,8 +21,9 @@ type Column[R any] struct {
 	Optional bool     // a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
 	Values   []string // the texts that are allowed; nil: any
 	Later    bool     // added after fedsim 1.0.0: files may lack it, and its value is not known then, as Optional allows
-	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome. Declare sets it.
+	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome; nil: it is declared.
 	Field func(*R) any
+	slot  int // of a declared column of rounds, its place in Round.Values, from 1 on; 0: there is a field
 }
 
 // Kind is the purpose of a column.
@@ -46,6 +47,9 @@ func (c *Column[R]) Horizontal() bool { return c.Kind == KeyColumn || c.Unit != 
 
 // Get returns the value of a record.
 func (c *Column[R]) Get(r *R) Value {
+	if c.slot > 0 {
+		return Real(any(r).(*Round).value(c.slot))
+	}
 	switch field := c.Field(r).(type) {
 	case *float64:
 		return Real(*field)
@@ -57,8 +61,6 @@ func (c *Column[R]) Get(r *R) Value {
 		return Text(*field)
 	case *Outcome:
 		return Text(string(*field))
-	case slot:
-		return Real(field.get())
 	default:
 		panic(fmt.Sprintf("column %s: its field is a %T", c.Name, field))
 	}
@@ -80,6 +82,10 @@ func (c *Column[R]) Check(v Value) error {
 
 // Set sets the value of a record, which must be of the type of the column.
 func (c *Column[R]) Set(r *R, v Value) {
+	if c.slot > 0 {
+		any(r).(*Round).setValue(c.slot, v.Real())
+		return
+	}
 	switch field := c.Field(r).(type) {
 	case *int:
 		*field = int(v.Whole())
@@ -91,8 +97,6 @@ func (c *Column[R]) Set(r *R, v Value) {
 		*field = v.text
 	case *Outcome:
 		*field = Outcome(v.text)
-	case slot:
-		field.set(v.Real())
 	}
 }
 

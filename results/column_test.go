@@ -60,6 +60,12 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 	names := map[string]bool{}
 	field := map[any]string{} // names of columns by address in record
 	record := new(R)
+	place := func(c *Column[R]) any {
+		if c.slot > 0 {
+			return c.slot
+		}
+		return c.Field(record)
+	}
 	for i := range columns {
 		c := &columns[i]
 		switch {
@@ -67,12 +73,12 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 			t.Errorf("%T: column %q needs a name and a description", *record, c.Name)
 		case names[c.Name]:
 			t.Errorf("%T: two columns have the name %s", *record, c.Name)
-		case field[c.Field(record)] != "":
-			t.Errorf("%T: columns %s and %s have the same field", *record, field[c.Field(record)], c.Name)
+		case field[place(c)] != "":
+			t.Errorf("%T: columns %s and %s have the same field", *record, field[place(c)], c.Name)
 		case !slices.Contains([]string{"", "s", "J", "B", "FLOP", "g"}, c.Unit):
 			t.Errorf("%T: column %s has the unit %q", *record, c.Name, c.Unit)
 		}
-		names[c.Name], field[c.Field(record)] = true, c.Name
+		names[c.Name], field[place(c)] = true, c.Name
 		var want Value
 		switch {
 		case c.Type() == WholeType:

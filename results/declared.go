@@ -30,7 +30,7 @@ func Declare(d *Declared) {
 	for i := range d.Columns {
 		c := &d.Columns[i]
 		c.Kind, c.Optional, c.Later = CostColumn, true, true
-		c.Field = func(r *Round) any { return slot{&r.Values, d.first + i} }
+		c.slot = d.first + i + 1
 		RoundColumns = append(RoundColumns, *c)
 	}
 	byRooms = append(byRooms, d)
@@ -39,38 +39,36 @@ func Declare(d *Declared) {
 
 // Set sets the values of all columns in a round; NaN: not known. Copies of the round stay as they are.
 func (d *Declared) Set(r *Round, values ...float64) {
-	s := slot{&r.Values, d.first + len(values) - 1}
-	s.own()
+	r.own(d.first + len(values))
 	copy(r.Values[d.first:], values)
 }
 
-// slot is a place in the values of a round.
-type slot struct {
-	values *[]float64
-	at     int
+// Has reports whether a column of a name is among those declared.
+func (d *Declared) Has(column string) bool {
+	return slices.ContainsFunc(d.Columns, func(c Column[Round]) bool { return c.Name == column })
 }
 
-func (s slot) get() float64 {
-	if s.at >= len(*s.values) {
+// value returns the value of a slot.
+func (r *Round) value(slot int) float64 {
+	if slot > len(r.Values) {
 		return math.NaN()
 	}
-	return (*s.values)[s.at]
+	return r.Values[slot-1]
 }
 
-func (s slot) set(v float64) {
-	if s.at < len(*s.values) || !math.IsNaN(v) {
-		s.own()
-		(*s.values)[s.at] = v
+func (r *Round) setValue(slot int, v float64) {
+	if slot <= len(r.Values) || !math.IsNaN(v) {
+		r.own(slot)
+		r.Values[slot-1] = v
 	}
 }
 
-// own makes values that no copy of the round shares, and that have the place.
-func (s slot) own() {
-	own := slices.Clone(*s.values)
-	for len(own) <= s.at {
-		own = append(own, math.NaN())
+// own makes values up to a slot that no copy of the round shares.
+func (r *Round) own(slots int) {
+	r.Values = slices.Clone(r.Values)
+	for len(r.Values) < slots {
+		r.Values = append(r.Values, math.NaN())
 	}
-	*s.values = own
 }
 
 // Heads returns the columns that tables of costs show.
@@ -100,16 +98,14 @@ func costs(of func(*Column[Round]) float64) map[string]float64 {
 // KnownColumns returns RoundColumns without declared ones of which no round has a value.
 func KnownColumns(runs []Run) []Column[Round] {
 	return slices.DeleteFunc(slices.Clone(RoundColumns), func(c Column[Round]) bool {
-		s, declared := c.Field(new(Round)).(slot)
 		for i := range runs {
 			for k := range runs[i].Rounds {
-				s.values = &runs[i].Rounds[k].Values
-				if !declared || !math.IsNaN(s.get()) {
+				if c.slot == 0 || !math.IsNaN(runs[i].Rounds[k].value(c.slot)) {
 					return false
 				}
 			}
 		}
-		return declared
+		return c.slot > 0
 	})
 }
 
