@@ -1,7 +1,6 @@
 // Package hyperqueue tests that fedsim submits plans to HyperQueue: to a real server with two
 // workers, which `make test-hyperqueue` installs from PyPI. PyPI does not have HyperQueue's
-// command line hq; hq.py stands in for it. The engine of docs/clusters.md, which uses
-// HyperQueue's Python API, needs none.
+// command line hq; hq.py stands in for it. The template is that of docs/clusters.md.
 package hyperqueue
 
 import (
@@ -59,6 +58,17 @@ func newSite(t *testing.T) *site {
 	}
 	hq := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s/hq.py' \"$@\"\n", python, here)
 	if err := os.WriteFile(filepath.Join(s.dir, "hq"), []byte(hq), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := regexp.MustCompile("(?s)`hyperqueue.sh`\n\n```bash\n(.*?)```").FindSubmatch(page)
+	if template == nil {
+		t.Fatal("docs/clusters.md has no hyperqueue.sh")
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "hyperqueue.sh"), template[1], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	server := filepath.Join(s.dir, "server")
@@ -195,12 +205,12 @@ func TestMergedRunsAreEqual(t *testing.T) {
 			t.Run(name+" "+tasks, func(t *testing.T) {
 				dir := fmt.Sprintf("%s's $(%s)", name, tasks)
 				s.run(t, append([]string{"fedsim", "plan", name, "-o", dir, "--group-time", "0s"}, set...)...)
-				x := s.submit(t, dir, "--engine", "hyperqueue", "--tasks", tasks)
+				x := s.submit(t, dir, "--template", "hyperqueue.sh", "--tasks", tasks)
 				t.Logf("%+v", x)
 				if x.Tasks == 0 {
 					t.Error("no task was sent")
 				}
-				if x := s.submit(t, dir, "--engine", "hyperqueue"); x.Tasks > 0 {
+				if x := s.submit(t, dir, "--template", "hyperqueue.sh"); x.Tasks > 0 {
 					t.Errorf("%d tasks were sent again", x.Tasks)
 				}
 				s.run(t, "fedsim", "merge", dir, "--out", dir+" merged")
@@ -210,41 +220,16 @@ func TestMergedRunsAreEqual(t *testing.T) {
 	}
 }
 
-// The engine of docs/clusters.md works, too.
-func TestEngineOfTheManual(t *testing.T) {
-	s := newSite(t)
-	page, err := os.ReadFile("../../../docs/clusters.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
-	if template == nil {
-		t.Fatal("the page has no engine")
-	}
-	file := filepath.Join(s.dir, "hyperqueue-python.py")
-	if err := os.WriteFile(file, template[1], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	s.run(t, "fedsim", "run", "quickstart", "-q", "--out", "alone")
-	s.run(t, "fedsim", "plan", "quickstart", "-o", "it's a plan", "--group-time", "0s")
-	x := s.submit(t, "it's a plan", "--template", file, "--tasks", "3", "--", "--server-dir", filepath.Join(s.dir, "server"))
-	if x.Tasks != 3 {
-		t.Errorf("%d tasks", x.Tasks)
-	}
-	s.run(t, "fedsim", "merge", "it's a plan", "--out", "merged")
-	requireSame(t, filepath.Join(s.dir, "merged"), filepath.Join(s.dir, "alone"))
-}
-
 // After a task is killed, only the groups that it did not finish are sent again.
 func TestKilledTask(t *testing.T) {
 	s := newSite(t)
 	long := []string{"quickstart", "--set", "run.rounds=20000", "--set", "run.seeds=[1, 2]"}
 	s.run(t, append([]string{"fedsim", "run", "-q", "--out", "alone"}, long...)...)
 	s.run(t, append([]string{"fedsim", "plan", "-o", "plan", "--group-time", "0s"}, long...)...)
-	first := s.send(t, "plan", "--engine", "hyperqueue", "--tasks", "1")
+	first := s.send(t, "plan", "--template", "hyperqueue.sh", "--tasks", "1")
 	kill(t, filepath.Join(s.dir, "plan"))
 	s.wait(t, first)
-	again := s.submit(t, "plan", "--engine", "hyperqueue", "--tasks", "2")
+	again := s.submit(t, "plan", "--template", "hyperqueue.sh", "--tasks", "2")
 	if again.Tasks == 0 || again.Groups == 0 || again.Groups >= first.Groups {
 		t.Errorf("sent %+v, then %+v", first, again)
 	}

@@ -41,7 +41,6 @@ func newSubmit() *cobra.Command {
 
   local       workers on this machine; waits for them
   slurm       a job array of Slurm (sbatch)
-  hyperqueue  a task array of HyperQueue (hq)
   kubernetes  an indexed Job of Kubernetes (kubectl)
 
 All tasks are the same worker ("fedsim work DIR --no-wait"), by default one for
@@ -60,7 +59,6 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 		Example: `  fedsim submit plans/lte --engine local
   fedsim submit plans/lte --engine slurm --tasks 40 -- --partition=short
   fedsim submit plans/lte --engine slurm --print > job.sh
-  fedsim submit plans/lte --engine hyperqueue --cores 4
   fedsim submit plans/lte --engine kubernetes -- --image=fedsim --claim=plans`,
 		Args:              beforeDash(takes(1, 1, "one plan directory")),
 		ValidArgsFunction: first(completeDirectory),

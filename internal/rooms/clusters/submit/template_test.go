@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/filetest"
 )
 
 // job returns a job in a directory whose name a shell could misread.
@@ -31,15 +33,35 @@ func render(t *testing.T, engine string, j *Job, options ...string) (text string
 	if err := j.SetOptions(options); err != nil {
 		t.Fatal(err)
 	}
-	text, submit, err := Shipped(engine).Render(j)
+	e := Shipped(engine)
+	if e == nil {
+		e = ofThePage(t, engine)
+	}
+	text, submit, err := e.Render(j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text, submit
 }
 
+// ofThePage loads the template of docs/clusters.md.
+func ofThePage(t *testing.T, engine string) *Engine {
+	t.Helper()
+	page := string(filetest.Read(t, "../../../../docs/clusters.md"))
+	_, rest, found := strings.Cut(page, "\n`"+engine+".sh`\n\n```bash\n")
+	text, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("the page has no %s.sh", engine)
+	}
+	e, err := Load(filetest.New(t, engine+".sh", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestEngines(t *testing.T) {
-	if got := strings.Join(Engines(), " "); got != "hyperqueue kubernetes slurm" {
+	if got := strings.Join(Engines(), " "); got != "kubernetes slurm" {
 		t.Error(got)
 	}
 	for _, name := range Engines() {
