@@ -152,8 +152,15 @@ func (a *attempts) reportLosses(listed []int32) {
 	}
 }
 
+// foreign reports whether a message to device t is one of the driver's own, of which the server knows nothing.
+func (a *attempts) foreign(t int) bool { return a.server.outside != nil && !a.device(t).chosen }
+
 // downloaded hears that the message of device t has arrived, or was lost.
 func (a *attempts) downloaded(t int) (compute bool) {
+	if a.foreign(t) {
+		a.server.outside.Downloaded(t)
+		return true
+	}
 	if c := a.server.continuous; c != nil {
 		c.solvePending()
 	}
@@ -162,7 +169,13 @@ func (a *attempts) downloaded(t int) (compute bool) {
 
 // responded hears that the response of device t has arrived.
 func (a *attempts) responded(t int) {
-	f := a.server
+	f, foreign := a.server, a.foreign(t)
+	if f.outside != nil {
+		defer f.outside.Responded(t, !foreign)
+	}
+	if foreign {
+		return
+	}
 	a.device(t).responded = true
 	f.journal.note(ResponseArrived, t, a.stepsBehind(t))
 	f.reports.respond(t, f.clients.Now())
@@ -216,12 +229,22 @@ func (a *attempts) checkExhausted() {
 // when the response is overdue, but at once when the device has no time to compute, which the
 // protocol knows.
 func (a *attempts) failed(t int, why clients.Reason) {
+	if a.tell(t, why); a.foreign(t) {
+		return
+	}
 	if why == clients.NoTime {
 		a.stopExpecting(t)
 		return
 	}
 	a.server.accounts.Drop(t, why)
 	a.awaitDue(t)
+}
+
+// tell tells a Messenger that the attempt of device t brings no response.
+func (a *attempts) tell(t int, why clients.Reason) {
+	if o := a.server.outside; o != nil {
+		o.Failed(t, why, !a.foreign(t))
+	}
 }
 
 // awaitDue lets the server notice the failure of device t when its response is overdue.
@@ -295,12 +318,19 @@ func (a *attempts) needsResponse(t int) bool {
 
 // timeout hears that a timer has run out: that of the round, or that of device t.
 func (a *attempts) timeout(t int) {
-	if c := a.server.continuous; t == engine.Server && c != nil {
-		c.gather(t, false)
-	} else if t == engine.Server {
-		a.server.open.End()
-	} else {
+	f := a.server
+	switch {
+	case t == engine.Server && f.continuous != nil:
+		f.continuous.gather(t, false)
+	case t == engine.Server:
+		f.open.End()
+	case a.foreign(t): // it has failed
+		f.clients.StopWaiting(t)
+	default:
 		a.askAgain(t)
+		if f.outside != nil && !f.clients.AtWork(t) {
+			f.outside.Ended(t)
+		}
 	}
 }
 
@@ -355,6 +385,9 @@ func (a *attempts) repeat(hub, n int) bool {
 
 // unreached hears that a hub has no further use of device t.
 func (a *attempts) unreached(t int, why clients.Reason) {
+	if a.tell(t, why); a.foreign(t) {
+		return
+	}
 	f := a.server
 	f.accounts.Drop(t, why)
 	switch {

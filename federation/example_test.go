@@ -47,16 +47,15 @@ func Example() {
 	driver.server = server
 	server.Begin()
 	for range 2 {
-		began := server.Clients().Now()
-		server.Start()
-		server.Listen()
-		server.Await()
+		round := server.Start()
+		round.Await()
 		server.Clients().SetBytesDown(250e3)
-		server.Open(federation.Cohort{Clients: server.Select(), Wanted: 3, Began: began})
-		server.Play()
-		server.Count(nil)
-		server.Close()
-		r := server.Account()
+		played, ok := round.Play(federation.Cohort{Clients: server.Select(), Wanted: 3}, nil)
+		if !ok {
+			fmt.Println(server.Stalled())
+			return
+		}
+		r := played.Close().Account()
 		fmt.Printf("round %d: %d taken, %d late, %.2f s\n", r.Round, r.Participants, r.Late, r.TimeS)
 	}
 	// Output:

@@ -112,16 +112,15 @@ func start(t testing.TB, s Setup, passes int) *Server {
 // runRound runs a round.
 func (f *Server) runRound() results.Round {
 	f.driver.(*toy).taken = nil
-	began := f.clients.Now()
-	f.Start()
-	f.Listen()
-	f.driver.(*toy).askable = f.Await()
+	round := f.Start()
+	f.driver.(*toy).askable = round.Await()
 	f.clients.SetBytesDown(message)
-	f.Open(Cohort{Clients: f.Select(), Wanted: f.selection.asked, Began: began})
-	f.Play()
-	f.Count(nil)
-	f.Close()
-	return f.Account()
+	played, _ := round.Play(Cohort{Clients: f.Select(), Wanted: f.selection.asked}, nil)
+	if played.server == nil { // the run has ended within the round
+		f.count(nil)
+		played.server = f
+	}
+	return played.Close().Account()
 }
 
 // taken runs rounds, and returns the clients whose responses each takes.

@@ -13,7 +13,7 @@ import (
 type Cohort struct {
 	Clients []int32     // in ascending order
 	Wanted  int         // the number of clients that the server wanted to ask
-	Began   engine.Time // when the round began
+	Began   engine.Time // from when on the protocol counts its time; 0: from Start on
 	// Bytes returns the size of the message to a client of the cohort; nil: sizes are those of
 	// clients.Clients.SetBytesDown and SetBytesDownOf.
 	Bytes func(client int) float64
@@ -22,19 +22,26 @@ type Cohort struct {
 // Begin starts the clients. It comes before the first round.
 func (f *Server) Begin() { f.clients.Begin() }
 
-// Start begins a round.
-func (f *Server) Start() {
-	f.open.began = f.clients.Now()
-	f.journal.note(RoundStarted, engine.Server, 0)
+// Started is a round that has begun. What comes next is a method of what came before: [Started.Play]
+// gives a Played, [Played.Close] an Ended, and [Ended.Account] the results of the round.
+type Started struct {
+	server *Server
+	at     engine.Time
 }
 
-// Listen lets responses count for the open round, until it ends. Otherwise they are those of
-// late clients between two rounds.
-func (f *Server) Listen() { f.open.ended = false }
+// Start begins a round.
+func (f *Server) Start() Started {
+	f.open.began = f.clients.Now()
+	f.journal.note(RoundStarted, engine.Server, 0)
+	return Started{f, f.open.began}
+}
 
-// Await lets time pass until the round that was started can ask a client. It returns how many
-// can be asked; results.UnknownCount without rounds.
-func (f *Server) Await() (available int) {
+// Await lets time pass until the round can ask a client. It returns how many can be asked;
+// results.UnknownCount without rounds. Responses count for the round from now on: before, they are
+// those of late clients between two rounds.
+func (s Started) Await() (available int) {
+	f := s.server
+	f.open.ended = false
 	if f.continuous == nil || !f.continuous.started {
 		f.AwaitAvailable()
 	}
@@ -78,9 +85,40 @@ func (f *Server) Askable() int {
 	return n
 }
 
-// Open prepares the attempts of a cohort, lets the driver do the local work, and sends the
-// messages. The list of clients must not change until Close.
-func (f *Server) Open(of Cohort) {
+// Played is a round that its protocol has ended: it is known whose responses the server takes.
+type Played struct{ server *Server }
+
+// Play asks a cohort, whose list must not change until Close, lets the driver do the local work,
+// and lets time pass until the protocol ends the round. The server takes the responses, or none if
+// they are too few, or accept, which may be nil, does not accept them. ok is false if the run has
+// ended within the round.
+func (s Started) Play(of Cohort, accept func() bool) (played Played, ok bool) {
+	f := s.server
+	f.open.ended = false
+	if of.Began == 0 {
+		of.Began = s.at
+	}
+	f.openCohort(of)
+	f.play()
+	if f.Aborted() {
+		return Played{}, false
+	}
+	f.count(accept)
+	return Played{f}, true
+}
+
+// PlayOn lets time pass until a part of a run without rounds has ended, and asks the first clients in its first.
+func (s Started) PlayOn() Ended {
+	s.server.play()
+	return Ended(s)
+}
+
+// Unplayed ends a round in which the driver has sent messages of its own alone.
+func (s Started) Unplayed() Ended { return Ended(s) }
+
+// openCohort prepares the attempts of a cohort, lets the driver do the local work, and sends the
+// messages.
+func (f *Server) openCohort(of Cohort) {
 	f.open.asked, f.open.began, f.open.played = of.Clients, of.Began, true
 	f.reports.ask(of.Clients, f.round, f.clients.Now())
 	up, possible := f.openAttempts()
@@ -160,9 +198,12 @@ func (f *Server) prepare(t int) {
 	f.attempts.limit(t)
 }
 
-// Play lets time pass until the protocol ends the open round. A server without rounds asks
+// play lets time pass until the protocol ends the open round. A server without rounds asks
 // clients first.
-func (f *Server) Play() {
+func (f *Server) play() {
+	if f.Aborted() {
+		return
+	}
 	if f.continuous != nil {
 		f.continuous.open()
 	}
@@ -193,9 +234,8 @@ func (f *Server) CurrentRound() *OpenRound { return &f.open }
 // Ended reports whether the protocol has ended the open round.
 func (f *Server) Ended() bool { return f.open.ended }
 
-// Count decides whether the server takes the responses of the round: all of them, or none if
-// they are too few, or the driver does not accept them. accept may be nil.
-func (f *Server) Count(accept func() bool) {
+// count decides whether the server takes the responses of the round.
+func (f *Server) count(accept func() bool) {
 	f.clients.CloseGroup()
 	responses := 0
 	for _, t := range f.Listed() {
@@ -218,16 +258,19 @@ func (f *Server) Listed() []int32 {
 }
 
 // Takes reports whether the server takes a response of a client in the round that closes. It
-// is known after Count.
+// is known after Play.
 func (f *Server) Takes(client int) bool {
 	d := f.attempts.device(client)
 	return d.chosen && d.responded && f.open.enough && !f.partial.drops(client)
 }
 
-// Close ends the round, after Count. The server takes the updates that it has received, in
-// device order. All other work is discarded on both sides, or continues under a protocol that
-// takes late responses.
-func (f *Server) Close() {
+// Ended is a round that takes no further responses.
+type Ended Started
+
+// Close ends the round. The server takes the updates that it has received, in device order. All
+// other work is discarded on both sides, or continues under a protocol that takes late responses.
+func (p Played) Close() Ended {
+	f := p.server
 	f.clients.StopServerTimer()
 	all := f.Listed()
 	defer f.clients.Flush()
@@ -264,6 +307,7 @@ func (f *Server) Close() {
 		d.chosen = false
 	}
 	f.protocol.Close(&f.open)
+	return Ended{server: f}
 }
 
 // weight returns the factor that the protocol gives to the update of device t.
@@ -309,7 +353,8 @@ func (f *Server) LocalRound(client int) int {
 }
 
 // Account ends the accounts of the round, and returns its results without metrics.
-func (f *Server) Account() results.Round {
+func (e Ended) Account() results.Round {
+	f := e.server
 	f.open.played = false
 	r := f.accounts.close()
 	f.journal.noteRound()

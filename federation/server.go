@@ -12,8 +12,9 @@ import (
 // Server is the server of a simulated federated system: it asks clients for work, in rounds or
 // without, by a protocol and a selector. Its driver knows the work.
 //
-// A round is Start, Select, Open, Play, Count, Close, Compute and Account, in this order. A
-// driver may leave out Select. Before the first, Begin starts the clients.
+// Begin starts the clients. Then a round is Start, Await, Select, Play, Close, Compute and
+// Account, most of which return the value whose method is next. A driver may leave out Await, Select
+// and Compute.
 type Server struct {
 	setup   Setup
 	work    Workload
@@ -155,17 +156,12 @@ func (f *Server) clientsSetup() clients.Setup {
 // listener returns the server's reactions to clients.
 func (f *Server) listener() clients.Listener {
 	a := &f.attempts
-	l := clients.Listener{
-		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed,
+	return clients.Listener{
+		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed, Unreached: a.unreached,
 		Available: a.available, Depleted: a.depleted, Recharged: a.recharged,
-		Gathered: func(hub int) bool { return f.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat, Unreached: a.unreached, Watch: f.supervisor.watch,
-		Needed: a.expects,
+		Gathered: func(hub int) bool { return f.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat,
+		Watch: f.supervisor.watch, Needed: a.expects,
 	}
-	if f.outside != nil {
-		l.Downloaded, l.Responded, l.Failed = a.downloadedBeside, a.respondedBeside, a.failedBeside
-		l.Timer, l.Unreached = a.timeoutBeside, a.unreachedBeside
-	}
-	return l
 }
 
 // Clients returns the clients, for their state and for messages of the driver's own.

@@ -160,45 +160,42 @@ func (f *Federation) updateCoupling() error {
 	return nil
 }
 
-// runRound runs one round and returns its results without metrics.
-func (f *Federation) runRound() results.Round {
-	began := f.clients.Now()
-	f.server.Start()
-	f.server.Listen()
-	available := f.server.Await()
+// runRound runs one round and returns its results without metrics, unless the run has ended within it.
+func (f *Federation) runRound() (r results.Round) {
+	started := f.server.Start()
+	available := started.Await()
 	if f.server.Aborted() {
-		return results.Round{}
+		return r
 	}
+	var ended federation.Ended
 	var thetas []float64
 	if f.setup.Config.Traits().Continuous {
-		f.server.Play()
+		ended = started.PlayOn()
 	} else {
-		thetas = f.playRound(began)
+		ended, thetas = f.playRound(started)
 	}
 	if f.server.Aborted() {
-		return results.Round{}
+		return r
 	}
-	r := f.server.Account()
+	r = ended.Account()
 	r.Outer, r.Available, r.Thetas = f.outer, available, thetas
 	return r
 }
 
 // playRound asks the clients of the round, and takes their responses.
-func (f *Federation) playRound(began engine.Time) (thetas []float64) {
+func (f *Federation) playRound(started federation.Started) (ended federation.Ended, thetas []float64) {
 	f.begin()
-	f.openRound(f.server.Select(), began)
-	f.server.Play()
-	if f.server.Aborted() {
-		return nil
+	played, ok := started.Play(f.cohort(f.server.Select()), f.unmasks)
+	if !ok {
+		return ended, nil
 	}
-	f.server.Count(f.unmasks)
 	thetas = f.thetas()
 	f.late.weigh(f)
-	f.server.Close()
+	ended = played.Close()
 	flops, err := f.method.End()
 	f.fail(err)
 	f.server.Compute(flops + f.closePrivate())
-	return thetas
+	return ended, thetas
 }
 
 func (f *Federation) begin() {
@@ -209,7 +206,8 @@ func (f *Federation) begin() {
 	f.clients.SetBytesDown(f.open.bytes)
 }
 
-func (f *Federation) openRound(asked []int32, began engine.Time) {
+// cohort prepares the messages to the clients that the round asks.
+func (f *Federation) cohort(asked []int32) federation.Cohort {
 	if f.method.About.Messages.Differ {
 		for _, t := range asked {
 			f.clients.SetBytesDownOf(int(t), f.work.messageBytes(f.open.sent.To(int(t)))+f.work.exchangedDown())
@@ -218,5 +216,5 @@ func (f *Federation) openRound(asked []int32, began engine.Time) {
 	f.openPrivate(asked)
 	f.server.Partial().Draw(asked, int(f.work.Epochs))
 	_, wanted := f.setup.Config.Sizes(f.setup.Clients)
-	f.server.Open(federation.Cohort{Clients: asked, Wanted: wanted, Began: began})
+	return federation.Cohort{Clients: asked, Wanted: wanted}
 }

@@ -29,15 +29,11 @@ func (s *Session) PlayRound(round int, kind string, all []Message, into []Notice
 	s.played, s.call.inRound = true, true
 	s.taken = s.taken[:0]
 	s.call.need = math.MaxInt
-	s.server.Listen()
-	s.server.Open(federation.Cohort{Clients: s.asked, Wanted: len(s.asked), Began: s.Now(), Bytes: s.queue.bytesDown})
-	if !s.server.Aborted() {
-		s.server.Play()
-	}
+	cohort := federation.Cohort{Clients: s.asked, Wanted: len(s.asked), Began: s.Now(), Bytes: s.queue.bytesDown}
+	played, ok := s.round.Play(cohort, nil)
 	s.call.inRound = false
-	if !s.server.Aborted() {
-		s.server.Count(nil)
-		s.server.Close()
+	if ok {
+		s.ended = played.Close()
 		s.closePlay()
 	}
 	notices, s.call.out = s.call.out, nil
@@ -168,7 +164,7 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	if s.chosen {
 		s.server.Accounts().Limit(len(s.selected))
 	}
-	r := s.server.Account()
+	r := s.ended.Account()
 	if s.chosen {
 		r.Available = s.available
 	}

@@ -41,20 +41,22 @@ type Session struct {
 	once   once
 	group  int // the number of messages of the open group of hubs that have not ended
 
-	started   bool         // round 0 was closed
-	began     bool         // the open round has begun
-	played    bool         // by Round
-	playing   []int32      // the places of messages of Round that have not ended, by device
-	chosen    bool         // by Select, in the open round
-	available int          // the number of clients that could be asked when Select was called
-	selected  []int32      // the clients of Select
-	dropped   []int32      // the clients that messages of Send have marked as dropped
-	taken     []int64      // the ids of messages that the open round of Round took
-	answer    []int64      // by device, the id of its last response
-	sizes     [][2]float64 // by device, the bytes down and up of the last message that was taken; 0: none
-	asked     []int32      // scratch: the clients of Round
-	members   []int32      // scratch: the clients of a group
-	reached   []int32      // scratch of Available
+	started   bool // round 0 was closed
+	began     bool // the open round has begun
+	round     federation.Started
+	ended     federation.Ended // the open round, if its messages were played or are all the driver's own
+	played    bool             // by Round
+	playing   []int32          // the places of messages of Round that have not ended, by device
+	chosen    bool             // by Select, in the open round
+	available int              // the number of clients that could be asked when Select was called
+	selected  []int32          // the clients of Select
+	dropped   []int32          // the clients that messages of Send have marked as dropped
+	taken     []int64          // the ids of messages that the open round of Round took
+	answer    []int64          // by device, the id of its last response
+	sizes     [][2]float64     // by device, the bytes down and up of the last message that was taken; 0: none
+	asked     []int32          // scratch: the clients of Round
+	members   []int32          // scratch: the clients of a group
+	reached   []int32          // scratch of Available
 }
 
 // Message is a message of the driver to a client.
@@ -306,7 +308,8 @@ func (s *Session) checkRound(round int) error {
 func (s *Session) begin() {
 	if !s.began {
 		s.began = true
-		s.server.Start()
+		s.round = s.server.Start()
+		s.ended = s.round.Unplayed()
 	}
 }
 
