@@ -241,3 +241,9 @@ type Setup struct {
 	Compression *compress.Config // of messages, for a method with Messages.Coded; nil: none
 	ValueBytes  int              // bytes of a number in a message: 4 or 8
 }
+
+// branch returns randomness of the device in this round that is independent of its local
+// steps, for one of several uses.
+func (r Request) branch(use int) Stream {
+	return rng.New(r.Stream.Uint64(), rng.Solve, r.Device, use)
+}

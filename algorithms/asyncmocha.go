@@ -226,3 +226,10 @@ func (a *asyncMOCHA) SetCoupling(c mtl.Coupling) {
 	a.weights = c.Incremental(&a.Duals.V)
 	a.version++
 }
+
+// Update is that of Dual, with the subproblem that the device was sent.
+func (a *asyncMOCHA) Update(device int) Update {
+	u := a.Dual.Update(device)
+	u.Weights, u.Curvature = a.sent.Row(device), a.curvature[device]
+	return u
+}

@@ -186,7 +186,7 @@ func (a *average) reset() {
 func (a *average) add(changes *slots, device int, weight, damping float64) {
 	changes.addTo(device, weight*damping, a.sum)
 	a.weight += weight
-	a.flops += 2 * float64(changes.size)
+	a.flops += 2 * float64(changes.Size())
 }
 
 // apply adds step times the average to w and returns the FLOPs of the average and the
@@ -207,4 +207,9 @@ func (a *average) mean() (d []float64, flops float64) {
 		a.sum[j] /= weight
 	}
 	return a.sum, a.flops + flops + float64(len(a.sum))
+}
+
+// Update returns the change of w.
+func (m *globalModel) Update(device int) Update {
+	return m.changes.update("change of w", device)
 }

@@ -77,7 +77,7 @@ func init() {
 				Model: DeviceModels, Means: true, Messages: Messages{Differ: true}, Work: opts.workload(shape, false),
 				Metrics: []NamedMetric{{Name: consensusDistance, Better: "lower"}},
 			}
-			d.Work.exchange = func(devices int, seed uint64) (*mail, error) { return newMail(opts, devices, shape.Values(), seed) }
+			d.Work.Exchange = func(devices int, seed uint64) (Exchange, error) { return newMail(opts, devices, shape.Values(), seed) }
 			return d
 		},
 		New: func(s Setup, o Options) (Algorithm, error) { return newGossip(s, o.(*GossipOptions)) },
@@ -96,7 +96,7 @@ func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
 		x: data.NewMatrix(n, d), next: data.NewMatrix(n, d), local: newSlots(p, d),
 		space: [2][]float64{spaceOf(p, d), spaceOf(p, d)},
 	}
-	g.About.Messages.Usual = g.usual
+	g.About.Messages.Usual = g.Usual
 	for k := range n {
 		p.Initial(s.Seed, g.x.Row(k))
 	}
@@ -121,7 +121,7 @@ func (g *gossip) Begin() (Sent, error) { return Sent{g.x.Cols, g.to}, nil }
 func (g *gossip) Solve(r Request) Work {
 	u, steps := g.descend(r, g.x.Row(r.Device), pull{center: g.x.Row(r.Device)})
 	g.local.store(r.Device, u)
-	return Work{Steps: steps, FLOPs: g.flops(r.Device, steps) + g.averaging(r.Device), Values: g.upload(r.Device)}
+	return Work{Steps: steps, FLOPs: g.flops(r.Device, steps) + g.Averaging(r.Device), Values: g.Upload(r.Device)}
 }
 
 // Commit lets the device take part in the averages of the round.
@@ -144,7 +144,7 @@ func (g *gossip) End() (float64, error) {
 			g.local.release(k)
 		}
 	}
-	g.deliver()
+	g.Deliver()
 	g.evaluated()
 	return 0, nil
 }
@@ -240,27 +240,30 @@ func newMail(o *GossipOptions, devices, values int, seed uint64) (*mail, error) 
 		return nil, err
 	}
 	m := &mail{neighbors: neighbors, values: values, taken: make([]bool, devices), inbox: make([]int, devices)}
-	m.to = m.sent
+	m.to = m.To
 	return m, nil
 }
 
-// sent returns the size of the models that neighbors have sent the device since it was asked
+// To returns the size of the models that neighbors have sent the device since it was asked
 // last. There are none before its first round.
-func (m *mail) sent(device int) int { return m.inbox[device] * m.values }
+func (m *mail) To(device int) int { return m.inbox[device] * m.values }
 
-// usual returns the sizes of a model from and to every neighbor.
-func (m *mail) usual(device int) (down, up int) { return m.upload(device), m.upload(device) }
+// Usual returns the sizes of a model from and to every neighbor.
+func (m *mail) Usual(device int) (down, up int) { return m.Upload(device), m.Upload(device) }
 
-// upload returns the size of a model to every neighbor.
-func (m *mail) upload(device int) int { return len(m.neighbors[device]) * m.values }
+// Upload returns the size of a model to every neighbor.
+func (m *mail) Upload(device int) int { return len(m.neighbors[device]) * m.values }
 
-// averaging returns the FLOPs of the average of the models that the device has received with
+// Averaging returns the FLOPs of the average of the models that the device has received with
 // its own: a difference, a product and a sum a value.
-func (m *mail) averaging(device int) float64 { return float64(3 * float64(m.sent(device))) }
+func (m *mail) Averaging(device int) float64 { return float64(3 * float64(m.To(device))) }
 
-// deliver ends a round: a device that took part is sent the models of neighbors that did. One
+// Take lets a device take part in the averages of the round.
+func (m *mail) Take(device int) { m.taken[device] = true }
+
+// Deliver ends a round: a device that took part is sent the models of neighbors that did. One
 // that did not is sent those of before again.
-func (m *mail) deliver() {
+func (m *mail) Deliver() {
 	for k, taken := range m.taken {
 		if !taken {
 			continue
@@ -278,4 +281,9 @@ func (m *mail) deliver() {
 func (m *mail) state(c *state.Coder) {
 	c.Bools(m.taken)
 	c.Ints(m.inbox)
+}
+
+// Update returns the model after the device's steps.
+func (g *gossip) Update(device int) Update {
+	return g.local.update("model y", device)
 }

@@ -94,27 +94,9 @@ func squaredDistance[T float32 | float64](x []T, y []float64) (sum float64) {
 	return sum
 }
 
-// Update returns the change of w.
-func (m *globalModel) Update(device int) Update {
-	return m.changes.update("change of w", device)
-}
-
-// Update returns the change of w, or that of the control variate if only this is not finite.
-func (f *scaffold) Update(device int) Update {
-	if u := f.updates.update("change of the control variate", device); !u.Finite() {
-		return u
-	}
-	return f.globalModel.Update(device)
-}
-
 // Update returns the sub-gradient.
 func (m *mbSGD) Update(device int) Update {
 	return Update{Array: "gradient", Values: m.gradient.Row(device)}
-}
-
-// Update returns the model after the device's steps.
-func (g *gossip) Update(device int) Update {
-	return g.local.update("model y", device)
 }
 
 // Update returns the change of v, and the subproblem that it solves before gamma scales it.
@@ -123,11 +105,4 @@ func (d *Dual) Update(device int) Update {
 		Array: "change of v", Values: d.Delta.Row(device),
 		Duals: d.Duals.Alpha[device], Next: d.Next[device], Weights: d.Weights(device), Curvature: d.Curvature(device),
 	}
-}
-
-// Update is that of Dual, with the subproblem that the device was sent.
-func (a *asyncMOCHA) Update(device int) Update {
-	u := a.Dual.Update(device)
-	u.Weights, u.Curvature = a.sent.Row(device), a.curvature[device]
-	return u
 }

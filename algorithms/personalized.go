@@ -6,7 +6,6 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/tools/parallel"
-	"fedsim/internal/tools/rng"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
@@ -159,10 +158,4 @@ func (m *personalized) State(c *state.Coder) {
 		m.next.state(c)
 	}
 	m.stale = true
-}
-
-// branch returns randomness of the device in this round that is independent of its local
-// steps, for one of several uses.
-func (r Request) branch(use int) Stream {
-	return rng.New(r.Stream.Uint64(), rng.Solve, r.Device, use)
 }

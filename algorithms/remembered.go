@@ -32,7 +32,7 @@ func (m *remembered) replace(device int, before, now float64) {
 	p := m.weight(device)
 	if m.last.has(device) {
 		m.last.addTo(device, -p*before, m.round.sum)
-		m.round.flops += 2 * float64(m.last.size)
+		m.round.flops += 2 * float64(m.last.Size())
 	}
 	m.last.store(device, m.changes.at(device, m.space))
 	m.round.add(m.last, device, p, now)

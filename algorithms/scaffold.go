@@ -188,3 +188,11 @@ func (f *scaffold) State(c *state.Coder) {
 	f.controls.state(c)
 	f.updates.state(c)
 }
+
+// Update returns the change of w, or that of the control variate if only this is not finite.
+func (f *scaffold) Update(device int) Update {
+	if u := f.updates.update("change of the control variate", device); !u.Finite() {
+		return u
+	}
+	return f.globalModel.Update(device)
+}

@@ -40,7 +40,19 @@ type Workload struct {
 	// do not have the method.
 	AuthorUnits float64
 
-	exchange func(devices int, seed uint64) (*mail, error) // messages of devices to each other; nil: with a server
+	// Exchange returns the messages of so many devices to each other; nil: a device exchanges messages
+	// with a server.
+	Exchange func(devices int, seed uint64) (Exchange, error)
+}
+
+// Exchange is the messages of devices to each other, in rounds. Sizes are in numbers.
+type Exchange interface {
+	To(device int) int               // the size of the messages to a device in the open round
+	Usual(device int) (down, up int) // the usual sizes of the messages to a device, and of those that it sends
+	Upload(device int) int           // the size of those that a device sends
+	Averaging(device int) float64    // the FLOPs of a device on what it has received
+	Take(device int)                 // lets a device take part in the averages of the round
+	Deliver()                        // ends the round
 }
 
 // MessageValues returns how many numbers a message about models of so many values has, without
@@ -97,8 +109,8 @@ type timing struct {
 	rows   []int32 // by device, or one number for all
 	values int     // of a message
 	link   *link
-	extra  int   // bytes of Workload.Extra, with a link
-	mail   *mail // nil: devices exchange messages with a server
+	extra  int      // bytes of Workload.Extra, with a link
+	mail   Exchange // nil: devices exchange messages with a server
 }
 
 var (
@@ -131,12 +143,12 @@ func newTiming(s Setup) (*timing, error) {
 	t.link = newLink(s, max(1, load.Vectors), s.Shape.Values(), false)
 	t.link.describe(&t.About)
 	t.extra = s.ValueBytes * load.Extra
-	if load.exchange != nil {
+	if load.Exchange != nil {
 		var err error
-		if t.mail, err = load.exchange(len(s.Rows), s.Seed); err != nil {
+		if t.mail, err = load.Exchange(len(s.Rows), s.Seed); err != nil {
 			return nil, err
 		}
-		t.About.Messages.Usual = t.mail.usual
+		t.About.Messages.Usual = t.mail.Usual
 	}
 	return t, nil
 }
@@ -144,7 +156,7 @@ func newTiming(s Setup) (*timing, error) {
 // Begin returns how many numbers each device is sent.
 func (t *timing) Begin() (Sent, error) {
 	if t.mail != nil {
-		return Sent{t.values, t.mail.to}, nil
+		return Sent{t.values, t.mail.To}, nil
 	}
 	return t.link.sent(t.open()), nil
 }
@@ -166,8 +178,8 @@ func (t *timing) Solve(r Request) Work {
 	work := Work{Steps: steps, FLOPs: load.Of(rows, steps), Values: t.values + load.Extra}
 	switch {
 	case t.mail != nil:
-		work.FLOPs += t.mail.averaging(r.Device)
-		work.Values = t.mail.upload(r.Device)
+		work.FLOPs += t.mail.Averaging(r.Device)
+		work.Values = t.mail.Upload(r.Device)
 	case t.link != nil:
 		_, up := t.link.usual(r.Device)
 		work.FLOPs += t.link.perMessage()
@@ -184,7 +196,7 @@ func (t *timing) Receive(int) (taken bool, flops float64, err error) { return tr
 // round.
 func (t *timing) Commit(device int, _ float64) {
 	if t.mail != nil {
-		t.mail.taken[device] = true
+		t.mail.Take(device)
 	}
 	t.link.commit(device)
 }
@@ -198,7 +210,7 @@ func (t *timing) Withdraw(int) {}
 // End sends the models of devices to each other. The server's work is not known.
 func (t *timing) End() (float64, error) {
 	if t.mail != nil {
-		t.mail.deliver()
+		t.mail.Deliver()
 	}
 	return 0, nil
 }

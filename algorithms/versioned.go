@@ -100,7 +100,7 @@ func (m *versionedModel) Discard(device int) {
 func (m *versionedModel) Begin() (Sent, error) {
 	m.served, m.rounds = 0, true
 	amount := m.w.Cols
-	for k := range m.changes.of {
+	for k := range m.problem.Clients() {
 		if !m.changes.has(k) {
 			amount, _ = m.Send(k)
 		}
