@@ -149,7 +149,7 @@ func TestMIFARemembersGradients(t *testing.T) {
 		a.Begin()
 		for k := range p.Clients() >> (2 * h) { // client 1 alone in round 1
 			a.Solve(request(k, h, NoLimit, 0))
-			changes[k] = slices.Clone(f.pending(k))
+			changes[k] = slices.Clone(f.Update(k).Values)
 			for j := range changes[k] {
 				changes[k][j] /= scale
 			}
@@ -182,7 +182,7 @@ func TestFedVARPServerStep(t *testing.T) {
 		asked := p.Clients() >> h // 4, 2, 1
 		for k := range asked {
 			a.Solve(request(k, h, NoLimit, 0))
-			for j, d := range f.pending(k) {
+			for j, d := range f.Update(k).Values {
 				step[j] += (d - last[k][j]) / float64(asked)
 				last[k][j] = d
 			}

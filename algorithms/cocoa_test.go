@@ -11,7 +11,7 @@ import (
 
 // exactly solves the subproblem of a device from its present dual variables to
 // a gap of 1e-12 and returns a lower bound on its minimum.
-func exactly(t *testing.T, a *cocoa, k int) float64 {
+func exactly(t *testing.T, a dualRun, k int) float64 {
 	t.Helper()
 	p, curvature := a.Problem, a.Curvature(k)
 	w := a.Weights(k)
@@ -33,7 +33,7 @@ func exactly(t *testing.T, a *cocoa, k int) float64 {
 
 // value returns the objective of a device's subproblem at dual variables with
 // the given change of V, from its definition (eq. subproblem without c(alpha)).
-func value(a *cocoa, k int, alpha, dv []float64) float64 {
+func value(a dualRun, k int, alpha, dv []float64) float64 {
 	sum := 0.0
 	for i, x := range alpha {
 		sum += a.Problem.Loss.Conjugate(x, a.Problem.Train.Clients[k].Y[i])
@@ -47,7 +47,7 @@ func value(a *cocoa, k int, alpha, dv []float64) float64 {
 
 // certified returns the bound on theta that the duality gap gives for a device's work in
 // this round.
-func certified(a *cocoa, k int) float64 {
+func certified(a dualRun, k int) float64 {
 	u, curvature := make([]float64, a.Problem.Features), a.Curvature(k)
 	for j, w := range a.Weights(k) {
 		u[j] = w + curvature*a.Delta.Row(k)[j]
@@ -87,7 +87,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 // quality returns theta_t^h of a device's work in this round by its definition, and
 // whether the possible gain was large enough to know it to six digits; least is the
 // minimum of the subproblem.
-func quality(a *cocoa, k int, least float64) (theta float64, known bool) {
+func quality(a dualRun, k int, least float64) (theta float64, known bool) {
 	zero := make([]float64, a.Problem.Features)
 	before := value(a, k, a.Duals.Alpha[k], zero)
 	after := value(a, k, a.Next[k], a.Delta.Row(k))
@@ -104,9 +104,9 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 	for _, stop := range []string{StopTheta, StopCertificate} {
 		for _, theta := range []float64{0.99, 0.9, 0.5, 0.1, 0.01} {
 			variants(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-				a := start(t, "cocoa", p, c, func(o Options) {
+				a := startDual(t, "cocoa", p, c, func(o Options) {
 					*o.(*CoCoAOptions) = CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: 1e5}
-				}).(*cocoa)
+				})
 				reached, short := 0, 0
 				for h := range 16 {
 					a.Begin()
@@ -154,9 +154,9 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 	for _, stop := range []string{StopTheta, StopCertificate} {
 		capped := 0
 		for _, epochs := range []float64{0.1, 1, 100} {
-			a := start(t, "cocoa", p, c, func(o Options) {
+			a := startDual(t, "cocoa", p, c, func(o Options) {
 				*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.05, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
-			}).(*cocoa)
+			})
 			a.Begin()
 			for k := range p.Clients() {
 				work := a.Solve(request(k, 0, NoLimit, 0))
@@ -187,9 +187,9 @@ func TestCoCoAOnASolvedSubproblem(t *testing.T) {
 	for _, loss := range mtl.ScoreLosses() {
 		// Tasks that are not coupled: a round solves them.
 		p, c := randomProblem(t, func(c *mtl.Config) { untied(c); c.Loss = loss }, nil, 4, 10, 17)
-		a := start(t, "cocoa", p, c, func(o Options) {
+		a := startDual(t, "cocoa", p, c, func(o Options) {
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 1e-6, Stop: StopTheta, CheckEvery: 1, MaxEpochs: 1e5}
-		}).(*cocoa)
+		})
 		for h := range 6 {
 			round(a, p, h, NoLimit, nil)
 		}
@@ -232,7 +232,10 @@ func TestCoCoAWork(t *testing.T) {
 			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps, %g FLOPs for them and %g for checks",
 				x.every, x.most, x.allowed, work, x.steps, steps, x.checks*2*d*n)
 		}
-		a.(*cocoa).opts.Stop = StopTheta
+		a = start(t, "cocoa", p, c, func(o Options) {
+			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 1e-9, Stop: StopTheta, CheckEvery: x.every, MaxEpochs: x.most}
+		})
+		a.Begin()
 		if free := a.Solve(request(0, 0, x.allowed, 0)); free.Steps != x.steps || free.FLOPs != steps {
 			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps and %g FLOPs", x.every, x.most, x.allowed, free, x.steps, steps)
 		}

@@ -57,10 +57,7 @@ func (c *codedDual) begin(d *Dual) int {
 		start := c.starts.Row(k)
 		copy(start, d.W.Row(t))
 		c.link.show(start)
-		if !c.link.feedback {
-			continue
-		}
-		if left := c.link.ups[0].left.at(k, nil); left != nil {
+		if left := c.link.Residual(0, k); left != nil {
 			kernel.Axpy(gamma*d.Coupling.Diag(t), left, start)
 		}
 	}

@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -385,17 +386,26 @@ func TestRoundsAllocateNothing(t *testing.T) {
 
 // dualOf returns the state that dual methods share, nil for a primal method.
 func dualOf(a Algorithm) *Dual {
-	switch a := a.(type) {
-	case *mocha:
-		return &a.Dual
-	case *cocoa:
-		return &a.Dual
-	case *mbSDCA:
-		return &a.Dual
-	case *asyncMOCHA:
-		return &a.Dual
+	d := reflect.Indirect(reflect.ValueOf(a)).FieldByName("Dual")
+	if !d.IsValid() {
+		return nil
 	}
-	return nil
+	return d.Addr().Interface().(*Dual)
+}
+
+// dualRun is a run of a dual method, with the state that dual methods share.
+type dualRun struct {
+	*Dual
+	of Algorithm
+}
+
+func (d dualRun) Solve(r Request) Work { return d.of.Solve(r) }
+
+// startDual is start of a dual method.
+func startDual(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, change func(Options)) dualRun {
+	t.Helper()
+	a := start(t, name, p, c, change)
+	return dualRun{dualOf(a), a}
 }
 
 // After an Omega update a method continues from its state under the new coupling: the

@@ -364,7 +364,7 @@ func TestControlledMethodsWeightedByRows(t *testing.T) {
 			a.End()
 			mean := func(of *slots) []float64 {
 				sum := make([]float64, 2)
-				for k := range of.of {
+				for k := range p.Clients() {
 					for j, v := range of.at(k, nil) {
 						sum[j] += v * float64(p.Train.Clients[k].X.Rows) / 10
 					}

@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"fedsim/config"
@@ -85,18 +86,11 @@ func evaluated(a Algorithm) *data.Matrix {
 
 // linkOf returns the codes of the messages of a method.
 func linkOf(a Algorithm) *link {
-	switch a := a.(type) {
-	case *mbSGD:
-		return a.link
-	case interface{ link() *link }:
-		return a.link()
-	default:
-		return a.(interface{ codes() *link }).codes()
+	if d := dualOf(a); d != nil {
+		return d.link()
 	}
+	return reflect.Indirect(reflect.ValueOf(a)).FieldByName("Link").Interface().(*link)
 }
-
-// codes returns the codes of the messages.
-func (m *globalModel) codes() *link { return m.link }
 
 // theta returns theta_t^h of the tentative work of a device.
 func theta(p *mtl.Problem, a Inspected, k int) float64 {

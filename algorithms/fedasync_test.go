@@ -79,7 +79,7 @@ func TestLateResponsesAreStale(t *testing.T) {
 		a.Commit(1, 1)
 		a.Commit(2, 1)
 		a.End()
-		late := slices.Clone(a.(interface{ pending(int) []float64 }).pending(0))
+		late := slices.Clone(a.(Inspected).Update(0).Values)
 		a.Begin()
 		before := slices.Clone(a.Model().W.Row(0))
 		a.Commit(0, 1)

@@ -13,13 +13,13 @@ import (
 func heldBy(v reflect.Value, seen map[unsafe.Pointer]bool) (n int) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() || seen[v.UnsafePointer()] || !strings.HasSuffix(v.Type().Elem().PkgPath(), "algorithms") {
+		if v.IsNil() || seen[v.UnsafePointer()] || !strings.HasPrefix(v.Type().Elem().PkgPath(), "fedsim/algorithms") {
 			return 0
 		}
 		seen[v.UnsafePointer()] = true
 		if v.Type() == reflect.TypeFor[*slots]() {
-			for _, x := range (*slots)(v.UnsafePointer()).of {
-				if x != nil {
+			for k := range reflect.Indirect(v).FieldByName("of").Len() {
+				if (*slots)(v.UnsafePointer()).has(k) {
 					n++
 				}
 			}

@@ -211,6 +211,14 @@ func (l *link) shown(i int, v []float64) []float64 {
 	return l.downs[i].shown
 }
 
+// Residual returns what the server lacks of a vector of a device's messages; nil: nothing.
+func (l *link) Residual(i, device int) []float64 {
+	if l == nil || l.ups[i].left == nil {
+		return nil
+	}
+	return l.ups[i].left.at(device, nil)
+}
+
 // size returns the bytes of the open message to a device. Of changes, a device is sent all
 // those that it has missed, or the whole model if that is smaller. The server knows of the messages that
 // were answered.

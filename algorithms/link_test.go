@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"fedsim/algorithms/compress"
@@ -85,9 +86,9 @@ func TestCompressedWorkIsTentative(t *testing.T) {
 				t.Fatalf("round %d: discarded against never asked: %v", h, err)
 			}
 		}
-		if l := linkOf(a); l.ups[0].next != nil {
+		if next := reflect.ValueOf(linkOf(a)).Elem().FieldByName("ups").Index(0).FieldByName("next"); !next.IsNil() {
 			for k := range p.Clients() {
-				if l.ups[0].next.at(k, nil) != nil {
+				if (*slots)(next.UnsafePointer()).has(k) {
 					t.Errorf("device %d has a tentative residual after the round", k)
 				}
 			}
@@ -114,7 +115,7 @@ func TestCompressedMethodsResume(t *testing.T) {
 			t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 		}
 		for k := range p.Clients() {
-			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
+			if a, b := linkOf(whole).sent(0).To(k), linkOf(resumed).sent(0).To(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
 		}
@@ -126,7 +127,7 @@ func TestCompressedMethodsResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range p.Clients() {
-			if a, b := linkOf(whole).size(k), linkOf(resumed).size(k); a != b {
+			if a, b := linkOf(whole).sent(0).To(k), linkOf(resumed).sent(0).To(k); a != b {
 				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
 			}
 		}
@@ -202,16 +203,16 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 	want := [][]int{{72, 72}, {17}, {17, 72}, {17}, {17}, {17, 72}} // device 1 has missed 4: 5 x 17 > 72
 	held := map[int][]float64{}
 	for h, devices := range takesPart {
-		before := append([]float64(nil), a.link.downs[0].shown...)
+		before := append([]float64(nil), a.link.shown(0, nil)...)
 		a.Begin()
 		for i, k := range devices {
-			if got := a.link.size(k); got != want[h][i] {
+			if got := a.link.sent(0).To(k); got != want[h][i] {
 				t.Errorf("round %d: device %d is sent %d bytes, want %d", h, k, got, want[h][i])
 			}
 		}
 		if h > 0 { // device 0 adds the increment to what it holds
 			changed := 0
-			for j, x := range a.link.downs[0].shown {
+			for j, x := range a.link.shown(0, nil) {
 				if x != before[j] {
 					changed++
 				}
@@ -224,7 +225,7 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 				t.Errorf("round %d: %d values have changed, want at most 2", h, changed)
 			}
 		} else {
-			held[0] = append([]float64(nil), a.link.downs[0].shown...)
+			held[0] = append([]float64(nil), a.link.shown(0, nil)...)
 		}
 		for _, k := range devices {
 			a.Solve(request(k, h, NoLimit, 0))
@@ -233,7 +234,7 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 		a.End()
 	}
 	a.Begin()
-	if got := a.link.size(2); got != 4*17 { // rounds 3 to 6
+	if got := a.link.sent(0).To(2); got != 4*17 { // rounds 3 to 6
 		t.Errorf("device 2 is sent %d bytes, want %d", got, 4*17)
 	}
 	// A message that was discarded is not known to have arrived.
@@ -241,7 +242,7 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 	a.Discard(2)
 	a.End()
 	a.Begin()
-	if got := a.link.size(2); got != 72 {
+	if got := a.link.sent(0).To(2); got != 72 {
 		t.Errorf("after a lost round device 2 is sent %d bytes, want 72", got)
 	}
 }
@@ -272,7 +273,7 @@ func TestFeedbackLosesNothing(t *testing.T) {
 			}
 		}
 		left := 0.0
-		for j, x := range l.ups[0].left.at(2, nil) {
+		for j, x := range l.Residual(0, 2) {
 			left = math.Max(left, math.Abs(x))
 			if !near(sum[j], decoded[j]+x, 1e-12) {
 				t.Errorf("%s: the updates sum to %g, decoded %g and left out %g", codec, sum[j], decoded[j], x)
@@ -281,7 +282,7 @@ func TestFeedbackLosesNothing(t *testing.T) {
 		if left == 0 {
 			t.Errorf("%s leaves nothing out", codec)
 		}
-		if l.ups[0].left.at(1, nil) != nil {
+		if l.Residual(0, 1) != nil {
 			t.Errorf("%s: a device that took no part has memory", codec)
 		}
 	}
@@ -325,10 +326,10 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 					}
 					least = math.Min(least, v.Gap)
 				}
-				if d := dualOf(a); name == "mocha" && d.lossy() && c.Down == compress.None {
+				if d := dualOf(a); name == "mocha" && d.Model().Sent != nil && c.Down == compress.None {
 					a.Begin()
 					for k := range p.Clients() {
-						for j, e := range d.coded.link.ups[0].left.at(k, nil) {
+						for j, e := range d.link().Residual(0, k) {
 							want := d.W.Row(p.TaskOf(k))[j] + p.Config.Gamma*coupling.Diag(p.TaskOf(k))*e
 							if got := d.Weights(k)[j]; !near(got, want, 1e-13) {
 								t.Fatalf("device %d starts from %g, want %g", k, got, want)
@@ -343,7 +344,7 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 					sum := p.NewWeights()
 					copy(sum.Data, m.Sent.Data)
 					for k := range p.Clients() {
-						for j, e := range d.coded.link.ups[0].left.at(k, nil) {
+						for j, e := range d.link().Residual(0, k) {
 							sum.Row(p.TaskOf(k))[j] += p.Config.Gamma * e
 						}
 					}

@@ -205,16 +205,13 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 			slope = m.slopes.at(0, nil)
 		}
 		g := slowSteps(p, LocalSGDOptions{Epochs: 1, Shuffle: true}, 0, 1, 0.1, 0, w, slope)
-		change := full.(interface{ pending(int) []float64 }).pending(0)
+		change := full.(Inspected).Update(0).Values
 		for j := range g {
 			g[j] -= w[j]
 		}
 		nearVector(t, name+", the change in round 1", change, g, 1e-12)
 	}
 }
-
-// pending is the tentative change of a device.
-func (m *globalModel) pending(device int) []float64 { return m.changes.at(device, nil) }
 
 // The number of updates is that of mini-batches.
 func TestUpdatesOfLocalSteps(t *testing.T) {
@@ -229,7 +226,7 @@ func TestUpdatesOfLocalSteps(t *testing.T) {
 	}
 	for _, o := range []LocalSGDOptions{{}, {Batch: 4}, {Batch: 5}, {Batch: 30}} {
 		for n := range 20 {
-			if rows := o.rowsOf(14, n); o.updates(14, rows) != n || o.updates(14, rows+1) != n+1 {
+			if rows := o.workload(mtl.Shape{}, false).BatchSteps(14, n); o.updates(14, rows) != n || o.updates(14, rows+1) != n+1 {
 				t.Errorf("batches of %d: %d updates take %d rows", o.Batch, n, rows)
 			}
 		}

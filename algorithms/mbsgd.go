@@ -45,7 +45,7 @@ type mbSGD struct {
 	orders   []mtl.Order // by worker
 	losses   []*mtl.Gradient
 	most     float64 // P(0), an upper bound on R at the optimum
-	link     *link   // nil: messages are not compressed
+	Link     *link   // nil: messages are not compressed
 }
 
 var _ Stateful = (*mbSGD)(nil)
@@ -76,7 +76,7 @@ func init() {
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Clients(), p.Values()), arrived: make([]bool, p.Clients()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
-				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), link: newLink(s, 1, p.Values(), false),
+				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), Link: newLink(s, 1, p.Values(), false),
 			}
 			for t := range m.w.Rows {
 				p.Initial(s.Seed, m.w.Row(t))
@@ -84,10 +84,10 @@ func init() {
 			for i := range m.losses {
 				m.losses[i] = p.NewGradient()
 			}
-			if m.link != nil {
+			if m.Link != nil {
 				m.shown = p.NewWeights()
 			}
-			m.link.describe(&m.About)
+			m.Link.describe(&m.About)
 			m.SetCoupling(s.Coupling)
 			return m, nil
 		},
@@ -97,15 +97,15 @@ func init() {
 // Begin opens a round: each device is sent its w_t.
 func (m *mbSGD) Begin() (Sent, error) {
 	clear(m.arrived)
-	if m.link == nil {
+	if m.Link == nil {
 		return Sent{Size: m.problem.Values()}, nil
 	}
 	copy(m.shown.Data, m.w.Data)
 	bytes := 0
 	for t := range m.shown.Rows {
-		bytes = m.link.show(m.shown.Row(t))
+		bytes = m.Link.show(m.shown.Row(t))
 	}
-	return m.link.sent(bytes), nil
+	return m.Link.sent(bytes), nil
 }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
@@ -119,27 +119,27 @@ func (m *mbSGD) Solve(r Request) Work {
 	order := &m.orders[r.Worker]
 	order.Reset(n, r.Stream)
 	g, w := m.gradient.Row(t), m.w.Row(p.TaskOf(t))
-	if m.link != nil {
+	if m.Link != nil {
 		w = m.shown.Row(p.TaskOf(t))
 	}
 	scale := p.Scale[t] * float64(n) / float64(b)
 	m.losses[r.Worker].For(t, r.Stream)
 	m.losses[r.Worker].Sum(task.Client, order.Take(b), w, scale, g)
 	work := Work{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
-	m.link.finish(r, g, &work)
+	m.Link.finish(r, g, &work)
 	return work
 }
 
 // Commit records that the device's gradient has arrived.
 func (m *mbSGD) Commit(device int, _ float64) {
 	m.arrived[device] = true
-	m.link.commit(device)
+	m.Link.commit(device)
 }
 
 // Discard leaves the device's gradient out of the step.
 func (m *mbSGD) Discard(device int) {
 	m.arrived[device] = false
-	m.link.discard(device)
+	m.Link.discard(device)
 }
 
 // End takes the step on the tasks whose gradients arrived.
@@ -163,7 +163,7 @@ func (m *mbSGD) End() (float64, error) {
 	if m.opts.Project {
 		m.project()
 	}
-	return m.coupling.FLOPs(m.problem.Values()) + m.link.take(), nil
+	return m.coupling.FLOPs(m.problem.Values()) + m.Link.take(), nil
 }
 
 // project scales W onto the ball R(W) <= P(0), which contains the optimum because
@@ -191,9 +191,9 @@ func (m *mbSGD) State(c *state.Coder) {
 	c.Int(&m.round)
 	rows(c, &m.w)
 	rows(c, &m.gradient)
-	if m.link != nil {
+	if m.Link != nil {
 		rows(c, &m.shown)
-		m.link.state(c)
+		m.Link.state(c)
 	}
 	if c.Reads() {
 		m.coupling.Gradient(&m.z, &m.w)

@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"fedsim/data"
@@ -24,7 +25,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 				w.Row(t)[j] = s.Normal()
 			}
 		}
-		copy(a.(*mbSGD).w.Data, w.Data) // no gradient is zero
+		copy(a.Model().W.Data, w.Data) // no gradient is zero
 		a.SetCoupling(c)
 		for h := range 6 {
 			responses := func(k int) bool { return h < 3 || chance(k, h, 0.5) }
@@ -68,21 +69,21 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 // b rows drawn without replacement.
 func TestMbSGDIsUnbiased(t *testing.T) {
 	p, c := randomProblem(t, untied, nil, 3, 7)
-	whole := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 7 }).(*mbSGD)
+	whole := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 7 })
 	whole.Begin()
 	whole.Solve(request(0, 0, NoLimit, 0))
-	part := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 2 }).(*mbSGD)
+	part := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 2 })
 	const draws = 20_000
 	mean, square := make([]float64, 3), make([]float64, 3)
 	for h := range draws {
 		part.Begin()
 		part.Solve(request(0, h, NoLimit, 0))
-		for j, g := range part.gradient.Row(0) {
+		for j, g := range part.(Inspected).Update(0).Values {
 			mean[j] += g / draws
 			square[j] += g * g / draws
 		}
 	}
-	for j, want := range whole.gradient.Row(0) {
+	for j, want := range whole.(Inspected).Update(0).Values {
 		deviation := math.Sqrt((square[j] - mean[j]*mean[j]) / draws)
 		if deviation == 0 || math.Abs(mean[j]-want) > 5*deviation {
 			t.Errorf("component %d: mean %g over %d batches, want %g +- %g", j, mean[j], draws, want, deviation)
@@ -114,7 +115,12 @@ func TestMbSGDProjection(t *testing.T) {
 			touched = touched || near(r, atZero, 1e-9)
 			z := p.NewWeights()
 			c.Gradient(&z, wild.Model().W)
-			nearMatrix(t, "the stored gradient of R", &wild.(*mbSGD).z, &z, 1e-9)
+			stored := reflect.ValueOf(wild).Elem().FieldByName("z").FieldByName("Data")
+			for j, want := range z.Data {
+				if got := stored.Index(j).Float(); !near(got, want, 1e-9) {
+					t.Errorf("round %d: value %d of the stored gradient of R is %g, want %g", h, j, got, want)
+				}
+			}
 			if err := same(snapshot(small), snapshot(free)); err != nil {
 				t.Errorf("round %d: a small step with and without projection: %v", h, err)
 			}
@@ -125,14 +131,17 @@ func TestMbSGDProjection(t *testing.T) {
 	})
 }
 
+// stepOf returns eta_0 of mb-sgd.
+func stepOf(a Algorithm) float64 { return reflect.ValueOf(a).Elem().FieldByName("step").Float() }
+
 // The classical step: eta_0 is the inverse of the strong convexity of R.
 func TestMbSGDDefaultStep(t *testing.T) {
 	p, c := randomProblem(t, untied, nil, 3, 7, 9)
 	// R(W) = lambda m/2 |W|^2 with lambda = 0.05, m = 2.
-	if got, want := start(t, "mb-sgd", p, c, nil).(*mbSGD).step, 1/(0.05*2); !near(got, want, 1e-12) {
+	if got, want := stepOf(start(t, "mb-sgd", p, c, nil)), 1/(0.05*2); !near(got, want, 1e-12) {
 		t.Errorf("eta_0 = %g, want %g", got, want)
 	}
-	if got := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.3 }).(*mbSGD).step; got != 0.3 {
+	if got := stepOf(start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.3 })); got != 0.3 {
 		t.Errorf("eta_0 = %g, want 0.3", got)
 	}
 }
@@ -145,7 +154,7 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 		round(a, p, h, NoLimit, nil)
 	}
 	b := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.5 })
-	copy(b.(*mbSGD).w.Data, a.Model().W.Data)
+	copy(b.Model().W.Data, a.Model().W.Data)
 	a.SetCoupling(c)
 	b.SetCoupling(c)
 	round(a, p, 5, NoLimit, nil)
@@ -160,7 +169,7 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		for _, o := range []MbSDCAOptions{{1, 1}, {4, 1}, {4, 3}, {4, 4}, {100, 2}, {100, 50}} {
-			a := start(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o }).(*mbSDCA)
+			a := startDual(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o })
 			for h := range 5 {
 				a.Begin()
 				for k := range p.Clients() {
@@ -220,7 +229,8 @@ func TestBatchSize(t *testing.T) {
 	for _, x := range []struct{ configured, allowed, rows, want int }{
 		{8, NoLimit, 20, 8}, {8, NoLimit, 5, 5}, {8, 3, 20, 3}, {0, 3, 20, 3}, {0, 30, 20, 20}, {1, 1, 1, 1},
 	} {
-		if got := batchSize(x.configured, x.allowed, x.rows); got != x.want {
+		f, _ := Lookup("mb-sgd")
+		if got := f.Describe(&MbSGDOptions{Batch: x.configured}, mtl.Shape{}).Work.Steps(x.rows, x.allowed); got != x.want {
 			t.Errorf("a batch of %d, %d allowed, %d rows: %d, want %d", x.configured, x.allowed, x.rows, got, x.want)
 		}
 	}

@@ -57,7 +57,7 @@ func needsOf(name string, o Options) Needs {
 // operations; one that does not saves the axpy.
 func TestMOCHAFLOPs(t *testing.T) {
 	p, c := randomProblem(t, untied, nil, 6, 40)
-	a := start(t, "mocha", p, c, nil).(*mocha)
+	a := startDual(t, "mocha", p, c, nil)
 	const d = 6
 	idle := 0
 	for h := range 50 {
@@ -87,7 +87,7 @@ func TestMOCHAFLOPs(t *testing.T) {
 func TestGammaScalesUpdates(t *testing.T) {
 	half := func(c *mtl.Config) { untied(c); c.Gamma = 0.5 }
 	p, c := randomProblem(t, half, nil, 6, 25, 10)
-	a := start(t, "mocha", p, c, nil).(*mocha)
+	a := startDual(t, "mocha", p, c, nil)
 	for h := range 20 {
 		before := snapshot(a)
 		a.Begin()

@@ -137,7 +137,7 @@ func TestOnlyDNumbersAreCommunicated(t *testing.T) {
 // an exact solution", 1 "that node t made no progress".
 func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
+		a := startDual(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
 		round(a, p, 0, 3, nil)
 		a.Begin()
 		for k := range p.Clients() {
@@ -188,7 +188,7 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 // by at least gamma times the gain of the subproblems whose devices respond.
 func TestDualNeverRisesForAnyResponses(t *testing.T) {
 	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, responses func(k, h int) bool, alike bool) (tightest float64) {
-		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
+		a := startDual(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
 		last := evaluate(a, p, c).Dual
 		tightest = math.Inf(1)
 		for h := range 60 {
@@ -255,7 +255,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 
 // subproblemGain returns by how much a device's tentative work lowers its subproblem
 // (eq. subproblem).
-func subproblemGain(a *mocha, k int) float64 {
+func subproblemGain(a dualRun, k int) float64 {
 	gain := 0.0
 	for i, b := range a.Next[k] {
 		y := a.Problem.Train.Clients[k].Y[i]
@@ -284,7 +284,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 				t.Fatal(err)
 			}
 			optimum := p.Solver(testPool, 1e-12, 20_000).Optimize(t.Context(), c, nil)
-			a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
+			a := startDual(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
 			at := evaluate(a, p, c).Dual
 			distance, bars := []float64{at + optimum.Lower()}, []float64(nil)
 			for h := range 25 {
@@ -321,7 +321,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 }
 
 // taskGap returns G_t of eq. defOfG_k for a device.
-func taskGap(p *mtl.Problem, a *mocha, device int) float64 {
+func taskGap(p *mtl.Problem, a dualRun, device int) float64 {
 	sum := 0.0
 	task := &p.Train.Clients[device]
 	for i, y := range task.Y {
@@ -337,10 +337,10 @@ func taskGap(p *mtl.Problem, a *mocha, device int) float64 {
 // that the common theta needs is CoCoA, bit for bit.
 func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		cocoa := start(t, "cocoa", p, c, func(o Options) {
+		cocoa := startDual(t, "cocoa", p, c, func(o Options) {
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.4, Stop: StopTheta, CheckEvery: 0.3, MaxEpochs: 1e4}
-		}).(*cocoa)
-		mocha := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
+		})
+		mocha := startDual(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
 		different := false
 		for h := range 6 {
 			cocoa.Begin()
@@ -408,7 +408,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
 	var curvature []float64
 	update := func(beta float64) [][]float64 {
-		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*mbSDCA)
+		a := startDual(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} })
 		a.Begin()
 		for k := range p.Clients() {
 			curvature = append(curvature, a.Curvature(k))
@@ -468,7 +468,7 @@ func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 // subproblems on each machine".
 func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
-	a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
+	a := startDual(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
 	a.Begin()
 	for k := range p.Clients() {
 		a.Solve(request(k, 0, 1, 0))

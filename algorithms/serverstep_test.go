@@ -94,7 +94,7 @@ func TestAveragingMethodsAreTheirTextbookLoops(t *testing.T) {
 				var weights, tau, norm []float64
 				for k, rows := range []int{14, 5, 30} {
 					a.Solve(request(k, h, NoLimit, 0))
-					change := a.(interface{ pending(int) []float64 }).pending(k)
+					change := a.(Inspected).Update(k).Values
 					u := slowSteps(p, local, k, h, local.Step, mu, b.w, nil)
 					for j := range u {
 						u[j] -= b.w[j]
