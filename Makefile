@@ -7,9 +7,9 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages that start goroutines or use internal/tools/parallel.
-CONCURRENT = ./internal/tools/child ./internal/tools/parallel ./mtl ./data ./federation/... ./experiment ./internal/rooms/outside/driven ./internal/rooms/clusters/submit ./internal/rooms/clusters/work ./results/rundir ./internal/rooms/report/serve
+CONCURRENT = ./internal/tools/child ./internal/tools/parallel ./mtl ./data/... ./federation/... ./experiment ./internal/rooms/outside/driven ./internal/rooms/clusters/submit ./internal/rooms/clusters/work ./results/rundir ./internal/rooms/report/serve
 # Packages with assertions under the build tag invariants.
-CORE = ./engine ./devices ./mtl ./clients ./federation/... ./algorithms ./experiment
+CORE = ./engine ./devices ./mtl ./clients ./federation/... ./algorithms/... ./experiment
 
 # The plugins of docs/plugins.md, each with its own program.
 EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))

@@ -186,8 +186,8 @@ type Stateful interface {
 	State(c *Coder)
 }
 
-// rows codes a matrix.
-func rows(c *state.Coder, m *data.Matrix) {
+// CodeRows codes a matrix.
+func CodeRows(c *state.Coder, m *data.Matrix) {
 	for i := range m.Rows {
 		c.Float64s(m.Row(i))
 	}
@@ -242,8 +242,8 @@ type Setup struct {
 	ValueBytes  int              // bytes of a number in a message: 4 or 8
 }
 
-// branch returns randomness of the device in this round that is independent of its local
+// Branch returns randomness of the device in this round that is independent of its local
 // steps, for one of several uses.
-func (r Request) branch(use int) Stream {
+func (r Request) Branch(use int) Stream {
 	return rng.New(r.Stream.Uint64(), rng.Solve, r.Device, use)
 }

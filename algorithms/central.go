@@ -117,7 +117,7 @@ func (c *central) State(to *state.Coder) {
 		c.solved = &c.w
 		c.solver.Do(func() {})
 	}
-	rows(to, &c.w)
+	CodeRows(to, &c.w)
 }
 
 // haltContext ends with a halt. Its steps are counted whenever it is asked.

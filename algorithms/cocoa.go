@@ -63,16 +63,16 @@ func init() {
 // Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
 func (c *cocoa) Solve(r Request) Work {
 	t := r.Device
-	n := float64(c.rows(t))
+	n := float64(c.RowsOf(t))
 	w, curvature := c.Weights(t), c.Curvature(t)
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
-	s, optimum := c.start(r, w), &c.optima[r.Worker]
+	s, optimum := c.StartSolve(r, w), &c.optima[r.Worker]
 	optimum.Reset(c.Problem.Subproblem(t, curvature), c.Duals.Alpha[t], w)
 	work := Work{Capped: true}
 	for work.Capped && work.Steps < most && !r.Halt.Halted() {
 		steps := min(chunk, most-work.Steps)
-		work.FLOPs += c.sdca(r, s, curvature, steps)
+		work.FLOPs += c.SDCA(r, s, curvature, steps)
 		work.Steps += steps
 		if c.opts.Stop == StopCertificate {
 			work.Capped = !c.certain(t, s.u, w, curvature)
@@ -81,8 +81,8 @@ func (c *cocoa) Solve(r Request) Work {
 			work.Capped = !optimum.Reached(c.Next[t], s.u, c.opts.Theta)
 		}
 	}
-	c.finish(r, s, w, curvature)
-	return c.leave(r, work)
+	c.SetDelta(r, s, w, curvature)
+	return c.Leave(r, work)
 }
 
 // certain reports whether a device can certify theta. With g the duality gap of the

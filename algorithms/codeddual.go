@@ -17,7 +17,7 @@ import (
 // the dual, so that P(W) + D(a) is a certificate whatever was left out. A device knows its own
 // e_k: it starts from w_t + gamma M_tt e_k, at which only the changes of others are missing.
 type codedDual struct {
-	link   *link
+	link   *Link
 	v      data.Matrix // V~, by task
 	delta  data.Matrix // tentative changes as the server decodes them, by device
 	starts data.Matrix // models that devices start from, by device
@@ -26,7 +26,7 @@ type codedDual struct {
 // newCodedDual returns the state at a = 0; nil without compression.
 func newCodedDual(s Setup) *codedDual {
 	p := s.Problem
-	link := newLink(s, 1, p.Values(), true)
+	link := NewLink(s, 1, p.Values(), true)
 	if link == nil {
 		return nil
 	}
@@ -36,8 +36,8 @@ func newCodedDual(s Setup) *codedDual {
 	}
 }
 
-// link returns the codes of the messages; nil: they are not compressed.
-func (d *Dual) link() *link {
+// Link returns the codes of the messages; nil: they are not compressed.
+func (d *Dual) Link() *Link {
 	if d.coded == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (c *codedDual) begin(d *Dual) int {
 		t := d.Problem.TaskOf(k)
 		start := c.starts.Row(k)
 		copy(start, d.W.Row(t))
-		c.link.show(start)
+		c.link.Show(start)
 		if left := c.link.Residual(0, k); left != nil {
 			kernel.Axpy(gamma*d.Coupling.Diag(t), left, start)
 		}
@@ -64,16 +64,16 @@ func (c *codedDual) begin(d *Dual) int {
 	return c.link.downs[0].bytes
 }
 
-// show replaces a model by its decoded message, for a server that sends each device
+// Show replaces a model by its decoded message, for a server that sends each device
 // its own, and returns its size.
-func (l *link) show(v []float64) (bytes int) {
+func (l *Link) Show(v []float64) (bytes int) {
 	return l.down.Code(v, rng.Stream{}) // without draws
 }
 
 // state codes the server's copy of V, the residuals and the tentative work.
 func (c *codedDual) state(coder *state.Coder) {
-	rows(coder, &c.v)
-	rows(coder, &c.delta)
-	rows(coder, &c.starts)
-	c.link.state(coder)
+	CodeRows(coder, &c.v)
+	CodeRows(coder, &c.delta)
+	CodeRows(coder, &c.starts)
+	c.link.State(coder)
 }

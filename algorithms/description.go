@@ -51,8 +51,8 @@ type Description struct {
 	Means bool
 }
 
-// asynchronous is the protocol without rounds.
-const asynchronous = "asynchronous"
+// WithoutRounds is the protocol without rounds.
+const WithoutRounds = "asynchronous"
 
 // Ability is whether a method can do something. The zero value is No.
 type Ability int8

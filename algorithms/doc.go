@@ -1,8 +1,6 @@
 // Package algorithms is the plugin interface of fedsim's learning methods, their
-// registry, and the methods that fedsim has: mocha, cocoa, mb-sdca and mb-sgd of the
-// paper, local models, async-mocha without rounds, and fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi,
-// fednova, fedbuff and fedasync, which average one model, and asgd, ringmaster, rennala, rescaled and
-// ringleader, which take gradients.
+// registry, and the methods of the paper: mocha, cocoa, mb-sdca and mb-sgd, and local models. Package methods
+// has others, and package kit what variations of federated averaging share.
 //
 // An Algorithm receives a limit on the work of a device and returns the steps, FLOPs and
 // numbers sent. Its Description has its abilities and needs, before a run and after its start. A new

@@ -22,12 +22,12 @@ type Dual struct {
 
 	pool       *parallel.Pool
 	sigmaPrime []float64 // by task
-	scratch    []scratch
+	scratch    []DualScratch
 	coded      *codedDual // nil: messages are not compressed
 }
 
-// scratch is a worker's own space, so that a solve allocates nothing.
-type scratch struct {
+// DualScratch is a worker's own space, so that a solve allocates nothing.
+type DualScratch struct {
 	order mtl.Order
 	u     []float64
 }
@@ -46,14 +46,14 @@ func NewDual(s Setup) Dual {
 		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(),
 		Delta:      data.NewMatrix(s.Problem.Clients(), s.Problem.Values()),
 		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
-		scratch:    make([]scratch, s.Workers),
+		scratch:    make([]DualScratch, s.Workers),
 		pool:       s.Pool,
 	}
 	for i := range d.scratch {
 		d.scratch[i].u = make([]float64, s.Problem.Values())
 	}
 	d.coded = newCodedDual(s)
-	d.link().describe(&d.About)
+	d.Link().Describe(&d.About)
 	return d
 }
 
@@ -75,7 +75,7 @@ func (d *Dual) Weights(device int) []float64 {
 // Begin opens a round: each device is sent its w_t.
 func (d *Dual) Begin() (Sent, error) {
 	if d.coded != nil {
-		return d.link().sent(d.coded.begin(d)), nil
+		return d.Link().Sent(d.coded.begin(d)), nil
 	}
 	return Sent{Size: d.Problem.Values()}, nil
 }
@@ -85,18 +85,18 @@ func (d *Dual) Begin() (Sent, error) {
 // to the same row (remark 4).
 func (d *Dual) Commit(device int, _ float64) {
 	gamma := d.Problem.Config.Gamma
-	d.step(device, gamma)
+	d.MoveBy(device, gamma)
 	t := d.Problem.TaskOf(device)
 	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(t))
 	if c := d.coded; c != nil {
 		kernel.Axpy(gamma, c.delta.Row(device), c.v.Row(t))
-		c.link.commit(device)
+		c.link.Commit(device)
 	}
 }
 
-// step moves the device's dual variables by a share gamma towards the tentative ones.
+// MoveBy moves the device's dual variables by a share gamma towards the tentative ones.
 // The convex combination stays in the domain of the conjugate, rounding included.
-func (d *Dual) step(device int, gamma float64) {
+func (d *Dual) MoveBy(device int, gamma float64) {
 	alpha := d.Duals.Alpha[device]
 	if gamma == 1 {
 		copy(alpha, d.Next[device])
@@ -109,7 +109,7 @@ func (d *Dual) step(device int, gamma float64) {
 
 // Discard leaves both sides as they were; the tentative work is overwritten by
 // the device's next solve.
-func (d *Dual) Discard(device int) { d.link().discard(device) }
+func (d *Dual) Discard(device int) { d.Link().Discard(device) }
 
 // received returns the server's copy of V.
 func (d *Dual) received() *data.Matrix {
@@ -122,7 +122,7 @@ func (d *Dual) received() *data.Matrix {
 // End brings W = grad R*(V) up to date.
 func (d *Dual) End() (float64, error) {
 	d.Coupling.Primal(&d.W, d.received())
-	return d.Coupling.FLOPs(d.Problem.Values()) + d.link().take(), nil
+	return d.Coupling.FLOPs(d.Problem.Values()) + d.Link().Take(), nil
 }
 
 // Model returns W, V and the dual variables.
@@ -140,8 +140,8 @@ func (d *Dual) State(c *Coder) {
 		c.Float64s(d.Duals.Alpha[k])
 		c.Float64s(d.Next[k])
 	}
-	rows(c, &d.Duals.V)
-	rows(c, &d.Delta)
+	CodeRows(c, &d.Duals.V)
+	CodeRows(c, &d.Delta)
 	if d.coded != nil {
 		d.coded.state(c)
 	}
@@ -160,26 +160,27 @@ func (d *Dual) SetCoupling(c mtl.Coupling) {
 	c.Primal(&d.W, d.received())
 }
 
-func (d *Dual) rows(device int) int { return d.Problem.Train.Clients[device].X.Rows }
+// RowsOf returns the number of training rows of a device.
+func (d *Dual) RowsOf(device int) int { return d.Problem.Train.Clients[device].X.Rows }
 
-// start copies the device's dual variables to Next and returns the scratch
+// StartSolve copies the device's dual variables to Next and returns the scratch
 // space of the worker, with u = w, the weights the device was sent, and a fresh
 // order of the rows.
-func (d *Dual) start(r Request, w []float64) *scratch {
+func (d *Dual) StartSolve(r Request, w []float64) *DualScratch {
 	s := &d.scratch[r.Worker]
 	copy(d.Next[r.Device], d.Duals.Alpha[r.Device])
 	copy(s.u, w)
-	s.order.Reset(d.rows(r.Device), r.Stream)
+	s.order.Reset(d.RowsOf(r.Device), r.Stream)
 	return s
 }
 
-// finish derives the tentative change of V from u = w + curvature dv.
-func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
+// SetDelta derives the tentative change of V from u = w + curvature dv.
+func (d *Dual) SetDelta(r Request, s *DualScratch, w []float64, curvature float64) {
 	mtl.DeltaV(d.Delta.Row(r.Device), s.u, w, curvature)
 }
 
-// leave adds the message of the device's change of V to the work.
-func (d *Dual) leave(r Request, work Work) Work {
+// Leave adds the message of the device's change of V to the work.
+func (d *Dual) Leave(r Request, work Work) Work {
 	dv := d.Delta.Row(r.Device)
 	if d.coded == nil {
 		work.Values += len(dv)
@@ -187,13 +188,13 @@ func (d *Dual) leave(r Request, work Work) Work {
 	}
 	coded := d.coded.delta.Row(r.Device)
 	copy(coded, dv)
-	d.coded.link.finish(r, coded, &work)
+	d.coded.link.Finish(r, coded, &work)
 	return work
 }
 
-// sdca takes steps of SDCA on the device's subproblem and returns their FLOPs. It ends early
+// SDCA takes steps of SDCA on the device's subproblem and returns their FLOPs. It ends early
 // when the run is halted.
-func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
+func (d *Dual) SDCA(r Request, s *DualScratch, curvature float64, steps int) float64 {
 	moved, values := 0, d.Problem.Values()
 	subproblem := d.Problem.Subproblem(r.Device, curvature)
 	for left := steps; left > 0; {

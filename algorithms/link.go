@@ -7,10 +7,10 @@ import (
 	"fedsim/internal/tools/state"
 )
 
-// link encodes and decodes the messages of a method. A message has one vector or several of the
+// Link encodes and decodes the messages of a method. A message has one vector or several of the
 // same size, each coded alone. The receiver uses the decoded vectors. With error feedback a
 // device codes v + e, where the residual e is the error of its last message that arrived.
-type link struct {
+type Link struct {
 	config *compress.Config
 	seed   uint64
 	values int // of a vector
@@ -32,7 +32,7 @@ type link struct {
 
 // uplink is one of the vectors of devices' messages.
 type uplink struct {
-	left, next *slots // by device: its residual, and the tentative one; nil without feedback
+	left, next *Slots // by device: its residual, and the tentative one; nil without feedback
 }
 
 // downlink is one of the vectors of the server's messages.
@@ -42,9 +42,9 @@ type downlink struct {
 	bytes     int       // of the message of the present version
 }
 
-// newLink returns the link of messages of so many vectors of d values; nil without compression.
+// NewLink returns the link of messages of so many vectors of d values; nil without compression.
 // With always, every lossy code of a device is fed back. Without a problem no vectors are coded.
-func newLink(s Setup, vectors, d int, always bool) *link {
+func NewLink(s Setup, vectors, d int, always bool) *Link {
 	c := s.Compression
 	if !c.On() {
 		return nil
@@ -53,7 +53,7 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 	if s.Problem != nil {
 		n = s.Problem.Clients()
 	}
-	l := &link{
+	l := &Link{
 		config: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,
 		feedback: c.FeedsBack() || always && c.Up == compress.Float16,
 		ups:      make([]uplink, vectors), downs: make([]downlink, vectors),
@@ -71,7 +71,7 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 			continue
 		}
 		if l.feedback {
-			l.ups[i] = uplink{newSlots(s.Problem, d), newSlots(s.Problem, d)}
+			l.ups[i] = uplink{NewSlots(s.Problem, d), NewSlots(s.Problem, d)}
 		}
 		if c.Down != compress.None {
 			l.downs[i].shown, l.downs[i].increment = make([]float64, d), make([]float64, d)
@@ -84,11 +84,11 @@ func newLink(s Setup, vectors, d int, always bool) *link {
 }
 
 // increments reports whether the server's messages are changes of the vectors that devices hold.
-func (l *link) increments() bool { return compress.Biased(l.config.Down) }
+func (l *Link) increments() bool { return compress.Biased(l.config.Down) }
 
-// finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
+// Finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
 // work. The vectors of a message come in order.
-func (l *link) finish(r Request, update []float64, work *Work) {
+func (l *Link) Finish(r Request, update []float64, work *Work) {
 	if l == nil {
 		work.Values += len(update)
 		return
@@ -108,15 +108,15 @@ func (l *link) finish(r Request, update []float64, work *Work) {
 		return
 	}
 	next := l.space[r.Worker]
-	up.left.addTo(r.Device, 1, update)
+	up.left.AddTo(r.Device, 1, update)
 	copy(next, update)
 	work.Values += coder.Code(update, stream)
 	kernel.Axpy(-1, update, next)
-	up.next.store(r.Device, next)
+	up.next.Store(r.Device, next)
 }
 
-// commit makes the device's residual final. The server decodes the message.
-func (l *link) commit(device int) {
+// Commit makes the device's residual final. The server decodes the message.
+func (l *Link) Commit(device int) {
 	if l == nil {
 		return
 	}
@@ -125,27 +125,27 @@ func (l *link) commit(device int) {
 	}
 	for _, up := range l.ups {
 		if up.next != nil {
-			up.left.replaceBy(up.next, device)
+			up.left.ReplaceBy(up.next, device)
 		}
 	}
 	_, decode := l.coders[0].FLOPs(l.values)
 	l.flops += float64(decode * float64(len(l.ups)))
 }
 
-// discard forgets the device's tentative residual.
-func (l *link) discard(device int) {
+// Discard forgets the device's tentative residual.
+func (l *Link) Discard(device int) {
 	if l == nil {
 		return
 	}
 	for _, up := range l.ups {
 		if up.next != nil {
-			up.next.release(device)
+			up.next.Release(device)
 		}
 	}
 }
 
 // open makes the server's messages from the vectors, and returns their usual size.
-func (l *link) open(vectors ...[]float64) (amount int) {
+func (l *Link) open(vectors ...[]float64) (amount int) {
 	if l == nil {
 		for _, v := range vectors {
 			amount += len(v)
@@ -163,7 +163,7 @@ func (l *link) open(vectors ...[]float64) (amount int) {
 }
 
 // open makes the message of a vector.
-func (d *downlink) open(l *link, v []float64, s rng.Stream) {
+func (d *downlink) open(l *Link, v []float64, s rng.Stream) {
 	encode, decode := l.down.FLOPs(l.values)
 	switch {
 	case d.shown == nil:
@@ -182,9 +182,9 @@ func (d *downlink) open(l *link, v []float64, s rng.Stream) {
 	}
 }
 
-// send fixes the message to a device in a run without rounds, after so many steps of the
+// Send fixes the message to a device in a run without rounds, after so many steps of the
 // server, and returns its size.
-func (l *link) send(device, step int, vectors ...[]float64) (amount int) {
+func (l *Link) Send(device, step int, vectors ...[]float64) (amount int) {
 	if l == nil {
 		return l.open(vectors...)
 	}
@@ -197,14 +197,14 @@ func (l *link) send(device, step int, vectors ...[]float64) (amount int) {
 }
 
 // ask notes that a device is sent the present version.
-func (l *link) ask(device int) {
+func (l *Link) ask(device int) {
 	if l.held != nil {
 		l.asked[device] = l.version
 	}
 }
 
-// shown returns a vector as devices decode it.
-func (l *link) shown(i int, v []float64) []float64 {
+// Shown returns a vector as devices decode it.
+func (l *Link) Shown(i int, v []float64) []float64 {
 	if l == nil || l.downs[i].shown == nil {
 		return v
 	}
@@ -212,17 +212,17 @@ func (l *link) shown(i int, v []float64) []float64 {
 }
 
 // Residual returns what the server lacks of a vector of a device's messages; nil: nothing.
-func (l *link) Residual(i, device int) []float64 {
+func (l *Link) Residual(i, device int) []float64 {
 	if l == nil || l.ups[i].left == nil {
 		return nil
 	}
-	return l.ups[i].left.at(device, nil)
+	return l.ups[i].left.At(device, nil)
 }
 
 // size returns the bytes of the open message to a device. Of changes, a device is sent all
 // those that it has missed, or the whole model if that is smaller. The server knows of the messages that
 // were answered.
-func (l *link) size(device int) (bytes int) {
+func (l *Link) size(device int) (bytes int) {
 	for i := range l.downs {
 		bytes += l.downs[i].bytes
 	}
@@ -237,14 +237,14 @@ func (l *link) size(device int) (bytes int) {
 }
 
 // usual returns the usual bytes of the messages to and from a device.
-func (l *link) usual(int) (down, up int) {
+func (l *Link) usual(int) (down, up int) {
 	return l.down.Bytes(l.values) * len(l.downs), l.coders[0].Bytes(l.values) * len(l.ups)
 }
 
 // perMessage returns the FLOPs of a device on the codes of its messages: it decodes the server's,
 // and encodes its own. With feedback it adds and subtracts the residual, for which it decodes
 // its own message. Changes are added to the vectors that it holds.
-func (l *link) perMessage() float64 {
+func (l *Link) perMessage() float64 {
 	_, received := l.down.FLOPs(l.values)
 	if l.held != nil {
 		received += float64(l.values)
@@ -256,34 +256,34 @@ func (l *link) perMessage() float64 {
 	return float64(received*float64(len(l.downs))) + float64(encode*float64(len(l.ups)))
 }
 
-// one returns the size of a number that is not compressed.
-func (l *link) one() int {
+// One returns the size of a number that is not compressed.
+func (l *Link) One() int {
 	if l == nil {
 		return 1
 	}
 	return l.whole / l.values
 }
 
-// describe adds the sizes and the work of coded messages to a description.
-func (l *link) describe(d *Description) {
+// Describe adds the sizes and the work of coded messages to a description.
+func (l *Link) Describe(d *Description) {
 	if l != nil {
 		d.Messages.Bytes, d.Messages.Differ, d.Messages.Usual, d.Messages.FLOPs = true, true, l.usual, l.perMessage()
 	}
 }
 
-// begin is open of the messages of a round.
-func (l *link) begin(vectors ...[]float64) (Sent, error) { return l.sent(l.open(vectors...)), nil }
+// Begin is open of the messages of a round.
+func (l *Link) Begin(vectors ...[]float64) (Sent, error) { return l.Sent(l.open(vectors...)), nil }
 
-// sent returns the open messages of a size; to each device its own with codes.
-func (l *link) sent(size int) Sent {
+// Sent returns the open messages of a size; to each device its own with codes.
+func (l *Link) Sent(size int) Sent {
 	if l == nil {
 		return Sent{Size: size}
 	}
 	return Sent{size, l.size}
 }
 
-// take returns the server's work on codes since the last call.
-func (l *link) take() float64 {
+// Take returns the server's work on codes since the last call.
+func (l *Link) Take() float64 {
 	if l == nil {
 		return 0
 	}
@@ -292,15 +292,15 @@ func (l *link) take() float64 {
 	return flops
 }
 
-// state codes the versions that devices hold and their residuals, tentative ones included.
-func (l *link) state(c *state.Coder) {
+// State codes the versions that devices hold and their residuals, tentative ones included.
+func (l *Link) State(c *state.Coder) {
 	if l == nil {
 		return
 	}
 	for _, up := range l.ups {
 		if up.next != nil {
-			up.left.state(c)
-			up.next.state(c)
+			up.left.State(c)
+			up.next.State(c)
 		}
 	}
 	c.Int(&l.version)

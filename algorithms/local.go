@@ -16,7 +16,7 @@ func init() {
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 5.1 (local models); local work as mocha",
 		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
 		Describe: func(o Options, shape mtl.Shape) Description {
-			d := o.(*MOCHAOptions).describe(shape)
+			d := o.(*MOCHAOptions).Describe(shape)
 			d.Needs.Alone, d.Messages = true, Messages{None: true}
 			return d
 		},

@@ -54,7 +54,7 @@ func (m *mbSDCA) Solve(r Request) Work {
 	task := p.Train.Open(t)
 	defer task.Close()
 	w := m.Weights(t)
-	s := m.start(r, w)
+	s := m.StartSolve(r, w)
 	b := batchSize(m.opts.Batch, r.Steps, task.X.Rows)
 	share := min(1, m.opts.Beta/float64(b))
 	next, dv := m.Next[t], m.Delta.Row(t)
@@ -73,7 +73,7 @@ func (m *mbSDCA) Solve(r Request) Work {
 			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])
 		}
 	}
-	return m.leave(r, Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
+	return m.Leave(r, Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
 }
 
 // oneBatch is the number of mini-batches of a method with one in a round.

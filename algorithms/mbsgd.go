@@ -45,7 +45,7 @@ type mbSGD struct {
 	orders   []mtl.Order // by worker
 	losses   []*mtl.Gradient
 	most     float64 // P(0), an upper bound on R at the optimum
-	Link     *link   // nil: messages are not compressed
+	Link     *Link   // nil: messages are not compressed
 }
 
 var _ Stateful = (*mbSGD)(nil)
@@ -76,7 +76,7 @@ func init() {
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Clients(), p.Values()), arrived: make([]bool, p.Clients()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
-				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), Link: newLink(s, 1, p.Values(), false),
+				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), Link: NewLink(s, 1, p.Values(), false),
 			}
 			for t := range m.w.Rows {
 				p.Initial(s.Seed, m.w.Row(t))
@@ -87,7 +87,7 @@ func init() {
 			if m.Link != nil {
 				m.shown = p.NewWeights()
 			}
-			m.Link.describe(&m.About)
+			m.Link.Describe(&m.About)
 			m.SetCoupling(s.Coupling)
 			return m, nil
 		},
@@ -103,9 +103,9 @@ func (m *mbSGD) Begin() (Sent, error) {
 	copy(m.shown.Data, m.w.Data)
 	bytes := 0
 	for t := range m.shown.Rows {
-		bytes = m.Link.show(m.shown.Row(t))
+		bytes = m.Link.Show(m.shown.Row(t))
 	}
-	return m.Link.sent(bytes), nil
+	return m.Link.Sent(bytes), nil
 }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
@@ -126,20 +126,20 @@ func (m *mbSGD) Solve(r Request) Work {
 	m.losses[r.Worker].For(t, r.Stream)
 	m.losses[r.Worker].Sum(task.Client, order.Take(b), w, scale, g)
 	work := Work{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
-	m.Link.finish(r, g, &work)
+	m.Link.Finish(r, g, &work)
 	return work
 }
 
 // Commit records that the device's gradient has arrived.
 func (m *mbSGD) Commit(device int, _ float64) {
 	m.arrived[device] = true
-	m.Link.commit(device)
+	m.Link.Commit(device)
 }
 
 // Discard leaves the device's gradient out of the step.
 func (m *mbSGD) Discard(device int) {
 	m.arrived[device] = false
-	m.Link.discard(device)
+	m.Link.Discard(device)
 }
 
 // End takes the step on the tasks whose gradients arrived.
@@ -163,7 +163,7 @@ func (m *mbSGD) End() (float64, error) {
 	if m.opts.Project {
 		m.project()
 	}
-	return m.coupling.FLOPs(m.problem.Values()) + m.Link.take(), nil
+	return m.coupling.FLOPs(m.problem.Values()) + m.Link.Take(), nil
 }
 
 // project scales W onto the ball R(W) <= P(0), which contains the optimum because
@@ -189,11 +189,11 @@ func (m *mbSGD) Model() Model { return Model{W: &m.w} }
 // State codes W, the gradients under way and the number of rounds.
 func (m *mbSGD) State(c *state.Coder) {
 	c.Int(&m.round)
-	rows(c, &m.w)
-	rows(c, &m.gradient)
+	CodeRows(c, &m.w)
+	CodeRows(c, &m.gradient)
 	if m.Link != nil {
-		rows(c, &m.shown)
-		m.Link.state(c)
+		CodeRows(c, &m.shown)
+		m.Link.State(c)
 	}
 	if c.Reads() {
 		m.coupling.Gradient(&m.z, &m.w)

@@ -15,19 +15,19 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
 }
 
-// describe describes a method with the options: steps must be limited when no number of epochs is
+// Describe describes a method with the options: steps must be limited when no number of epochs is
 // set.
-func (o *MOCHAOptions) describe(shape mtl.Shape) Description {
+func (o *MOCHAOptions) Describe(shape mtl.Shape) Description {
 	return OfDual(Description{
 		Needs: Needs{Budget: o.Epochs == 0}, Messages: Messages{Coded: true},
-		Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Steps: o.steps, Epochs: o.Epochs, AuthorUnits: 8},
+		Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Steps: o.Steps, Epochs: o.Epochs, AuthorUnits: 8},
 	})
 }
 
-// steps returns the fewer of the epochs and the steps allowed.
-func (o *MOCHAOptions) steps(rows, allowed int) int {
+// Steps returns the fewer of the epochs and the steps allowed.
+func (o *MOCHAOptions) Steps(rows, allowed int) int {
 	if o.Epochs > 0 {
-		return min(allowed, epochs(o.Epochs, rows))
+		return min(allowed, EpochSteps(o.Epochs, rows))
 	}
 	return allowed
 }
@@ -48,7 +48,7 @@ func init() {
 		Summary:   "coordinate ascent on every client for as long as its device can afford; tolerates dropouts",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
 		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
-		Describe:  func(o Options, shape mtl.Shape) Description { return o.(*MOCHAOptions).describe(shape) },
+		Describe:  func(o Options, shape mtl.Shape) Description { return o.(*MOCHAOptions).Describe(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &mocha{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},
@@ -57,10 +57,10 @@ func init() {
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
 func (m *mocha) Solve(r Request) Work {
-	steps := m.opts.steps(m.rows(r.Device), r.Steps)
+	steps := m.opts.Steps(m.RowsOf(r.Device), r.Steps)
 	w, curvature := m.Weights(r.Device), m.Curvature(r.Device)
-	s := m.start(r, w)
-	flops := m.sdca(r, s, curvature, steps)
-	m.finish(r, s, w, curvature)
-	return m.leave(r, Work{Steps: steps, FLOPs: flops})
+	s := m.StartSolve(r, w)
+	flops := m.SDCA(r, s, curvature, steps)
+	m.SetDelta(r, s, w, curvature)
+	return m.Leave(r, Work{Steps: steps, FLOPs: flops})
 }

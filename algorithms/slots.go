@@ -8,11 +8,11 @@ import (
 	"fedsim/mtl"
 )
 
-// slots are the vectors of a method by device: of devices at work, or of those that have taken
+// Slots are the vectors of a method by device: of devices at work, or of those that have taken
 // part. Others have none. They take memory for the most devices that have one at once. Those of
 // a model in single precision are in single precision: they are rounded when they are stored, and
 // widened when they are read.
-type slots struct {
+type Slots struct {
 	mu     sync.Mutex // solves of different devices store vectors at once
 	size   int        // of a vector
 	single bool
@@ -27,26 +27,26 @@ type vector struct {
 	single []float32
 }
 
-// newSlots returns slots for vectors of a size, of the clients of a problem.
-func newSlots(p *mtl.Problem, size int) *slots {
+// NewSlots returns slots for vectors of a size, of the clients of a problem.
+func NewSlots(p *mtl.Problem, size int) *Slots {
 	n := p.Clients()
-	return &slots{size: size, single: p.Given.Single, of: make([]*vector, n), places: make([]state.Place, n)}
+	return &Slots{size: size, single: p.Given.Single, of: make([]*vector, n), places: make([]state.Place, n)}
 }
 
 // Size returns the number of values of a vector.
-func (s *slots) Size() int { return s.size }
+func (s *Slots) Size() int { return s.size }
 
-// has reports whether a device has a vector.
-func (s *slots) has(device int) bool { return s.of[device] != nil }
+// Has reports whether a device has a vector.
+func (s *Slots) Has(device int) bool { return s.of[device] != nil }
 
 // change is take of a vector that is about to change.
-func (s *slots) change(device int) (v *vector, had bool) {
+func (s *Slots) change(device int) (v *vector, had bool) {
 	s.places[device] = state.Place{}
 	return s.take(device)
 }
 
 // take returns the vector of a device. That of a device which had none has any content.
-func (s *slots) take(device int) (v *vector, had bool) {
+func (s *Slots) take(device int) (v *vector, had bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v = s.of[device]; v != nil {
@@ -63,8 +63,8 @@ func (s *slots) take(device int) (v *vector, had bool) {
 	return v, false
 }
 
-// store makes a copy of x the vector of a device.
-func (s *slots) store(device int, x []float64) {
+// Store makes a copy of x the vector of a device.
+func (s *Slots) Store(device int, x []float64) {
 	v, _ := s.change(device)
 	copy(v.double, x)
 	for j := range v.single {
@@ -72,8 +72,8 @@ func (s *slots) store(device int, x []float64) {
 	}
 }
 
-// add adds a x to the vector of a device, which is 0 if it had none.
-func (s *slots) add(device int, a float64, x []float64) {
+// Add adds a x to the vector of a device, which is 0 if it had none.
+func (s *Slots) Add(device int, a float64, x []float64) {
 	v, had := s.change(device)
 	if !had {
 		clear(v.double)
@@ -87,8 +87,8 @@ func (s *slots) add(device int, a float64, x []float64) {
 	}
 }
 
-// addTo adds a times the vector of a device, if it has one, to the start of x, or to x.
-func (s *slots) addTo(device int, a float64, x []float64) {
+// AddTo adds a times the vector of a device, if it has one, to the start of x, or to x.
+func (s *Slots) AddTo(device int, a float64, x []float64) {
 	switch v := s.of[device]; {
 	case v == nil:
 	case s.single:
@@ -98,8 +98,8 @@ func (s *slots) addTo(device int, a float64, x []float64) {
 	}
 }
 
-// load sets into to the vector of a device, and reports whether it has one.
-func (s *slots) load(device int, into []float64) bool {
+// Load sets into to the vector of a device, and reports whether it has one.
+func (s *Slots) Load(device int, into []float64) bool {
 	v := s.of[device]
 	if v == nil {
 		return false
@@ -111,21 +111,21 @@ func (s *slots) load(device int, into []float64) bool {
 	return true
 }
 
-// at returns the vector of a device; nil: it has none. One in single precision is widened into space,
-// which others may be without; see spaceOf.
-func (s *slots) at(device int, space []float64) []float64 {
+// At returns the vector of a device; nil: it has none. One in single precision is widened into space,
+// which others may be without; see SpaceOf.
+func (s *Slots) At(device int, space []float64) []float64 {
 	switch v := s.of[device]; {
 	case v == nil:
 		return nil
 	case !s.single:
 		return v.double
 	}
-	s.load(device, space)
+	s.Load(device, space)
 	return space[:s.size]
 }
 
-// update returns the vector of a device as an update.
-func (s *slots) update(array string, device int) Update {
+// Update returns the vector of a device as an update.
+func (s *Slots) Update(array string, device int) Update {
 	u := Update{Array: array}
 	if v := s.of[device]; v != nil {
 		u.Values, u.Single = v.double, v.single
@@ -133,16 +133,16 @@ func (s *slots) update(array string, device int) Update {
 	return u
 }
 
-// spaceOf returns space for slots.at of vectors of a size: none unless the model is in single precision.
-func spaceOf(p *mtl.Problem, size int) []float64 {
+// SpaceOf returns space for slots.at of vectors of a size: none unless the model is in single precision.
+func SpaceOf(p *mtl.Problem, size int) []float64 {
 	if !p.Given.Single {
 		return nil
 	}
 	return make([]float64, size)
 }
 
-// release ends the use of a device's vector, if it has one.
-func (s *slots) release(device int) {
+// Release ends the use of a device's vector, if it has one.
+func (s *Slots) Release(device int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.of[device]; v != nil {
@@ -151,12 +151,12 @@ func (s *slots) release(device int) {
 	}
 }
 
-// replaceBy moves the vector of a device, if it has one, here from other slots of the same size.
-func (s *slots) replaceBy(other *slots, device int) {
-	if other.has(device) {
+// ReplaceBy moves the vector of a device, if it has one, here from other slots of the same size.
+func (s *Slots) ReplaceBy(other *Slots, device int) {
+	if other.Has(device) {
 		s.of[device], other.of[device] = other.of[device], s.of[device]
 		s.places[device] = state.Place{}
-		other.release(device)
+		other.Release(device)
 	}
 }
 
@@ -164,18 +164,18 @@ func (s *slots) replaceBy(other *slots, device int) {
 // writes those that have changed.
 const leastOutside = 4096
 
-// state codes the vectors of the devices that have one.
-func (s *slots) state(c *state.Coder) {
+// State codes the vectors of the devices that have one.
+func (s *Slots) State(c *state.Coder) {
 	used := make([]bool, len(s.of))
 	for k := range used {
-		used[k] = s.has(k)
+		used[k] = s.Has(k)
 	}
 	c.Bools(used)
 	outside := s.size >= leastOutside && c.HasOutside()
 	c.Bool(&outside)
 	for k, is := range used {
 		if c.Reads() && !is {
-			s.release(k)
+			s.Release(k)
 		}
 		if !is || c.Err() != nil {
 			continue

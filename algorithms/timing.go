@@ -95,9 +95,9 @@ func (w *Workload) Within(rows int, flops float64) float64 {
 	return float64(sort.Search(limit, func(n int) bool { return w.FLOPs(rows, n+1) > flops }))
 }
 
-// epochs returns the steps of that many passes over so many rows, at most as many as
+// EpochSteps returns the steps of that many passes over so many rows, at most as many as
 // a budget can have.
-func epochs(passes float64, rows int) int {
+func EpochSteps(passes float64, rows int) int {
 	return int(min(math.MaxInt32, math.Ceil(passes*float64(rows))))
 }
 
@@ -108,7 +108,7 @@ type timing struct {
 	Described
 	rows   []int32 // by device, or one number for all
 	values int     // of a message
-	link   *link
+	link   *Link
 	extra  int      // bytes of Workload.Extra, with a link
 	mail   Exchange // nil: devices exchange messages with a server
 }
@@ -140,8 +140,8 @@ func newTiming(s Setup) (*timing, error) {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + t.About.Name + " computes depends on what it learns"}
 	}
 	t.values = load.MessageValues(s.Shape.Values())
-	t.link = newLink(s, max(1, load.Vectors), s.Shape.Values(), false)
-	t.link.describe(&t.About)
+	t.link = NewLink(s, max(1, load.Vectors), s.Shape.Values(), false)
+	t.link.Describe(&t.About)
 	t.extra = s.ValueBytes * load.Extra
 	if load.Exchange != nil {
 		var err error
@@ -158,7 +158,7 @@ func (t *timing) Begin() (Sent, error) {
 	if t.mail != nil {
 		return Sent{t.values, t.mail.To}, nil
 	}
-	return t.link.sent(t.open()), nil
+	return t.link.Sent(t.open()), nil
 }
 
 func (t *timing) open() int {
@@ -198,7 +198,7 @@ func (t *timing) Commit(device int, _ float64) {
 	if t.mail != nil {
 		t.mail.Take(device)
 	}
-	t.link.commit(device)
+	t.link.Commit(device)
 }
 
 // There is no tentative work to forget, and no model of a hub.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/kit"
+	"fedsim/algorithms/methods"
 	"fedsim/data"
 	_ "fedsim/data/formats"
 	"fedsim/internal/tools/rng"
@@ -81,9 +83,9 @@ func (l *learner) epoch() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	options := algorithms.FedBuffOptions{
-		AverageOptions: algorithms.AverageOptions{
-			LocalSGDOptions: algorithms.LocalSGDOptions{Epochs: 1, Batch: l.batch, Step: networkStep, Shuffle: true},
+	options := methods.FedBuffOptions{
+		AverageOptions: kit.AverageOptions{
+			LocalSGDOptions: kit.LocalSGDOptions{Epochs: 1, Batch: l.batch, Step: networkStep, Shuffle: true},
 			Weights:         "rows",
 		},
 		Buffer: 1, ServerStep: 1,

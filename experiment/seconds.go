@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
@@ -19,7 +20,7 @@ import (
 // devices of all of them send a gradient.
 func InSeconds(experiments []scenario.Experiment) bool {
 	for j := range scenario.Jobs(experiments) {
-		if _, ok := algorithms.GradientMethodOf(j.Candidates[0].Options); !ok {
+		if _, ok := methods.GradientMethodOf(j.Candidates[0].Options); !ok {
 			return false
 		}
 	}
@@ -77,7 +78,7 @@ func checkSeconds(experiments []scenario.Experiment) error {
 	for j := range scenario.Jobs(experiments) {
 		run := &j.Candidates[0]
 		key := "methods." + run.Method + ".options."
-		m, _ := algorithms.GradientMethodOf(run.Options)
+		m, _ := methods.GradientMethodOf(run.Options)
 		f := &run.Settings.Federation
 		c.Require(m.Measures, key+"measure", m.Measures, "must be true: the bounds are about the gradient")
 		c.Require(m.Constant, key+"step", m.Step,
@@ -100,7 +101,7 @@ func (r *runner) timed(j *job, runs []results.Run, target float64) (*Timed, erro
 	if err != nil {
 		return nil, err
 	}
-	m, _ := algorithms.GradientMethodOf(run.Options)
+	m, _ := methods.GradientMethodOf(run.Options)
 	weight := func(device int) float64 {
 		if m.ByRows {
 			return float64(p.rows[device])
@@ -153,9 +154,9 @@ func (t *Timed) measure(runs []results.Run, target float64, d *theory.Descent) e
 				v := m.Of(x)
 				return v * v
 			}
-			norm2 += value(algorithms.GradientNorm) / float64(len(runs))
-			d.Noise2 = max(d.Noise2, value(algorithms.GradientNoise))
-			d.Bias2 = max(d.Bias2, value(algorithms.GradientBias))
+			norm2 += value(methods.GradientNorm) / float64(len(runs))
+			d.Noise2 = max(d.Noise2, value(methods.GradientNoise))
+			d.Bias2 = max(d.Bias2, value(methods.GradientBias))
 			latest = max(latest, x.TimeS)
 		}
 		if h == 0 && target == 0 {

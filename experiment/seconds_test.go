@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
@@ -12,7 +12,7 @@ import (
 // The time of a target is that of the first evaluation at which the mean over the seeds is below it; noise and bias are
 // the largest until then. A bound is broken where it holds: without a bias.
 func TestTimesAgainstBounds(t *testing.T) {
-	names := []string{algorithms.GradientNorm, algorithms.GradientNoise, algorithms.GradientBias}
+	names := []string{methods.GradientNorm, methods.GradientNoise, methods.GradientBias}
 	run := func(rounds ...[4]float64) results.Run {
 		var r results.Run
 		for _, name := range names {

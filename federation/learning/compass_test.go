@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/engine"
@@ -91,7 +91,7 @@ func TestCompassOnTheQuartet(t *testing.T) {
 	}
 	s := world(t, "fedcompass", federation.Compass, func(s *Setup) {
 		s.Problem = quartet(t)
-		o := s.Options.(*algorithms.FedCompassOptions)
+		o := s.Options.(*methods.FedCompassOptions)
 		o.Batch, o.Shuffle, o.Step = 0, false, 0.02
 		s.Config.ProtocolOptions = compassOptions(t, 4, 20, 1.2)
 		s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms = 1e9, 1e9, 0
@@ -144,7 +144,7 @@ func TestCompassGivesStepsWithinItsLimits(t *testing.T) {
 	f = start(t, world(t, "fedcompass", federation.Compass, func(s *Setup) {
 		busyNetwork(s)
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 2
-		o := s.Options.(*algorithms.FedCompassOptions)
+		o := s.Options.(*methods.FedCompassOptions)
 		o.Batch = 1 // a step is a mini-batch
 		s.Config.ProtocolOptions = compassOptions(t, fewest, most, 1.2)
 		s.Schedule.Rounds = 60

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
+	"fedsim/algorithms/methods"
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/federation"
@@ -225,7 +226,7 @@ func TestCodesOfGradients(t *testing.T) {
 	found := 0
 	for _, method := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(method)
-		if _, ok := algorithms.GradientMethodOf(factory.Options()); !ok {
+		if _, ok := methods.GradientMethodOf(factory.Options()); !ok {
 			continue
 		}
 		found++

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
@@ -19,7 +19,7 @@ import (
 // takes no time each is taken when it comes.
 func TestResponsesAreAppliedOnArrival(t *testing.T) {
 	f := start(t, world(t, "fedbuff", federation.Asynchronous, func(s *Setup) {
-		o := s.Options.(*algorithms.FedBuffOptions)
+		o := s.Options.(*methods.FedBuffOptions)
 		o.Epochs, o.Buffer = 2, 1
 	}))
 	f.clients.Begin()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
@@ -128,7 +129,7 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	if change != nil {
 		change(&s)
 	}
-	if o, ok := s.Options.(*algorithms.FedCompassOptions); ok && protocol != federation.Compass && o.Epochs == 0 {
+	if o, ok := s.Options.(*methods.FedCompassOptions); ok && protocol != federation.Compass && o.Epochs == 0 {
 		o.Epochs = 1
 	} else if ok && s.Config.ProtocolOptions == nil { // little work, as others have
 		s.Config.ProtocolOptions, o.Batch = compassOptions(t, 1, 4, 1.2), 4
@@ -160,8 +161,8 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	return s
 }
 
-// methods returns the registered methods whose description is of some kind.
-func methods(kind func(*algorithms.Description) bool) []string {
+// allMethods returns the registered methods whose description is of some kind.
+func allMethods(kind func(*algorithms.Description) bool) []string {
 	return slices.DeleteFunc(algorithms.Names(), func(name string) bool {
 		f, _ := algorithms.Lookup(name)
 		about := f.Describe(f.Options(), mtl.Shape{})
@@ -171,7 +172,7 @@ func methods(kind func(*algorithms.Description) bool) []string {
 
 // withoutHubs returns the registered methods that need no hubs, and that send messages.
 func withoutHubs() []string {
-	return methods(func(d *algorithms.Description) bool { return d.HubRounds == 0 && !d.Messages.None })
+	return allMethods(func(d *algorithms.Description) bool { return d.HubRounds == 0 && !d.Messages.None })
 }
 
 // described changes the description of the method of a setup.

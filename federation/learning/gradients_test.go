@@ -207,7 +207,7 @@ func TestStopsFollowTheServersWork(t *testing.T) {
 // The server's steps and their times are those of an independent program, whose P1 has four devices of two rows.
 func TestStopsOnQuadratics(t *testing.T) {
 	tau := seconds{1.1875, 2.5, 4.25, 7}
-	rows := filetest.Rows(t, "../../algorithms/testdata/gradients.csv")
+	rows := filetest.Rows(t, "../../algorithms/methods/testdata/gradients.csv")
 	for _, c := range []struct {
 		of, method               string
 		option, batch, responses int

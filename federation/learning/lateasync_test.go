@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/federation"
 	"fedsim/internal/tools/parallel"
 )
@@ -46,9 +47,9 @@ func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
 			s.Schedule.Rounds = 60
 			s.Pool = parallel.NewPool(1) // Solve is not called at once for several devices
 			switch o := s.Options.(type) {
-			case *algorithms.FedBuffOptions:
+			case *methods.FedBuffOptions:
 				o.Buffer = 2
-			case *algorithms.AsyncMOCHAOptions:
+			case *methods.AsyncMOCHAOptions:
 				o.MaxStaleness = 4 // nothing else depends on the version
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/federation"
 	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
@@ -34,7 +35,7 @@ func TestNetworksInAFederation(t *testing.T) {
 		{"rounds", "fedprox", federation.WaitForAll, nil},
 		{"one of each task", "mb-sgd", federation.WaitForAll, nil},
 		{"hubs", "fedavg", federation.WaitForAll, func(s *Setup) { behind(s, 3) }},
-		{"asynchronous", "fedbuff", "asynchronous", func(s *Setup) { s.Options.(*algorithms.FedBuffOptions).Buffer = 3 }},
+		{"asynchronous", "fedbuff", "asynchronous", func(s *Setup) { s.Options.(*methods.FedBuffOptions).Buffer = 3 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var outs [3]*Outcome
@@ -68,7 +69,7 @@ func TestNetworksInAFederation(t *testing.T) {
 }
 
 func TestDualMethodsRefuseNetworks(t *testing.T) {
-	for _, method := range methods(func(d *algorithms.Description) bool { return d.Needs.Dual }) {
+	for _, method := range allMethods(func(d *algorithms.Description) bool { return d.Needs.Dual }) {
 		protocol := federation.WaitForAll
 		if method == "async-mocha" {
 			protocol = "asynchronous"

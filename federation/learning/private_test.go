@@ -299,7 +299,7 @@ func TestPrivacyIsRefused(t *testing.T) {
 	table := privacy.Defaults()
 	table.SecureAggregation = privacy.SecAgg
 	s.Privacy = &table
-	able := methods(func(d *algorithms.Description) bool { return d.Messages.Private })
+	able := allMethods(func(d *algorithms.Description) bool { return d.Messages.Private })
 	if _, err := New(s); err == nil || !strings.Contains(fmt.Sprint(err), "one of "+strings.Join(able, ", ")+": ") {
 		t.Error(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/internal/tools/parallel"
@@ -17,7 +17,7 @@ import (
 func tiersWorld(t testing.TB, protocol string, size, rounds int, change func(*Setup)) Setup {
 	return world(t, "hierfavg", protocol, func(s *Setup) {
 		behind(s, size)
-		s.Options.(*algorithms.HierFAvgOptions).HubRounds = rounds
+		s.Options.(*methods.HierFAvgOptions).HubRounds = rounds
 		if change != nil {
 			change(s)
 		}
@@ -228,7 +228,7 @@ func TestRoundsOfHubsFitIntoTheRound(t *testing.T) {
 		const rounds = 4
 		f := start(t, tiersWorld(t, protocol, 3, rounds, func(s *Setup) {
 			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
-			s.Options.(*algorithms.HierFAvgOptions).Epochs = 0
+			s.Options.(*methods.HierFAvgOptions).Epochs = 0
 			s.Config.Fit, s.Config.DeadlineS = protocol == federation.Deadline, 2
 		}))
 		f.clients.Begin()

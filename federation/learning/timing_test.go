@@ -40,7 +40,7 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 	even := func(d *algorithms.Description) bool { // a step of coordinate ascent in epochs may cost less
 		return d.Work.Steps != nil && d.HubRounds == 0 && !(d.Needs.Dual && d.Work.Epochs > 0)
 	}
-	for _, method := range methods(even) {
+	for _, method := range allMethods(even) {
 		factory, _ := algorithms.Lookup(method)
 		about := factory.Describe(factory.Options(), mtl.Shape{})
 		for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.Asynchronous} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/methods"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
@@ -38,7 +39,7 @@ func briefly(s *Setup) {
 	switch o := s.Options.(type) {
 	case *algorithms.MOCHAOptions:
 		o.Epochs = 0.1
-	case *algorithms.AsyncMOCHAOptions:
+	case *methods.AsyncMOCHAOptions:
 		o.Epochs = 0.1
 	}
 }

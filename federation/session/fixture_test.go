@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/algorithms"
+	_ "fedsim/algorithms/methods"
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/federation"

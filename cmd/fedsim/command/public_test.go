@@ -20,7 +20,7 @@ import (
 // public lists the packages that plugins and programs may import. The promise of docs/plugins.md
 // is about their exported API.
 var public = []string{
-	"algorithms", "algorithms/compress", "algorithms/privacy", "clients", "cmd/fedsim/command", "config", "data", "data/formats", "data/parquet",
+	"algorithms", "algorithms/compress", "algorithms/kit", "algorithms/methods", "algorithms/privacy", "clients", "cmd/fedsim/command", "config", "data", "data/formats", "data/parquet",
 	"devices", "devices/fleets", "engine", "experiment", "experiment/into", "experiment/scenario", "federation", "federation/learning", "federation/session", "mtl", "network", "plots", "results",
 	"results/rundir", "scenarios",
 }

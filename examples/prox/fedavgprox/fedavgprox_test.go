@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fedsim/algorithms/kit"
 	"fedsim/cmd/fedsim/command"
 	"fedsim/config"
 	"fedsim/results"
@@ -86,9 +87,9 @@ func TestSameBitsAsInside(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	c := config.NewChecker()
-	(&Options{Epochs: 0, Batch: 0, Step: 0.5, Mu: 4}).Validate(c)
-	want := []string{"epochs = 0: must be in (0, 1e6]", "batch = 0: must be at least 1",
-		"mu = 4: must be in [0, 2/step): local steps would overshoot more each time"}
+	o := Options{kit.DefaultAverage("size"), -1}
+	o.Validate(c)
+	want := []string{`weights = "size": must be one of rows, equal`, "mu = -1: must be in [0, 1e12]"}
 	if len(c.Problems()) != len(want) {
 		t.Fatalf("%v, want %v", c.Problems(), want)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	_ "fedsim/algorithms/methods"
 	"fedsim/clients"
 	"fedsim/data"
 	"fedsim/devices"

@@ -1,0 +1,216 @@
+package methods
+
+import (
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/mtl"
+)
+
+// everyAsynchronous tests the contract of Asynchronous on every registered method that
+// works without rounds.
+func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
+	names := asynchronousMethods(t)
+	if len(names) < 2 {
+		t.Fatalf("only %v work without rounds", names)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+			everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+		})
+	}
+}
+
+// A device's work depends on its message alone. It has the same bits when one worker
+// does it at once and when several do it in parallel as late as possible. Calls of Model
+// in between change nothing.
+func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		build := func(lazy bool) *course {
+			course := newCourse(start(t, name, p, c, smaller), p, random(3, 6))
+			course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
+			course.lazy = lazy
+			course.begin()
+			return course
+		}
+		early, late, unseen := build(false), build(true), build(true)
+		for n := range 200 {
+			early.next()
+			late.next()
+			unseen.next()
+			if err := same(snapshot(early.a), snapshot(late.a)); err != nil {
+				t.Fatalf("response %d, computed when sent against when due: %v", n, err)
+			}
+		}
+		if err := same(snapshot(early.a), snapshot(unseen.a)); err != nil {
+			t.Errorf("seen after every response against never: %v", err)
+		}
+		if early.flops != late.flops {
+			t.Errorf("the server's work is %g FLOPs and %g", early.flops, late.flops)
+		}
+	})
+}
+
+// A refused response leaves no trace: the state does not change, and later rounds have
+// the bits of a run in which the response was lost.
+func TestRefusedResponsesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		type try struct{ device, attempt int }
+		refused := map[try]bool{}
+		a := newCourse(start(t, name, p, c, impatient), p, random(3, 8))
+		a.begin()
+		for range 300 {
+			before := snapshot(a.a)
+			attempts := append([]int(nil), a.attempts...)
+			k, taken := a.next()
+			if !taken {
+				refused[try{k, attempts[k]}] = true
+				if err := same(snapshot(a.a), before); err != nil {
+					t.Fatalf("device %d is refused: %v", k, err)
+				}
+			}
+		}
+		if all := name == "asgd" || name == "rescaled" || name == "ringleader"; all != (len(refused) == 0) {
+			t.Fatalf("%d responses were refused", len(refused))
+		}
+		b := newCourse(start(t, name, p, c, impatient), p, random(3, 8))
+		b.lost = func(k, attempt int) bool { return refused[try{k, attempt}] }
+		b.begin()
+		for range 300 {
+			b.next()
+		}
+		if err := same(snapshot(a.a), snapshot(b.a)); err != nil {
+			t.Errorf("refused against lost: %v", err)
+		}
+		if b.refused != 0 || b.taken != a.taken {
+			t.Errorf("%d responses were taken and %d refused, want %d and 0", b.taken, b.refused, a.taken)
+		}
+	})
+}
+
+// The work of Solve is tentative until Receive, and may be repeated.
+func TestAsynchronousSolveIsTentative(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, smaller).(algorithms.Asynchronous)
+		twin := start(t, name, p, c, smaller).(algorithms.Asynchronous)
+		for h := range 5 {
+			for k := range p.Clients() {
+				if values, _ := a.Send(k); values != p.Features {
+					t.Fatalf("device %d is sent %d values", k, values)
+				}
+				twin.Send(k)
+				before := snapshot(a)
+				a.Solve(request(k, 1000+h, 3, 1))
+				if w, v := a.Solve(request(k, h, algorithms.NoLimit, 0)), twin.Solve(request(k, h, algorithms.NoLimit, 1)); w != v || w.Values != uploads(name, p) {
+					t.Fatalf("device %d, solving twice against once: %+v, %+v", k, w, v)
+				}
+				if err := same(snapshot(a), before); err != nil {
+					t.Fatalf("device %d has solved: %v", k, err)
+				}
+			}
+			for k := range p.Clients() {
+				a.Receive(k)
+				twin.Receive(k)
+			}
+			if err := same(snapshot(a), snapshot(twin)); err != nil {
+				t.Fatalf("after %d responses of each device: %v", h+1, err)
+			}
+		}
+	})
+}
+
+// A round is a send to every device, and their responses in order without lost ones.
+func TestRoundIsSendsThenResponses(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller).(algorithms.Asynchronous)
+		for h := range 20 {
+			round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+			for k := range p.Clients() {
+				b.Send(k)
+			}
+			for k := range p.Clients() {
+				b.Solve(request(k, h, algorithms.NoLimit, 0))
+				if chance(k, h, 0.7) {
+					b.Receive(k)
+				} else {
+					b.Discard(k)
+				}
+			}
+			if err := same(snapshot(a), snapshot(b)); err != nil {
+				t.Fatalf("round %d: %v", h, err)
+			}
+		}
+	})
+}
+
+// A response allocates nothing once a worker has seen the largest task.
+func TestResponsesAllocateNothing(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, smaller).(algorithms.Asynchronous)
+		h := 0
+		allocs := testing.AllocsPerRun(20, func() {
+			for k := range p.Clients() {
+				a.Send(k)
+				a.Solve(request(k, h, algorithms.NoLimit, 0))
+				if k == 1 {
+					a.Discard(k)
+				} else {
+					a.Receive(k)
+				}
+			}
+			h++
+		})
+		if allocs != 0 {
+			t.Errorf("%g allocations, want 0", allocs)
+		}
+	})
+}
+
+// A timing run takes every response, for the methods that work without rounds. For
+// others it says that it does not.
+func TestTimedAsynchronous(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for _, name := range learningMethods() {
+		about := describe(name, p.Shape)
+		if about.Work.Steps == nil {
+			continue
+		}
+		f, _ := algorithms.Lookup(name)
+		o := f.Options()
+		if o, ok := o.(*FedCompassOptions); ok {
+			o.Epochs = 1
+		}
+		timed, err := f.Timed().Start(algorithms.Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		learnt := start(t, name, p, c, nil)
+		b, want := learnt.(algorithms.Asynchronous)
+		if a := timed.About.Asynchronous; a != algorithms.Can(want) || a != about.Asynchronous {
+			t.Errorf("%s: timed without rounds is %v, learning %v", name, a, want)
+		}
+		if x, y := timed.About.Work.StepFLOPs, learnt.Describe().Work.StepFLOPs; x != y || x <= 0 {
+			t.Errorf("%s: a step takes %g FLOPs, learning %g", name, x, y)
+		}
+		if !want {
+			continue
+		}
+		a := timed.Asynchronous
+		for k := range 3 {
+			x, _ := a.Send(k)
+			if y, _ := b.Send(k); x != y {
+				t.Errorf("%s: %d values are sent, learning %d", name, x, y)
+			}
+			did, y := a.Solve(request(k, 0, algorithms.NoLimit, 0)), b.Solve(request(k, 0, algorithms.NoLimit, 0))
+			if did.Steps != y.Steps || did.Values != y.Values || did.FLOPs < y.FLOPs {
+				t.Errorf("%s: device %d does %+v, learning %+v", name, k, did, y)
+			}
+			if taken, flops, _ := a.Receive(k); !taken || flops != 0 {
+				t.Errorf("%s: taken is %v at %g FLOPs", name, taken, flops)
+			}
+		}
+	}
+}

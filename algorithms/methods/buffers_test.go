@@ -1,0 +1,115 @@
+package methods
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/algorithms/kit"
+	"fedsim/data"
+	"fedsim/mtl"
+)
+
+// countingModel is an external model of two numbers with the loss 1/2 |w - (k, k)|^2 for the rows of
+// client k, and of a third that counts mini-batches where buffers is 1.
+type countingModel struct {
+	buffers int
+	single  bool
+	asked   *atomic.Int32 // gradients; nil: they are not counted
+}
+
+func (m countingModel) Sizes() mtl.Sizes {
+	return mtl.Sizes{Values: 2 + m.buffers, RowFLOPs: 1, Buffers: m.buffers, Single: m.single}
+}
+
+func (m countingModel) ValueName(int) string { return "" }
+
+func (m countingModel) Metrics() []mtl.NamedMetric { return nil }
+
+func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
+
+func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64, into, buffers []float64) (float64, error) {
+	if m.asked != nil {
+		m.asked.Add(1)
+	}
+	for j := range into {
+		into[j] = scale * (w[j] - float64(client))
+	}
+	for j := range buffers {
+		buffers[j] = w[2+j] + 1
+	}
+	return 0, nil
+}
+
+func (m countingModel) Evaluate(int, []int32, []float64, []mtl.Measure) error { return nil }
+
+// A value without a gradient is set by each mini-batch, whatever the step size, momentum, clipping,
+// decay and proximal term, and averaged by the weights of clients. It changes nothing else.
+func TestValuesWithoutAGradient(t *testing.T) {
+	t.Parallel()
+	shape := func(o algorithms.Options) {
+		local := o.(kit.LocalOptions).Local()
+		local.Batch, local.Step, local.Momentum, local.Clip, local.L2 = 2, 0.05, 0.5, 0.7, 0.01
+	}
+	for _, name := range []string{"fedavg", "fedprox", "scaffold", "ditto", "gossip", "hierfavg"} {
+		var with []float64
+		for _, buffers := range []int{1, 0} {
+			cfg := mtl.Defaults()
+			cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
+			rows := []int32{2, 4, 6} // one, two and three mini-batches in a round
+			p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{buffers: buffers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := startWith(t, name, algorithms.Setup{Problem: p, HubSize: 3}, shape)
+			if !a.Describe().Means {
+				t.Errorf("%s: does not average models", name)
+			}
+			for h := range 2 {
+				round(a, p, h, algorithms.NoLimit, nil)
+			}
+			w := a.Model().W.Row(0)
+			if buffers == 0 {
+				if !slices.Equal(with[:2], w) {
+					t.Errorf("%s: %v with a third value, %v without", name, with[:2], w)
+				}
+				continue
+			}
+			with = slices.Clone(w)
+			want := 2 * (2*1 + 4*2 + 6*3) / 12.0 // weights by rows
+			if name == "scaffold" || name == "gossip" {
+				want = 2 * (1 + 2 + 3) / 3.0
+			}
+			if diff := w[2] - want; diff > 1e-12 || diff < -1e-12 {
+				t.Errorf("%s: counted %g mini-batches, want %g", name, w[2], want)
+			}
+		}
+	}
+	if m, _ := algorithms.Lookup("fedadam"); m.Describe(m.Options(), mtl.Shape{}).Means {
+		t.Error("fedadam moves values without a gradient by its step")
+	}
+}
+
+// An interrupted run asks an external model for no further gradient once its overtime is over, which
+// counts the FLOPs of the model.
+func TestAHaltEndsTheRequestsToAnExternalModel(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int64]int32{0: 0, 200: 3, 1e9: 10} {
+		cfg := mtl.Defaults()
+		cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
+		rows, asked := []int32{10}, new(atomic.Int32)
+		p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{asked: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := startWith(t, "fedavg", algorithms.Setup{Problem: p}, func(o algorithms.Options) { o.(kit.LocalOptions).Local().Batch = 1 })
+		if _, err := a.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		a.Solve(algorithms.Request{Steps: algorithms.NoLimit, Halt: algorithms.NewHalt(most, func() bool { return true })})
+		if n := asked.Load(); n != want {
+			t.Errorf("%d gradients in an overtime of %d, want %d", n, most, want)
+		}
+	}
+}

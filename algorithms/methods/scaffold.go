@@ -1,0 +1,200 @@
+package methods
+
+import (
+	"fedsim/algorithms"
+	"fedsim/algorithms/kit"
+	"fedsim/config"
+	"fedsim/internal/tools/kernel"
+	"fedsim/internal/tools/state"
+	"fedsim/mtl"
+)
+
+// The options of SCAFFOLD for a device's next control variate.
+const (
+	optionI  = "I"
+	optionII = "II"
+)
+
+type scaffoldOptions struct {
+	kit.AverageOptions
+	Option     string  `toml:"option" doc:"a client's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
+	ServerStep float64 `toml:"server_step" doc:"step size eta_g of the server: the factor of the mean of the changes"`
+}
+
+func (o *scaffoldOptions) Validate(c *config.Checker) {
+	o.AverageOptions.Validate(c)
+	c.OneOf("option", o.Option, optionI, optionII)
+	c.Require(o.ServerStep > 0 && o.ServerStep <= 1e12, "server_step", o.ServerStep, "must be in (0, 1e12]")
+}
+
+// steps returns the rows of the pass of option I and of the local steps.
+func (o *scaffoldOptions) steps(rows, allowed int) (pass, local int) {
+	if o.Option == optionI {
+		return o.Beside(rows, rows, allowed)
+	}
+	return 0, o.LocalSGDOptions.Steps(rows, allowed)
+}
+
+// flops is the cost of so many steps of a device. The pass of option I is one more mini-batch.
+func (o *scaffoldOptions) flops(shape mtl.Shape, rows, steps int) float64 {
+	pass, local := o.steps(rows, steps)
+	flops := o.LocalSGDOptions.FLOPs(shape, true, rows, local)
+	if pass > 0 {
+		flops += float64(float64(pass)*shape.RowFLOPs()) + o.UpdateFLOPs(shape, true)
+	}
+	return flops
+}
+
+// batches returns the mini-batches of so many steps of a device.
+func (o *scaffoldOptions) batches(rows, steps int) int {
+	pass, local := o.steps(rows, steps)
+	return min(1, pass) + o.Updates(rows, local)
+}
+
+// scaffold is stochastic controlled averaging. Device k has a control variate c_k, the
+// server has c, the mean of all; both start at 0. The server sends w and c. The device takes
+// K local steps u -= eta_l (g_k(u) - c_k + c) from w, and responds with the changes of its
+// model and of its control variate, which becomes
+//
+//	c_k+ = g_k(w)                             (option I)
+//	c_k+ = c_k - c + (w - u)/(K eta_l)        (option II).
+//
+// The server adds to w eta_g times the mean of the responders' changes, and to c the sum of
+// the changes of control variates over the number of all devices. With weights by rows the sum
+// is weighted by n_k/n, so that c stays the mean of all c_k. A lost response changes
+// neither side. A weight of a late response applies to the change of w alone.
+type scaffold struct {
+	kit.GlobalModel
+	opts     scaffoldOptions
+	total    float64 // weight of all devices
+	c        []float64
+	controls *algorithms.Slots // c_k, of the devices that have taken part
+	updates  *algorithms.Slots // tentative changes of control variates
+	sum      []float64         // weighted changes of control variates in the open round
+	next     [][]float64       // by worker: the change of a control variate
+}
+
+var _ algorithms.Stateful = (*scaffold)(nil)
+
+func init() {
+	kit.Register(algorithms.Factory{
+		Name:      "scaffold",
+		Summary:   "federated averaging whose local steps are corrected by control variates, which double the messages",
+		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
+		Options: func() algorithms.Options {
+			return &scaffoldOptions{AverageOptions: kit.DefaultAverage(kit.Equally), Option: optionII, ServerStep: 1}
+		},
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			opts := o.(*scaffoldOptions)
+			return algorithms.Description{Model: algorithms.OneModel, Means: opts.ServerStep == 1, Weights: algorithms.Yes, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{
+				StepFLOPs: opts.StepFLOPs(shape, true), Vectors: 2, Kept: 1,
+				StepValues: shape.RowTraffic(), BatchValues: opts.BatchTraffic(shape, true), Batches: opts.batches,
+				Steps: func(rows, allowed int) int {
+					pass, local := opts.steps(rows, allowed)
+					return pass + local
+				},
+				FLOPs: func(rows, steps int) float64 { return opts.flops(shape, rows, steps) },
+			}}
+		},
+		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+			opts, p := *o.(*scaffoldOptions), s.Problem
+			f := &scaffold{
+				GlobalModel: kit.NewGlobalModel(s, opts.AverageOptions, 0), opts: opts,
+				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
+				controls: algorithms.NewSlots(p, p.Values()), updates: algorithms.NewSlots(p, p.Values()),
+			}
+			for range s.Workers {
+				f.next = append(f.next, make([]float64, p.Values()))
+			}
+			f.total, f.Link = f.WeightOfAll(), algorithms.NewLink(s, 2, p.Values(), false)
+			f.Link.Describe(&f.About)
+			return f, nil
+		},
+	})
+}
+
+// Begin opens a round: each device is sent w and c.
+func (f *scaffold) Begin() (algorithms.Sent, error) {
+	f.Round.Reset()
+	clear(f.sum)
+	return f.Link.Begin(f.Weights(), f.c)
+}
+
+// Solve makes the device's local steps from w. Its response has two vectors: the change of w and
+// that of c_k.
+func (f *scaffold) Solve(r algorithms.Request) algorithms.Work {
+	w, c, control := f.Shown(), f.Link.Shown(1, f.c), f.next[r.Worker]
+	pass, local := f.opts.steps(f.Problem.Train.Clients[r.Device].X.Rows, r.Steps)
+	copy(control, c)
+	f.controls.AddTo(r.Device, -1, control)
+	limited := r
+	limited.Steps = local
+	change, _ := f.Descend(limited, w, kit.Pull{Center: w, Slope: control})
+	for j := range change {
+		change[j] -= w[j]
+	}
+	switch {
+	case f.opts.Option == optionII:
+		step := f.opts.At(r.Round, f.opts.Step)
+		if step == 0 { // the schedule has ended: nothing is known
+			clear(control)
+			break
+		}
+		// With momentum K is the sum of the weights of gradients.
+		inverse := 1 / (normalizer(f.opts.Updates(f.Problem.Train.Clients[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
+		for j := range control {
+			control[j] = -c[j] - float64(change[j]*inverse)
+		}
+	case pass == 0:
+		clear(control)
+	default:
+		f.Gradient(r, w, pass, control)
+		f.controls.AddTo(r.Device, -1, control)
+	}
+	work := algorithms.Work{Steps: pass + local, FLOPs: f.FLOPs(r.Device, pass+local)}
+	f.Finish(r, change, &work)
+	f.Finish(r, control, &work)
+	f.Changes.Store(r.Device, change)
+	f.updates.Store(r.Device, control)
+	return work
+}
+
+// Commit takes the device's changes into the round, that of the model multiplied by a weight.
+func (f *scaffold) Commit(device int, weight float64) {
+	f.updates.AddTo(device, f.WeightOf(device), f.sum)
+	f.controls.Add(device, 1, f.updates.At(device, f.Space))
+	f.updates.Release(device)
+	f.GlobalModel.Commit(device, weight)
+}
+
+// Discard forgets the device's changes.
+func (f *scaffold) Discard(device int) {
+	f.updates.Release(device)
+	f.GlobalModel.Discard(device)
+}
+
+// End takes the step of w, and brings c up to date.
+func (f *scaffold) End() (float64, error) {
+	if f.Round.Weight == 0 {
+		return f.Link.Take(), nil
+	}
+	responses := f.Round.FLOPs
+	kernel.Axpy(1/f.total, f.sum, f.c)
+	return f.Round.Apply(f.Weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c)) + f.Link.Take(), nil
+}
+
+// State codes w, c, the control variates of devices and the changes under way.
+func (f *scaffold) State(c *state.Coder) {
+	f.GlobalModel.State(c)
+	c.Float64s(f.c)
+	f.controls.State(c)
+	f.updates.State(c)
+}
+
+// Update returns the change of w, or that of the control variate if only this is not finite.
+func (f *scaffold) Update(device int) algorithms.Update {
+	if u := f.updates.Update("change of the control variate", device); !u.Finite() {
+		return u
+	}
+	return f.GlobalModel.Update(device)
+}
