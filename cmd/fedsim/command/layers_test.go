@@ -3,6 +3,7 @@ package command
 import (
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -113,6 +114,26 @@ func TestImportsRunDownwards(t *testing.T) {
 	for name := range places {
 		if _, ok := packages[name]; !ok && name != basement {
 			t.Errorf("the map of docs/architecture.md has a row for %s, which is no package", name)
+		}
+	}
+}
+
+// The page has a picture of at most 25 lines, and names twenty files to read first.
+func TestFilesToReadFirst(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/architecture.md")
+	_, picture, _ := strings.Cut(page, "```text\n")
+	picture, _, _ = strings.Cut(picture, "```")
+	if lines := strings.Count(picture, "\n"); lines < 10 || lines > 25 {
+		t.Errorf("the picture has %d lines", lines)
+	}
+	files := regexp.MustCompile("(?m)^[0-9]+\\. `([^`]+)`: ").FindAllStringSubmatch(page, -1)
+	if len(files) != 20 {
+		t.Errorf("%d files to read first", len(files))
+	}
+	for _, m := range files {
+		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+			t.Error(err)
 		}
 	}
 }
