@@ -41,9 +41,10 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 	e.Runs += load
 	for i := range jobs {
 		j := &jobs[i]
-		run := &j.Candidates[0].Settings.Run
+		settings := &j.Candidates[0].Settings
+		run := &settings.Run
 		tuned := len(j.Candidates) > 1
-		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0 || run.MaxCO2G > 0
+		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0 || settings.RoomsEnd()
 		e.Grows = e.Grows || tuned && j.extend > 0
 		e.Learners = e.Learners || isExternal(&j.Candidates[0])
 	}

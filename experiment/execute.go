@@ -16,7 +16,6 @@ import (
 	"fedsim/federation"
 	"fedsim/federation/learning"
 	"fedsim/federation/session"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
@@ -248,10 +247,8 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 	if err != nil {
 		return system, err
 	}
-	if grid, err := p.gridOf(&s.Energy); err != nil {
+	if system.Features, err = s.Features(p.features.get); err != nil {
 		return system, err
-	} else if grid != nil {
-		system.Features = append(system.Features, carbon.Feature{Grid: grid, MaxG: s.Run.MaxCO2G})
 	}
 	recorded := s.Traces.Source
 	if system.Lazy {

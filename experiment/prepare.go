@@ -10,7 +10,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/traces"
 	"fedsim/internal/tools/checkpoint"
@@ -46,7 +45,7 @@ type Preparation struct {
 	problems memo[problemKey, *prepared]
 	sizes    memo[sizesKey, *prepared]
 	traces   memo[string, []*traces.Set]
-	grids    memo[string, *carbon.Grid]
+	features memo[string, any] // what rooms load once
 }
 
 // preparer computes what its Preparation lacks. It fails with the error of its context when
@@ -158,14 +157,6 @@ func dataOf(run *scenario.RunSpec, p *prepared) *results.DataSet {
 	}
 	about.Clients = &list
 	return &about
-}
-
-// gridOf reads the grids of a run; nil: nobody counts grams.
-func (p *preparer) gridOf(c *carbon.Config) (*carbon.Grid, error) {
-	if !c.On() {
-		return nil, nil
-	}
-	return p.grids.get(fmt.Sprintf("%#v", *c), c.Load)
 }
 
 type problemKey struct {

@@ -60,7 +60,7 @@ func (r *runner) recordable(run *scenario.RunSpec, clients int) bool {
 	_, asked := run.Settings.Federation.Sizes(clients)
 	protocol := run.Settings.Federation.Traits()
 	takesAll := protocol.WaitsForAll && !protocol.LimitsWork || protocol.DrawnSteps != nil && nothingFails(&run.Settings)
-	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() &&
+	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.RoomsShare() &&
 		run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.EvalClients == 0 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 &&
 		s.Rounds > 0 && clients*s.Rounds <= r.mostRecorded

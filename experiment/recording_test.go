@@ -219,7 +219,7 @@ func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
 var decided = map[string]string{
 	"Data": "key", "Problem": "key", "Methods": "key: algorithm and options",
 	"Privacy": "refused", "Compression": "refused",
-	"Devices": "time", "Network": "time", "Fleet": "time", "Faults": "time", "Traces": "time", "Energy": "time",
+	"Devices": "time", "Network": "time", "Fleet": "time", "Faults": "time", "Traces": "time", "Rooms": "refused, unless their traits claim that runs share",
 
 	"Federation.Protocol": "key: of the limits of work", "Federation.ProtocolOptions": "key: of the limits of work", "Federation.StepsLow": "key", "Federation.StepsHigh": "key",
 	"Federation.Clients": "refused: the number asked", "Federation.Fraction": "refused: the number asked", "Federation.Over": "refused: the number asked",
@@ -233,7 +233,7 @@ var decided = map[string]string{
 
 	"Run.Mode": "another runner", "Run.Rounds": "each run has its own length", "Run.Outer": "refused", "Run.EvalEvery": "refused", "Run.EvalClients": "refused",
 	"Run.ClientMetrics": "refused", "Run.ClientsEvery": "of ClientMetrics", "Run.ThetaEvery": "refused", "Run.Devices": "time", "Run.Model": "told",
-	"Run.StopAt": "each run has its own length", "Run.MaxTimeS": "each run has its own length", "Run.MaxCO2G": "each run has its own length",
+	"Run.StopAt": "each run has its own length", "Run.MaxTimeS": "each run has its own length", "Run.RunKeys": "as Rooms",
 	"Run.ReportLast": "told", "Run.Metric": "told", "Run.Seeds": "key", "Run.Vary": "key: the seed, and that of the data", "Run.Targets": "told",
 }
 

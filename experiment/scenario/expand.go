@@ -135,7 +135,7 @@ func (p *design) noteTime(compared []Job) {
 		default:
 			with = cmp.Or(with, run.Method)
 		}
-		limited = limited && (limits.MaxTimeS > 0 || limits.MaxCO2G > 0)
+		limited = limited && (limits.MaxTimeS > 0 || run.Settings.RoomsEnd())
 	}
 	note := fmt.Sprintf("experiment %s: %s works in rounds and %s without, so that equal numbers of rounds are unequal times: run.max_time_s gives both the same", p.name, with, without)
 	if with != "" && without != "" && !limited && !slices.Contains(p.notes, note) {

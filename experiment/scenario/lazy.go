@@ -33,7 +33,9 @@ func (s *Settings) checkLazy(c *config.Checker) {
 	must(f.PartialShare == 0, "federation.partial_share", f.PartialShare, "0")
 	must(f.Cost == federation.Physical, "federation.cost", f.Cost, `"physical"`)
 	must(s.Compression.Down == compress.None, "compression.down", s.Compression.Down, `"none"`)
-	must(!s.Energy.On(), "energy.grid", s.Energy.Grid, "empty")
+	for _, t := range s.traits() {
+		must(t.AnyClients, t.Key, t.Value, t.Off)
+	}
 	must(!s.Privacy.On(), "privacy.mechanism", s.Privacy.Mechanism, "\"none\", without secure_aggregation,")
 	s.checkLazyDevices(must)
 	s.checkLazyLinks(must)

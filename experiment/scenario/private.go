@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
@@ -39,9 +38,8 @@ func (p *design) checkPrivate(e *Experiment, problems *config.Errors) {
 		if isPrivateMetric(name) && !e.private(name) {
 			problems.Add(p.at, fmt.Sprintf("experiment %s: %s = %q has no values: privacy.mechanism (of epsilon) or privacy.secure_aggregation (of lost_rounds) must not be \"none\"", p.name, key, name))
 		}
-		counts := func(j Job) bool { return j.Candidates[0].Settings.Energy.Counts(name) }
-		if strings.HasPrefix(name, "co2_") && !slices.ContainsFunc(e.Jobs, counts) {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: %s = %q has no values: set energy.grid, and energy.network_kwh_per_gb or energy.server_w for grams of the network or the server", p.name, key, name))
+		if want := e.missing(name); want != "" {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: %s = %q has no values: %s", p.name, key, name, want))
 		}
 	}
 	for i := range p.figures {

@@ -13,24 +13,24 @@ import (
 
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
-	Mode          string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, for methods whose work does not depend on the model"`
-	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration; 0: 100, or no limit with max_time_s"`
-	Outer         int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
-	EvalEvery     int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
-	EvalClients   int             `toml:"eval_clients" was:"eval_tasks" doc:"number of clients in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from their means; 0: all"`
-	ClientMetrics []string        `toml:"client_metrics" doc:"measures of the model on the rows of each client, training, validation and test, written to clients.parquet (docs/reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes), or a metric that the program of an external model declares. Their statistics over clients are metrics, such as test_error_worst10. Takes no virtual time. Learners report their own"`
-	ClientsEvery  int             `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
-	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every local solve (eq. localSolutionQuality2a), written to devices.parquet, for methods with dual variables. Takes no virtual time. 0: never"`
-	Devices       AutoBool        `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md). \"auto\": of runs with at most 200,000 rows, devices times rounds, estimated from max_time_s where it alone ends a run; none of a lazy population, and with theta_every those of its measurements alone"`
-	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
-	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error (by rows), the same with _clients (mean over clients), train_accuracy, test_accuracy or validation_accuracy, and with _clients (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
-	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
-	MaxCO2G       float64         `toml:"max_co2_g" doc:"grams of CO2e, of all that the run counts (docs/energy.md), after which no further round begins; needs energy.grid; 0: no limit"`
-	ReportLast    int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one; 0: 5, or 1 where stop_at ended the run. For P and what is derived from it, such as a sub-optimality, always the last one"`
-	Metric        string          `toml:"metric" doc:"the metric that tables, stars, ranks and figures show first, one of stop_at. \"test_error\" is by rows: the share of all test rows; \"test_error_clients\" is the mean over clients of their errors, whatever their numbers of rows"`
-	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
-	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
-	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric. Empty: for classes the highest whole percent of test accuracy that all runs of an experiment reached before the first of them ended. A list for each metric is as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
+	Mode          string         `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, for methods whose work does not depend on the model"`
+	Rounds        int            `toml:"rounds" doc:"rounds per outer iteration; 0: 100, or no limit with max_time_s"`
+	Outer         int            `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
+	EvalEvery     int            `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
+	EvalClients   int            `toml:"eval_clients" was:"eval_tasks" doc:"number of clients in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from their means; 0: all"`
+	ClientMetrics []string       `toml:"client_metrics" doc:"measures of the model on the rows of each client, training, validation and test, written to clients.parquet (docs/reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes), or a metric that the program of an external model declares. Their statistics over clients are metrics, such as test_error_worst10. Takes no virtual time. Learners report their own"`
+	ClientsEvery  int            `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
+	ThetaEvery    int            `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every local solve (eq. localSolutionQuality2a), written to devices.parquet, for methods with dual variables. Takes no virtual time. 0: never"`
+	Devices       AutoBool       `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md). \"auto\": of runs with at most 200,000 rows, devices times rounds, estimated from max_time_s where it alone ends a run; none of a lazy population, and with theta_every those of its measurements alone"`
+	Model         bool           `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
+	StopAt        results.Target `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)| (docs/models.md). A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error, test_error or validation_error (by rows), the same with _clients (mean over clients), train_accuracy, test_accuracy or validation_accuracy, and with _clients (for classes; higher is better), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or the program of the model declares, such as test_loss. 0: a run makes all rounds"`
+	MaxTimeS      float64        `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
+	RunKeys
+	ReportLast int             `toml:"report_last" doc:"evaluations at the end of a run whose mean stands for it in tables, and in tuning where no candidate reaches the target; 1: the last one; 0: 5, or 1 where stop_at ended the run. For P and what is derived from it, such as a sub-optimality, always the last one"`
+	Metric     string          `toml:"metric" doc:"the metric that tables, stars, ranks and figures show first, one of stop_at. \"test_error\" is by rows: the share of all test rows; \"test_error_clients\" is the mean over clients of their errors, whatever their numbers of rows"`
+	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first, or several (experiment.tuning.seeds)"`
+	Vary       results.Vary    `toml:"vary" doc:"effect of the seeds: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
+	Targets    results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric. Empty: for classes the highest whole percent of test accuracy that all runs of an experiment reached before the first of them ended. A list for each metric is as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
 // The modes of a run.
@@ -97,7 +97,6 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		r.StopAt.Check(c, "stop_at")
 	}
 	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
-	c.Require(r.MaxCO2G >= 0 && r.MaxCO2G <= 1e15, "max_co2_g", r.MaxCO2G, "must be in [0, 1e15] grams")
 	c.Require(r.ReportLast >= 0, "report_last", r.ReportLast, "must not be negative")
 	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")
 	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")

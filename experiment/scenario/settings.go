@@ -13,8 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/federation"
-	_ "fedsim/internal/rooms/all"
-	"fedsim/internal/rooms/carbon"
+	"fedsim/internal/rooms/all"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
 	"fedsim/network"
@@ -22,8 +21,6 @@ import (
 )
 
 type (
-	// EnergyConfig is the table [energy].
-	EnergyConfig = carbon.Config
 	// TracesConfig is the table [traces].
 	TracesConfig = traces.Config
 	// AvailabilityConfig generates when devices are available.
@@ -34,14 +31,14 @@ type (
 
 // Settings has everything that determines a run except its seed: a table of each package.
 type Settings struct {
-	Data        data.Config       `toml:"data" doc:"the federated data set"`
-	Problem     mtl.Config        `toml:"problem" doc:"the learning problem"`
-	Devices     devices.Config    `toml:"devices" doc:"the devices"`
-	Network     network.Config    `toml:"network" doc:"the links between server and devices"`
-	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
-	Faults      devices.Faults    `toml:"faults" doc:"which devices drop out, and when"`
-	Traces      TracesConfig      `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
-	Energy      EnergyConfig      `toml:"energy" doc:"grams of CO2 equivalent of devices, network and server (docs/energy.md)"`
+	Data    data.Config    `toml:"data" doc:"the federated data set"`
+	Problem mtl.Config     `toml:"problem" doc:"the learning problem"`
+	Devices devices.Config `toml:"devices" doc:"the devices"`
+	Network network.Config `toml:"network" doc:"the links between server and devices"`
+	Fleet   fleets.Config  `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
+	Faults  devices.Faults `toml:"faults" doc:"which devices drop out, and when"`
+	Traces  TracesConfig   `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Rooms
 	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
 	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and clients, for methods that compress. The receiver uses the decoded values"`
 	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
@@ -59,7 +56,7 @@ func defaultSettings() Settings {
 		Fleet:       fleets.Defaults(),
 		Faults:      devices.DefaultFaults(),
 		Traces:      traces.Default(),
-		Energy:      carbon.Default(),
+		Rooms:       all.Defaults(),
 		Federation:  federation.Defaults(),
 		Compression: compress.Defaults(),
 		Privacy:     privacy.Defaults(),
@@ -135,8 +132,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Fleet.CheckOthers(c, &s.Devices, &s.Network)
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
-	s.Energy.Validate(c.In("energy"))
-	s.checkGrams(c)
+	s.checkRooms(c)
 	s.Federation.Validate(c.In("federation"))
 	s.Compression.Validate(c.In("compression"))
 	s.Privacy.Validate(c.In("privacy"))
@@ -196,13 +192,6 @@ func (s *Settings) checkTarget(c *config.Checker) {
 	}
 	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
 		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
-}
-
-// checkGrams reports grids, and what needs them, without an effect.
-func (s *Settings) checkGrams(c *config.Checker) {
-	c.Require(!s.Energy.On() || !s.Federation.Relative(), "energy.grid", s.Energy.Grid, "must be empty with federation.cost = \"relative\" or \"authors\", under which there is no energy")
-	c.Require(s.Run.MaxCO2G == 0 || s.Energy.On(), "run.max_co2_g", s.Run.MaxCO2G, "must be 0 without energy.grid: no grams are counted")
-	c.Require(s.Federation.Selection != carbon.Clean || s.Energy.On(), "federation.selection", s.Federation.Selection, carbon.WantGrid)
 }
 
 // checkScales reports scales of FLOPs and bytes where times depend on neither.

@@ -44,9 +44,9 @@ line back for each on standard output (docs/engine-protocol.md). It sends messag
 with bytes and FLOPs; fedsim simulates them in virtual time and says when responses
 arrive. pyfedsim and pyfedsim.flower are such drivers.
 
-The methods of the scenario are ignored, as are run.rounds, run.stop_at,
-run.max_time_s and run.max_co2_g: the driver is the method and ends the run. The
-scenario must have one point: choose among sweeps with --set.
+The methods of the scenario are ignored, as are run.rounds, run.stop_at and all
+budgets of [run]: the driver is the method and ends the run. The scenario must have
+one point: choose among sweeps with --set.
 
 The results are written to a run directory as by "fedsim run". If the input ends
 before the op finish, the run is interrupted (exit code 75). Start the driver again

@@ -30,10 +30,10 @@ type clean struct {
 	below []int32
 }
 
-// Clean is the name of the selector; WantGrid is the remedy where its grids are missing.
+// Clean is the name of the selector; wantGrid is the remedy where its grids are missing.
 const (
 	Clean    = "clean"
-	WantGrid = "must be another without energy.grid: it chooses by the intensity of the grids of clients"
+	wantGrid = "must be another without energy.grid: it chooses by the intensity of the grids of clients"
 )
 
 func init() {
@@ -45,7 +45,7 @@ func init() {
 		New: func(s federation.SelectorSetup, o config.Options) (federation.Selector, error) {
 			at := slices.IndexFunc(s.Features, func(f clients.Feature) bool { _, is := f.(Feature); return is })
 			if at < 0 {
-				return nil, config.Problem{Key: "federation.selection", Value: Clean, Want: WantGrid}
+				return nil, config.Problem{Key: "federation.selection", Value: Clean, Want: wantGrid}
 			}
 			return &clean{CleanOptions: *o.(*CleanOptions), grid: s.Features[at].(Feature).Grid}, nil
 		},

@@ -54,7 +54,7 @@ func TestCleanDrawsByTheRatioOfIntensities(t *testing.T) {
 		f.Begin()
 		for range rounds {
 			drawn[f.Select()[0]]++
-			f.Account()
+			f.Start().Unplayed().Account()
 		}
 		for k, times := range drawn {
 			if share, want := float64(times)/rounds, weights[k]/total; math.Abs(share-want) > 5*0.0036 {
@@ -67,7 +67,7 @@ func TestCleanDrawsByTheRatioOfIntensities(t *testing.T) {
 // Without grids there is nothing to choose by.
 func TestCleanNeedsGrids(t *testing.T) {
 	_, err := server(7, nil, &CleanOptions{Power: 1})
-	if want := (config.Problem{Key: "federation.selection", Value: Clean, Want: WantGrid}).Error(); err == nil || !strings.Contains(err.Error(), want) {
+	if want := (config.Problem{Key: "federation.selection", Value: Clean, Want: wantGrid}).Error(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, want %q", err, want)
 	}
 }

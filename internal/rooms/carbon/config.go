@@ -35,18 +35,6 @@ func Default() Config { return Config{PUE: 1} }
 // On reports whether grams are counted.
 func (c *Config) On() bool { return len(c.Grid) > 0 }
 
-// Counts reports whether a column of rounds.csv with grams has values.
-func (c *Config) Counts(column string) bool {
-	switch {
-	case strings.HasPrefix(column, "co2_server_"):
-		return c.ServerW > 0
-	case strings.HasPrefix(column, "co2_network_"):
-		return c.NetworkKWhPerGB > 0
-	default:
-		return c.On()
-	}
-}
-
 // Validate reports all errors in the table except those in the files.
 func (c *Config) Validate(check *config.Checker) {
 	number := func(key string, v float64) {
@@ -113,7 +101,7 @@ func (c *Config) Load() (*Grid, error) {
 func (c *Config) traces() traces.Sequence {
 	return func(yield func(*traces.Trace, error) bool) {
 		for _, file := range c.Grid {
-			places := traces.GeneratedGrid()
+			places := generated()
 			if file != Generated {
 				places = traces.Open(file)
 			}

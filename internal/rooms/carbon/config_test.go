@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"fedsim/clients"
+	"fedsim/engine"
+	"fedsim/internal/rooms/traces"
 	"fedsim/results"
 )
 
@@ -36,5 +38,25 @@ func TestDevicesHaveTheirPlaces(t *testing.T) {
 		if m.EndRound(0, &r); math.Abs(r.Value("co2_wait_g")-want) > 1e-9 || math.Abs(g.At(device, 0)-want) > 1e-9 {
 			t.Errorf("device %d draws %g and has %g g/kWh, want %g", device, r.Value("co2_wait_g"), g.At(device, 0), want)
 		}
+	}
+}
+
+// Generated places have the formula of generated, by hand: half an hour before and after
+// the peak, in the cleanest hours and at noon.
+func TestGeneratedGrid(t *testing.T) {
+	set, err := traces.Collect(generated())
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := traces.NewView(set, traces.InOrder, 0, true)
+	for h, want := range map[float64]float64{18: 1.2974334584, 19.9: 1.2974334584, 6: 0.7025665416, 7: 0.7025665416, 12: 0.9608421423, 18 + 24: 1.2974334584} {
+		for place, mean := range []float64{20, 240, 1200} {
+			if got, _ := view.Lookup(traces.GridGPerKWh, place, engine.FromSeconds(h*3600)); math.Abs(got/(mean*want)-1) > 1e-9 {
+				t.Errorf("%s at %v h: %v, want %v", set.Name(place), h, got, mean*want)
+			}
+		}
+	}
+	if set.Name(0) != "generated-20" {
+		t.Error(set.Name(0))
 	}
 }

@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -72,25 +71,5 @@ func TestElectricityMapsMonths(t *testing.T) {
 	}
 	if want := (334 + 30) * 24 * hour; set.spans[0] != want { // December as long as November
 		t.Errorf("%v, want %v", set.spans[0], want)
-	}
-}
-
-// Generated places have the formula of GeneratedGrid, by hand: half an hour before and after
-// the peak, in the cleanest hours and at noon.
-func TestGeneratedGrid(t *testing.T) {
-	set, err := Collect(GeneratedGrid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	view := NewView(set, InOrder, 0, true)
-	for h, want := range map[float64]float64{18: 1.2974334584, 19.9: 1.2974334584, 6: 0.7025665416, 7: 0.7025665416, 12: 0.9608421423, 18 + 24: 1.2974334584} {
-		for place, mean := range []float64{20, 240, 1200} {
-			if got, _ := view.Lookup(GridGPerKWh, place, engine.FromSeconds(h*3600)); math.Abs(got/(mean*want)-1) > 1e-9 {
-				t.Errorf("%s at %v h: %v, want %v", set.Name(place), h, got, mean*want)
-			}
-		}
-	}
-	if set.Name(0) != "generated-20" || set.spans[0] != 24*hour {
-		t.Errorf("%s, %v", set.Name(0), set.spans[0])
 	}
 }
