@@ -87,7 +87,7 @@ func (c *Clients) updateRefusal(t int) {
 func (c *Clients) CannotComplete(t int) bool {
 	s := &c.setup
 	if _, until := c.factor(t, c.Now()); until != engine.Never ||
-		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging != devices.WhenDepleted {
+		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging == devices.Daily {
 		return false
 	}
 	d := c.at(t)

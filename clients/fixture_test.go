@@ -16,10 +16,13 @@ func setup(n int, change func(*Setup)) Setup {
 		Clients: n, Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 3,
 	}}
 	d, l := &s.Devices, &s.Network
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, idleW, 2, devices.Mains
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, 2, devices.Mains, devices.WhenDepleted
 	l.DownlinkMbps, l.UplinkMbps, l.RTTms = 1, 1, 10
 	if change != nil {
 		change(&s)
+	}
+	if s.Devices.ChargeW == 0 && s.Devices.Charging == devices.WhenDepleted {
+		s.Devices.Charging = devices.Never // no charger unless a test gives one
 	}
 	return s
 }

@@ -128,6 +128,6 @@ func (s *Setup) Validate(c *config.Checker) {
 		"with network.wire_factor or network.burst_bytes: under others the lengths of transfers are given")
 	hubs(!runtime.Polls(), "0 where clients or the server poll (network.runtime and its keys): hubs pass messages on at once")
 	hubs(!s.NoMessages, "0 for a method without messages: hubs have nothing to pass on")
-	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW,
-		"must be positive: a trace or a model says when chargers are plugged in")
+	c.Require(s.Charging == nil || s.Devices.Charging != devices.Never, "devices.charging", s.Devices.Charging,
+		"must be left out: a trace or a model says when chargers are plugged in")
 }

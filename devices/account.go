@@ -20,7 +20,7 @@ func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v, which is later", t, now, m.since))
 	case !b.OnMains(t):
-		c := b.cells.at(t)
+		c := b.cell(t)
 		b.advance(t, m, &c, p, now)
 		b.cells.put(t, &c)
 		if c.charged != 0 {
@@ -93,7 +93,7 @@ func (b *Batteries) balance(t int, m *meter, c *cell, until engine.Time) {
 	seconds := (until - m.since).Seconds()
 	drawn, given := float64(m.watts*seconds), 0.0
 	if c.plugged {
-		given = float64(b.charger * seconds)
+		given = float64(b.size(t).charger * seconds)
 	}
 	capacity := b.size(t).capacity
 	if more := given - drawn; more > 0 {
@@ -137,11 +137,11 @@ func (b *Batteries) restoreTime(t int, c *cell, now engine.Time) engine.Time {
 	missing := max(0, b.size(t).restore-c.left)
 	switch {
 	case c.plugged:
-		return now.Add(engine.CeilSeconds(missing / b.charger))
+		return now.Add(engine.CeilSeconds(missing / b.size(t).charger))
 	case missing == 0 && b.charging != nil:
 		return now
 	case b.charging == nil && c.change != engine.Never:
-		return c.change.Add(engine.CeilSeconds(missing / b.charger))
+		return c.change.Add(engine.CeilSeconds(missing / b.size(t).charger))
 	default:
 		return engine.Never
 	}
@@ -160,7 +160,7 @@ func (b *Batteries) crossing(t int, c *cell, m *meter, p *powerChanges, level fl
 		until := rest.at[0]
 		net := watts
 		if c.plugged {
-			net -= b.charger
+			net -= b.size(t).charger
 		}
 		switch {
 		case left <= level && (net > 0 || !c.plugged):

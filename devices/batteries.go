@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"cmp"
 	"fmt"
 
 	"fedsim/engine"
@@ -22,9 +23,9 @@ import (
 type Batteries struct {
 	sizes     []size // of the batteries, by class
 	classes   classes
-	charger   float64 // W
 	delay     engine.Time
-	charging  ChargingSchedule // nil: the charger waits until the battery is empty
+	charging  ChargingSchedule // nil: the charger, if any, waits until the battery is empty
+	common    *daily           // charging, if it is the same for all devices: cells do not store it
 	roster    *roster.Roster
 	meters    *roster.Column[meter]
 	rest      meter                                       // of each device of a lazy population that has no state
@@ -36,11 +37,12 @@ type Batteries struct {
 	charged   sum                                               // J from all chargers so far
 }
 
-// size describes the batteries of a class, in joules.
+// size describes the batteries of a class, in joules, and their chargers.
 type size struct {
 	capacity float64 // 0: on mains, no battery
 	low      float64 // below this a battery is low
 	restore  float64 // at this a depleted device may be restored
+	charger  float64 // W; 0: none
 }
 
 // meter measures the consumption of a device.
@@ -59,7 +61,8 @@ type Energy struct {
 // NewBatteries returns the batteries of n devices at time 0, with no power drawn. The
 // configuration must be valid. The seed determines the initial charge of each if
 // InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set. Chargers
-// have ChargeW and follow the schedule; nil stands for the configuration's.
+// have ChargeW, or else their profile's, and follow the schedule; nil stands for the
+// configuration's.
 func NewBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
 	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, roster.New(n, false), seed, schedule)
 }
@@ -70,27 +73,35 @@ func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedu
 }
 
 func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster, seed uint64, schedule ChargingSchedule) *Batteries {
-	if schedule == nil {
-		schedule = cfg.charging(seed)
+	var common *daily
+	if own := cfg.charging(seed); schedule == nil && own != nil {
+		schedule = own
+		if own.spread == 0 {
+			common = own
+		}
 	}
 	b := &Batteries{
 		classes:  of,
-		charger:  cfg.ChargeW,
 		delay:    engine.FromSeconds(cfg.ChargeDelayS),
 		charging: schedule,
+		common:   common,
 		roster:   r,
 	}
 	b.meters = roster.NewColumn(r, func(int) meter { return b.rest })
-	mains := true
+	mains, chargers := true, schedule != nil || cfg.Charging != Never
 	for _, p := range profiles {
 		capacity := p.BatteryWh * joulesPerWattHour
-		b.sizes = append(b.sizes, size{capacity: capacity, low: cfg.LowBattery * capacity, restore: cfg.ReturnLevel * capacity})
+		s := size{capacity: capacity, low: cfg.LowBattery * capacity, restore: cfg.ReturnLevel * capacity}
+		if chargers {
+			s.charger = cmp.Or(cfg.ChargeW, p.ChargeW)
+		}
+		b.sizes = append(b.sizes, s)
 		mains = mains && capacity == 0
 	}
 	if mains {
 		return b
 	}
-	b.cells = newCells(r.Len(), schedule != nil || cfg.ChargeW > 0)
+	b.cells = newCells(r.Len(), chargers && common == nil)
 	for t := range r.Len() {
 		c := cell{due: engine.Never, change: engine.Never}
 		if !b.OnMains(t) {
@@ -109,6 +120,15 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster,
 }
 
 func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
+
+// cell returns the state of the battery of device t at the last update of its meter.
+func (b *Batteries) cell(t int) cell {
+	c := b.cells.at(t)
+	if b.common != nil {
+		c.plugged, c.change = b.common.PluggedIn(t, b.meters.At(t).since)
+	}
+	return c
+}
 
 // OnMains reports whether device t has no battery.
 func (b *Batteries) OnMains(t int) bool { return b.Mains() || b.size(t).capacity == 0 }
@@ -170,7 +190,7 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) 
 // battery.
 func (b *Batteries) reschedule(t int) {
 	if !b.OnMains(t) {
-		c := b.cells.at(t)
+		c := b.cell(t)
 		b.setDue(t, &c, b.meters.At(t), b.changesOf(t, &powerChanges{}))
 		b.cells.put(t, &c)
 	}
@@ -213,7 +233,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 		b.drain(t, m, now, joules)
 		return
 	}
-	c := b.cells.at(t)
+	c := b.cell(t)
 	joules = min(joules, c.left)
 	c.left -= joules
 	b.drain(t, m, now, joules)
@@ -244,13 +264,13 @@ func (b *Batteries) Deplete(t int, now engine.Time) {
 	if at, ok := b.EmptyAt(t); !ok || at != now {
 		panic(fmt.Sprintf("devices: device %d is depleted at %v: its battery is empty at %v", t, now, at))
 	}
-	c := b.cells.at(t)
+	c := b.cell(t)
 	c.depleted, c.certain = true, false
 	b.meters.At(t).watts = 0
 	if b.changes != nil {
 		*b.changes.At(t) = noChanges
 	}
-	if b.charging == nil && b.charger > 0 {
+	if b.charging == nil && b.size(t).charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
 	b.setDue(t, &c, b.meters.At(t), nil)
@@ -282,7 +302,7 @@ func (b *Batteries) Restore(t int, now engine.Time) {
 	if at, ok := b.RestoreAt(t); !ok || now < at {
 		panic(fmt.Sprintf("devices: device %d is restored at %v: must not be before %v", t, now, at))
 	}
-	c := b.cells.at(t)
+	c := b.cell(t)
 	c.depleted = false
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never

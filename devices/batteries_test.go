@@ -25,16 +25,16 @@ func mustPanic(t *testing.T, want string, f func()) {
 	f()
 }
 
-// phone returns a table whose battery holds 3600 J.
+// phone returns a table whose battery holds 3600 J and is never charged.
 func phone() Config {
 	cfg := Defaults()
-	cfg.BatteryWh = 1
+	cfg.BatteryWh, cfg.Charging = 1, Never
 	return cfg
 }
 
 func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	cfg := phone()
-	cfg.InitialCharge, cfg.ChargeW, cfg.ChargeDelayS, cfg.ReturnLevel = 0.5, 10, 60, 0.25
+	cfg.Charging, cfg.InitialCharge, cfg.ChargeW, cfg.ChargeDelayS, cfg.ReturnLevel = WhenDepleted, 0.5, 10, 60, 0.25
 	b := NewBatteries(cfg, 2, 1, nil)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a device that draws nothing is empty at %v", at)
@@ -92,7 +92,7 @@ func TestLateRestorationFindsMore(t *testing.T) {
 		level float64
 	}{{0, 0.2}, {36 * second, 0.3}, {1e6 * second, 1}} {
 		cfg := phone()
-		cfg.ChargeW = 10
+		cfg.Charging, cfg.ChargeW = WhenDepleted, 10
 		b := NewBatteries(cfg, 1, 1, nil)
 		b.SetPower(0, 0, 3600)
 		b.Deplete(0, second)
@@ -137,7 +137,7 @@ func TestMainsNeverEnd(t *testing.T) {
 
 func TestAnEmptyStart(t *testing.T) {
 	cfg := phone()
-	cfg.InitialCharge, cfg.ChargeW = 0, 720
+	cfg.Charging, cfg.InitialCharge, cfg.ChargeW = WhenDepleted, 0, 720
 	b := NewBatteries(cfg, 1, 1, nil)
 	if at, ok := b.EmptyAt(0); !ok || at != 0 {
 		t.Fatalf("empty at %v, want the start", at)
@@ -216,7 +216,8 @@ func TestEnergyIsConserved(t *testing.T) {
 		cfg := Defaults()
 		cfg.BatteryWh = rapid.SampledFrom([]float64{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
 		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
-		cfg.ChargeW = rapid.SampledFrom([]float64{0, 1e-3, 10}).Draw(t, "charge_w")
+		cfg.Charging = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging")
+		cfg.ChargeW = rapid.SampledFrom([]float64{1e-3, 10}).Draw(t, "charge_w")
 		cfg.ChargeDelayS = rapid.Float64Range(0, 100).Draw(t, "charge_delay_s")
 		cfg.ReturnLevel = rapid.Float64Range(0.01, 1).Draw(t, "return_level")
 		const n = 3
@@ -334,7 +335,7 @@ func TestNextPowerMatchesStoredSequence(t *testing.T) {
 		cfg := phone()
 		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
 		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
-		cfg.ChargeW = rapid.SampledFrom([]float64{0, 3}).Draw(t, "charger")
+		cfg.Charging, cfg.ChargeW = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging"), 3
 		stored, asked := NewBatteries(cfg, 1, 1, nil), NewBatteries(cfg, 1, 1, nil)
 		var at engine.Time
 		var then float64

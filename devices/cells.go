@@ -12,12 +12,12 @@ type cell struct {
 	certain  bool // the event happens at due; otherwise it may turn out to be later
 }
 
-// cells stores the cells of all devices, in 17 bytes each, and 8 more with chargers. The
-// zero value has none.
+// cells stores the cells of all devices, in 17 bytes each, and 8 more with chargers that differ in
+// their hours. The zero value has none.
 type cells struct {
 	charges []charge
 	modes   []mode
-	changes []engine.Time // nil if chargers never change
+	changes []engine.Time // nil if chargers never change, or all together
 }
 
 type charge struct {

@@ -10,11 +10,13 @@ import (
 
 // Values of the key charging: when devices are charged.
 const (
+	// Daily plugs the charger in at an hour of the day for some hours.
+	Daily = "daily"
 	// WhenDepleted plugs the charger in some time after the battery is empty, until the
 	// device is restored.
 	WhenDepleted = "when-depleted"
-	// Daily plugs the charger in at an hour of the day for some hours.
-	Daily = "daily"
+	// Never leaves devices without a charger.
+	Never = "never"
 )
 
 // ChargingSchedule says when the chargers of devices are plugged in, whether the devices
@@ -28,15 +30,14 @@ type ChargingSchedule interface {
 	PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time)
 }
 
-// charging returns the schedule of a valid configuration. It is nil without chargers,
-// and for chargers that wait until a battery is empty.
-func (d *Config) charging(seed uint64) ChargingSchedule {
-	if d.Charging != Daily || d.ChargeW == 0 {
+// charging returns the schedule of a valid configuration. It is nil unless that is daily.
+func (d *Config) charging(seed uint64) *daily {
+	if d.Charging != Daily {
 		return nil
 	}
 	const hour = 3600e9
 	return &daily{
-		start: d.ChargeHour * hour, spread: d.ChargeHourSpread * hour,
+		start: d.ChargeHour * hour, begin: begins(d.ChargeHour * hour), spread: d.ChargeHourSpread * hour,
 		length: engine.Time(math.Round(d.ChargeHours * hour)), seed: seed,
 	}
 }
@@ -47,6 +48,7 @@ const day engine.Time = 24 * 3600e9
 // daily charges during the same hours of every day. Time 0 is midnight.
 type daily struct {
 	start, spread float64     // ns after midnight
+	begin         engine.Time // without spread
 	length        engine.Time // less than a day
 	seed          uint64
 }
@@ -54,14 +56,10 @@ type daily struct {
 // PluggedIn draws the charging hour of device t from the stream (seed, rng.Charging, t,
 // 0). It stores nothing and accepts instants in any order.
 func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Time) {
-	start := d.start
+	begin := d.begin
 	if d.spread > 0 {
 		s := rng.New(d.seed, rng.Charging, t, 0)
-		start += float64(d.spread * (2*s.Float64() - 1))
-	}
-	begin := engine.Time(math.Round(start)) % day
-	if begin < 0 {
-		begin += day
+		begin = begins(d.start + float64(d.spread*(2*s.Float64()-1)))
 	}
 	since := (at - begin) % day // time since the last charging began
 	if since < 0 {
@@ -72,6 +70,9 @@ func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Ti
 	}
 	return false, at.Add(day - since)
 }
+
+// begins returns an instant in [0, day) from the nanoseconds after midnight.
+func begins(ns float64) engine.Time { return (engine.Time(math.Round(ns))%day + day) % day }
 
 // updateCharger sets the state of a device's charger at now, and its next change.
 func (b *Batteries) updateCharger(t int, c *cell, now engine.Time) {

@@ -121,6 +121,99 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 	})
 }
 
+// By default a phone is plugged in from 22 h to 6 h. At 0.6 W it would be depleted after 18.3 h; it lives for days, and
+// has what 16 h leave of 11 Wh whenever it is plugged in.
+func TestPhonesAreChargedAtNightByDefault(t *testing.T) {
+	const hour = 3600 * second
+	cfg := Defaults()
+	b := NewBatteries(cfg, 1, 1, nil)
+	if !b.Charging(0, 0) {
+		t.Error("a phone is not plugged in at midnight")
+	}
+	b.SetPower(0, 0, 0.6)
+	for _, h := range []engine.Time{22, 46} {
+		until(b, 0, h*hour)
+		if want := 39600 - 0.6*16*3600; math.Abs(b.Left(0)-want) > 1e-6 {
+			t.Errorf("%g J left at %d h, want %g", b.Left(0), h, want)
+		}
+	}
+	until(b, 0, 48*hour)
+	if spent := b.Spent(0); b.Depleted(0) || math.Abs(spent-0.6*48*3600) > 1e-6 {
+		t.Errorf("after 48 h: depleted %t, %g J spent", b.Depleted(0), spent)
+	}
+
+	cfg.Charging, cfg.ChargeW = Never, 20
+	b = NewBatteries(cfg, 1, 1, nil)
+	b.SetPower(0, 0, 0.6)
+	until(b, 0, 48*hour)
+	if _, ok := b.RestoreAt(0); ok || !b.Depleted(0) || b.Total().ChargedJ != 0 {
+		t.Errorf("never charged: depleted %t, %+v", b.Depleted(0), b.Total())
+	}
+}
+
+// Each class has the charger of its profile, or all the one that is set: what an hour adds to
+// an empty battery, and how long a depleted one needs for a fifth of it.
+func TestClassesHaveTheirChargers(t *testing.T) {
+	mix := Mix{Profiles: Profiles(), Class: []uint8{0, 1, 2, 3}}
+	mix.Profiles[3].BatteryWh = 20
+	for set, want := range map[float64][]float64{0: {5, 5, 10, 15}, 3: {3, 3, 3, 3}} {
+		cfg := Defaults()
+		cfg.ChargeW, cfg.InitialCharge = set, 0
+		b := NewMixedBatteries(cfg, mix, 1, nil)
+		cfg.Charging, cfg.InitialCharge = WhenDepleted, 1e-9
+		alone := NewMixedBatteries(cfg, mix, 1, nil)
+		for d, watts := range want {
+			b.Account(d, 1800*second)
+			if got := b.Left(d); got != watts*1800 {
+				t.Errorf("charge_w = %g: device %d has %g J after half an hour, want %g", set, d, got, watts*1800)
+			}
+			alone.SetPower(d, 0, 1)
+			at, _ := alone.EmptyAt(d)
+			alone.Deplete(d, at)
+			restored, _ := alone.RestoreAt(d)
+			if want := 0.2 * mix.Profiles[d].BatteryWh * 3600 / watts; math.Abs((restored-at).Seconds()-want) > 1e-8 {
+				t.Errorf("charge_w = %g: device %d is restored after %v, want %g s", set, d, restored-at, want)
+			}
+		}
+	}
+}
+
+// Hours that all devices share are not stored for each. Nothing changes by a bit.
+func TestSharedHoursAreNotStored(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := phone()
+		cfg.Charging, cfg.ChargeW = Daily, rapid.SampledFrom([]float64{0.05, 0.5, 5}).Draw(t, "charge_w")
+		cfg.ChargeHour = rapid.Float64Range(0, 23.9).Draw(t, "charge_hour")
+		cfg.ChargeHours = rapid.Float64Range(0.01, 23.99).Draw(t, "charge_hours")
+		shared, stored := NewBatteries(cfg, 2, 1, nil), NewBatteries(cfg, 2, 1, cfg.charging(1))
+		if shared.cells.changes != nil || stored.cells.changes == nil {
+			t.Fatal("the test is void")
+		}
+		now := engine.Time(0)
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			now += engine.Time(rapid.Int64Range(0, int64(day/2)).Draw(t, "span"))
+			d, watts := rapid.IntRange(0, 1).Draw(t, "device"), rapid.SampledFrom([]float64{0, 0.02, 0.3}).Draw(t, "watts")
+			restore := rapid.Bool().Draw(t, "restore")
+			for _, b := range []*Batteries{shared, stored} {
+				until(b, d, now)
+				if at, ok := b.RestoreAt(d); ok && at <= now && restore {
+					b.Restore(d, now)
+				}
+				if !b.Depleted(d) {
+					b.SetPower(d, now, watts)
+				}
+			}
+			due, ok := shared.EmptyAt(d)
+			if again, same := stored.EmptyAt(d); due != again || ok != same {
+				t.Fatalf("empty at %v or %v", due, again)
+			}
+			if a, b := shared.cell(d), stored.cell(d); a != b || shared.Spent(d) != stored.Spent(d) || shared.Total() != stored.Total() {
+				t.Fatalf("device %d at %v: %+v, stored %+v", d, now, a, b)
+			}
+		}
+	})
+}
+
 // 22 h plus or minus 1 h, for 8 h. Every instant gives the same next change, in any
 // order, and all days are alike.
 func TestDailyCharging(t *testing.T) {

@@ -55,10 +55,10 @@ type Config struct {
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
 
-	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery is depleted, until the device is available again) or \"daily\" (for charge_hours from charge_hour on, every day)"`
-	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: no charger, so a depleted device stays unavailable"`
+	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"daily\" (for charge_hours from charge_hour on, every day), \"when-depleted\" (charge_delay_s after the battery is depleted, until the device is available again) or \"never\" (a depleted device stays unavailable). A trace of charging or a device model replaces \"daily\""`
+	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: the profile's"`
 	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-depleted\": time in seconds from an empty battery until the charger is plugged in"`
-	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0"`
+	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0, so by default plugged in until hour 6"`
 	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
 	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
 	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device becomes available"`
@@ -74,7 +74,7 @@ type Config struct {
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", FLOPsScale: 1, Governor: Performance, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: WhenDepleted, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
+	return Config{Profile: "phone-2017", FLOPsScale: 1, Governor: Performance, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: Daily, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
 // Validate reports all errors in the table.
@@ -112,10 +112,9 @@ func (d *Config) Validate(c *config.Checker) {
 		c.Require(d.InitialChargeSpread >= 0 && d.InitialChargeSpread <= most, "initial_charge_spread", d.InitialChargeSpread,
 			fmt.Sprintf("must be in [0, %.4g]: initial_charge = %g plus or minus it must stay in [0, 1]", most, d.InitialCharge))
 	}
-	c.Require(d.ChargeW >= 0 && d.ChargeW <= 1e6, "charge_w", d.ChargeW, "must be in [0, 1e6] watts")
+	override("charge_w", d.ChargeW, 1e6)
 	c.Require(d.ChargeDelayS >= 0 && d.ChargeDelayS <= 1e9, "charge_delay_s", d.ChargeDelayS, "must be in [0, 1e9] seconds")
-	c.OneOf("charging", d.Charging, WhenDepleted, Daily)
-	c.Require(d.Charging != Daily || d.ChargeW != 0, "charge_w", d.ChargeW, "must be positive: charging \"daily\" needs a charger")
+	c.OneOf("charging", d.Charging, Daily, WhenDepleted, Never)
 	c.Require(d.ChargeHour >= 0 && d.ChargeHour < 24, "charge_hour", d.ChargeHour, "must be in [0, 24)")
 	c.Require(d.ChargeHourSpread >= 0 && d.ChargeHourSpread <= 12, "charge_hour_spread", d.ChargeHourSpread, "must be in [0, 12] hours")
 	c.Require(d.ChargeHours >= 0.01 && d.ChargeHours <= 23.99, "charge_hours", d.ChargeHours, "must be in [0.01, 23.99] hours")
@@ -181,6 +180,7 @@ func (d *Config) Device() Profile {
 	override(&p.FlopsPerCycle, d.FlopsPerCycle)
 	override(&p.IdleW, d.IdleW)
 	override(&p.ComputeW, d.ComputeW)
+	override(&p.ChargeW, d.ChargeW)
 	switch d.BatteryWh {
 	case 0:
 	case Mains:

@@ -31,7 +31,7 @@ func TestDefaultsAreValid(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 		p, ok := Lookup(name)
-		if !ok || p.Name != name || p.Source == "" || p.Rate() <= 0 || p.IdleW <= 0 || p.ComputeW <= p.IdleW || p.BatteryWh < 0 {
+		if !ok || p.Name != name || p.Source == "" || p.Rate() <= 0 || p.IdleW <= 0 || p.ComputeW <= p.IdleW || p.BatteryWh < 0 || p.ChargeW <= 0 {
 			t.Errorf("profile %+v", p)
 		}
 		if d := cmp.Diff(p, cfg.Device()); d != "" {
@@ -68,9 +68,9 @@ func TestInvalidDevices(t *testing.T) {
 		{func(d *Config) { d.InitialCharge, d.InitialChargeSpread = 0.75, 0.3 },
 			[]string{"devices.initial_charge_spread = 0.3: must be in [0, 0.25]: initial_charge = 0.75 plus or minus it must stay in [0, 1]"}},
 		{func(d *Config) { d.ChargeW, d.ChargeDelayS, d.ReturnLevel = -5, math.NaN(), 0 },
-			[]string{"devices.charge_w = -5: must be in [0, 1e6] watts", "devices.charge_delay_s = NaN: must be in [0, 1e9] seconds", "devices.return_level = 0: must be in (0, 1]"}},
-		{func(d *Config) { d.Charging, d.ChargeHour, d.ChargeHourSpread, d.ChargeHours = Daily, 24, 13, 24 },
-			[]string{`devices.charge_w = 0: must be positive: charging "daily" needs a charger`, "devices.charge_hour = 24: must be in [0, 24)",
+			[]string{"devices.charge_w = -5: " + most, "devices.charge_delay_s = NaN: must be in [0, 1e9] seconds", "devices.return_level = 0: must be in (0, 1]"}},
+		{func(d *Config) { d.Charging, d.ChargeHour, d.ChargeHourSpread, d.ChargeHours = "nightly", 24, 13, 24 },
+			[]string{`devices.charging = "nightly": must be one of daily, when-depleted, never`, "devices.charge_hour = 24: must be in [0, 24)",
 				"devices.charge_hour_spread = 13: must be in [0, 12] hours", "devices.charge_hours = 24: must be in [0.01, 23.99] hours"}},
 		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 1, "sleep" },
 			[]string{`devices.low_battery_action = "sleep": must be one of refuse, slow`, "devices.low_battery = 1: must be in [0, 1)"}},
@@ -91,8 +91,8 @@ func TestInvalidDevices(t *testing.T) {
 
 func TestOverrides(t *testing.T) {
 	cfg := Defaults()
-	cfg.ClockGHz, cfg.FlopsPerCycle, cfg.IdleW, cfg.ComputeW, cfg.BatteryWh = 3, 8, 0.5, 4, 20
-	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, Steps: cfg.Device().Steps, Source: cfg.Device().Source}
+	cfg.ClockGHz, cfg.FlopsPerCycle, cfg.IdleW, cfg.ComputeW, cfg.BatteryWh, cfg.ChargeW = 3, 8, 0.5, 4, 20, 18
+	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, ChargeW: 18, Steps: cfg.Device().Steps, Source: cfg.Device().Source}
 	if d := cmp.Diff(want, cfg.Device()); d != "" {
 		t.Error(d)
 	}

@@ -10,7 +10,7 @@ import (
 // charged a fifth of it.
 func Example() {
 	cfg := devices.Defaults()
-	cfg.Profile, cfg.ChargeW, cfg.ReturnLevel = "phone-2017", 10, 0.2
+	cfg.Profile, cfg.Charging, cfg.ChargeW, cfg.ReturnLevel = "phone-2017", devices.WhenDepleted, 10, 0.2
 	phones := devices.NewProcessors(cfg, 1, 1)
 	batteries := devices.NewBatteries(cfg, 1, 1, nil)
 	fmt.Println("1e12 FLOPs take", phones.ComputeTime(0, devices.Work{FLOPs: 1e12}))

@@ -27,7 +27,7 @@ func (b *Batteries) Low(t int, now engine.Time) bool {
 
 // at returns the battery state of device t at now under the current power.
 func (b *Batteries) at(t int, now engine.Time) cell {
-	c := b.cells.at(t)
+	c := b.cell(t)
 	if now == b.meters.At(t).since {
 		return c
 	}
@@ -50,11 +50,11 @@ func (b *Batteries) LowChangeAt(t int) (at engine.Time, ok bool) {
 	if low == 0 || b.cells.depleted(t) {
 		return engine.Never, false
 	}
-	c, m := b.cells.at(t), b.meters.At(t)
+	c, m := b.cell(t), b.meters.At(t)
 	if c.left >= low {
 		at = b.crossing(t, &c, m, b.changesOf(t, &powerChanges{}), low)
 	} else {
-		at = b.filling(&c, m, b.changesOf(t, &powerChanges{}), low)
+		at = b.filling(t, &c, m, b.changesOf(t, &powerChanges{}), low)
 	}
 	// A level that is just reached is not crossed, and a rounding may prevent reaching
 	// it. The caller checks again later.
@@ -64,7 +64,7 @@ func (b *Batteries) LowChangeAt(t int) (at engine.Time, ok bool) {
 
 // filling returns the first instant at which a battery that has less has level joules,
 // if its charger does not change.
-func (b *Batteries) filling(c *cell, m *meter, p *powerChanges, level float64) engine.Time {
+func (b *Batteries) filling(t int, c *cell, m *meter, p *powerChanges, level float64) engine.Time {
 	if !c.plugged {
 		return engine.Never
 	}
@@ -75,7 +75,7 @@ func (b *Batteries) filling(c *cell, m *meter, p *powerChanges, level float64) e
 	}
 	for {
 		until := rest.at[0]
-		net := b.charger - watts
+		net := b.size(t).charger - watts
 		if net > 0 {
 			if at := since.Add(engine.CeilSeconds((level - left) / net)); at <= until {
 				return at

@@ -117,7 +117,7 @@ func TestDevicesWithAPowerProfile(t *testing.T) {
 	got := cfg.Device()
 	want := Profile{
 		Name: "phone-2017", ClockGHz: 2.5, FlopsPerCycle: 3, IdleW: from.IdleW, ComputeW: 2, BatteryWh: from.BatteryWh,
-		Steps: from.Steps, WiFiW: from.WiFiW, CellularW: from.CellularW, Source: got.Source,
+		ChargeW: 5, Steps: from.Steps, WiFiW: from.WiFiW, CellularW: from.CellularW, Source: got.Source,
 	}
 	if d := cmp.Diff(want, got); d != "" || !strings.Contains(got.Source, `"Sample"`) {
 		t.Error(d, got.Source)

@@ -10,6 +10,7 @@ type Profile struct {
 	IdleW         float64 // power while neither computing nor sending, watts
 	ComputeW      float64 // power while computing at the fastest step, watts
 	BatteryWh     float64 // 0: runs on mains
+	ChargeW       float64 // power of the charger, watts
 	WiFiW         float64 // power of an active WiFi radio, watts; 0: the link's
 	CellularW     float64 // power of an active cellular radio, watts; 0: the link's
 	Steps         []Step  // from slow to fast, the last one {1, 1}; empty: only that one
@@ -41,22 +42,26 @@ func (p *Profile) step(i int) Step {
 // Rate returns the speed in FLOP/s at the fastest step.
 func (p Profile) Rate() float64 { return p.ClockGHz * 1e9 * p.FlopsPerCycle }
 
+// USBChargeW is the power of a typical USB charger of 5 V and 1 A, in watts: our choice for
+// phones, and for devices without a profile.
+const USBChargeW = 5
+
 var profiles = [...]Profile{
 	{
-		Name: "phone-2010", ClockGHz: 1, FlopsPerCycle: 0.5, IdleW: 0.27, ComputeW: 1, BatteryWh: 5, Steps: halves,
+		Name: "phone-2010", ClockGHz: 1, FlopsPerCycle: 0.5, IdleW: 0.27, ComputeW: 1, BatteryWh: 5, ChargeW: USBChargeW, Steps: halves,
 		Source: "idle power: Carroll and Heiser, USENIX ATC 2010; clock and FLOP per cycle: our choice",
 	},
 	{
-		Name: "phone-2017", ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.3, ComputeW: 1.95, BatteryWh: 11, Steps: halves,
+		Name: "phone-2017", ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.3, ComputeW: 1.95, BatteryWh: 11, ChargeW: USBChargeW, Steps: halves,
 		Source: "on-device training at 6 to 30 GFLOP/s and 1.95 W: MNN measurements; battery: AOSP capacities of 2915 to 4000 mAh",
 	},
 	{
-		Name: "phone-2020", ClockGHz: 2.4, FlopsPerCycle: 6, IdleW: 0.3, ComputeW: 2.5, BatteryWh: 17, Steps: halves,
-		Source: "our choice, within the ranges of phone-2017's sources",
+		Name: "phone-2020", ClockGHz: 2.4, FlopsPerCycle: 6, IdleW: 0.3, ComputeW: 2.5, BatteryWh: 17, ChargeW: 10, Steps: halves,
+		Source: "our choice, within the ranges of phone-2017's sources; charger: our choice, typical of 5 V and 2 A",
 	},
 	{
-		Name: "raspberry-pi-4", ClockGHz: 1.5, FlopsPerCycle: 4, IdleW: 2.89, ComputeW: 7.28, BatteryWh: 0, Steps: halves,
-		Source: "powers: the platform file of the simulator Falafels, which gives 14.4 GFLOP/s of single precision a core at the peak; FLOP per cycle: our choice below it",
+		Name: "raspberry-pi-4", ClockGHz: 1.5, FlopsPerCycle: 4, IdleW: 2.89, ComputeW: 7.28, BatteryWh: 0, ChargeW: 15, Steps: halves,
+		Source: "powers: the platform file of the simulator Falafels, which gives 14.4 GFLOP/s of single precision a core at the peak; FLOP per cycle: our choice below it; charger: the official supply of 5.1 V and 3 A",
 	},
 }
 

@@ -142,7 +142,7 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 			one("traces.availability.mean_up_s", "0", "2"), "traces.availability.mean_down_s=1",
 			one("network.client_poll_s", "0", "0.17"), one("network.launch_poll_s", "0", "0.05"), one("network.server_poll_s", "0", "0.11"),
 			one("federation.late", "drop", "keep"), one("federation.fraction", "1", "0.6"), one("federation.server_gflops", "0", "1e-6"),
-			one("devices.battery_wh", "-1", "2e-4"), "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
+			one("devices.battery_wh", "-1", "2e-4"), "devices.charging=when-depleted", "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
 			one("run.theta_every", "0", "4"), one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum_sweeps=0",
 		}
 		method, protocol := "mocha", set[0]
@@ -197,7 +197,7 @@ func TestEveryOutcomeHappens(t *testing.T) {
 		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
 		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
 		results.OutcomeUnavailable: {"federation.protocol=first", "traces.availability.mean_up_s=1", "traces.availability.mean_down_s=1"},
-		results.OutcomeDepleted:    {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
+		results.OutcomeDepleted:    {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charging=when-depleted", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
 		results.OutcomeLowBattery:  {"federation.protocol=first", "devices.battery_wh=1e-3", "devices.low_battery=0.6", "devices.return_level=0.7", "devices.charge_w=0.5", "devices.charging=daily", "devices.charge_hour=0"},
 		results.OutcomeLate:        {"federation.protocol=first", "federation.over_selection=1.5", "federation.fraction=0.6", "network.jitter=0.5"},
 		results.OutcomeNoTime:      {"federation.protocol=deadline", "federation.deadline_s=0.13", "network.jitter=0.5"},

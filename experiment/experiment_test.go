@@ -224,6 +224,7 @@ func TestStalledRunsAreHandedOn(t *testing.T) {
 [methods.mocha]
 [[experiment]]
 name = "x"
+set = { "devices.charging" = "never" }
 sweep = { "devices.battery_wh" = [1e-7, -1] }
 `), Options{})
 	if r := runs[0]; r.Status != results.Stalled || !strings.Contains(r.Reason, "empty battery") || len(r.Rounds) >= 31 {

@@ -12,7 +12,8 @@ import (
 )
 
 // modelDevices sets the model of devices of a run, combined with its traces. Speeds multiply. A
-// device is available if both model and traces have it available. Charging has one source only.
+// device is available if both model and traces have it available. Charging has one source only,
+// which replaces the default.
 func modelDevices(s *clients.System, c *devices.Config) error {
 	if c.Model == "" {
 		return nil
@@ -44,8 +45,8 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 		s.Availability = combinedAvailability{c.Model, m.Availability, s.Availability, seen(func(m devices.Behavior) any { return m.Availability })}
 	}
 	if m.Charging != nil {
-		if s.Charging != nil || c.Charging != devices.WhenDepleted {
-			return config.Problem{Key: "devices.model", Value: c.Model, Want: "must be one that leaves charging alone, beside a trace of it or charging = \"daily\": there can be one plan"}
+		if s.Charging != nil || c.Charging != devices.Defaults().Charging {
+			return config.Problem{Key: "devices.model", Value: c.Model, Want: "must be one that leaves charging alone, beside a trace of it or charging other than \"daily\": there can be one plan"}
 		}
 		s.Charging = watchedCharging{m.Charging, seen(func(m devices.Behavior) any { return m.Charging })}
 	}

@@ -244,7 +244,14 @@ func TestModelsOnTopOfTraces(t *testing.T) {
 	if r := lastOf(t, charging...); r.Participants == 0 {
 		t.Error("no device that a model charges takes part")
 	}
-	for _, other := range []string{write("charging", "1"), "devices.charging=daily"} {
+	// A model replaces the default: its devices are not plugged in at midnight.
+	for of, most := range map[string]int{"charging": 0, "pace": 5} {
+		small := append(charging, "devices.battery_wh=1e-6", "run.rounds=1", "devices.charging=daily", "devices.options.of="+of)
+		if r := lastOf(t, small...); r.Participants != most {
+			t.Errorf("a model of %s: %d devices take part, want %d", of, r.Participants, most)
+		}
+	}
+	for _, other := range []string{write("charging", "1"), "devices.charging=when-depleted", "devices.charging=never"} {
 		_, err := gather(t.Context(), parse(t, slow, append(charging, other)...), Options{})
 		if err == nil || !strings.Contains(err.Error(), `devices.model = "beat": must be one that leaves charging alone`) {
 			t.Errorf("%s beside a model of charging: %v", other, err)

@@ -129,7 +129,7 @@ func (k *Class) machine() devices.Profile {
 	if k.Device == "" {
 		return devices.Profile{
 			Name: k.Name, ClockGHz: k.ClockGHz, FlopsPerCycle: k.FlopsPerCycle,
-			IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: max(0, k.BatteryWh), Source: "class " + k.Name,
+			IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: max(0, k.BatteryWh), ChargeW: devices.USBChargeW, Source: "class " + k.Name,
 		}
 	}
 	c := devices.Config{

@@ -327,7 +327,7 @@ func TestEmptyFromTheStart(t *testing.T) {
 			}
 		}
 		// With a charger they come, each of them when it is full enough.
-		s.Devices.ChargeW, s.Devices.ReturnLevel = 1, 1
+		s.Devices.Charging, s.Devices.ChargeW, s.Devices.ReturnLevel = devices.WhenDepleted, 1, 1
 		f := start(t, s)
 		f.clients.Begin()
 		took := 0
@@ -363,7 +363,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 			}
 			const charges = 4
 			joules(&s, charges*need)
-			s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
+			s.Devices.Charging, s.Devices.ChargeW, s.Devices.ReturnLevel = devices.WhenDepleted, 10, share/charges
 			f := start(t, s)
 			out := finish(t, f)
 			if enough {

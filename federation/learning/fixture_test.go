@@ -112,7 +112,7 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		s.Config.DeadlineS = 0.5
 	}
 	d := &s.Devices
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, idleW, computeW, batteryNone
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, computeW, batteryNone, devices.WhenDepleted
 	n := &s.Network
 	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
 	if protocol != federation.WaitForAll {
@@ -128,6 +128,9 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	}
 	if change != nil {
 		change(&s)
+	}
+	if d.ChargeW == 0 && d.Charging == devices.WhenDepleted {
+		d.Charging = devices.Never // no charger unless a test gives one
 	}
 	if o, ok := s.Options.(*methods.FedCompassOptions); ok && protocol != federation.Compass && o.Epochs == 0 {
 		o.Epochs = 1

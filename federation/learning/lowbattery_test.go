@@ -203,7 +203,7 @@ func TestChargersFollowATrace(t *testing.T) {
 	outcome := func(plugged always) (*Outcome, *Federation) {
 		f := start(t, world(t, "mocha", federation.Deadline, func(s *Setup) {
 			joules(s, 5)
-			s.Devices.ChargeW, s.Charging = 5, plugged
+			s.Devices.Charging, s.Devices.ChargeW, s.Charging = devices.Daily, 5, plugged
 			s.Schedule.Rounds = 60
 		}))
 		out := finish(t, f)
@@ -217,7 +217,7 @@ func TestChargersFollowATrace(t *testing.T) {
 		t.Errorf("unplugged: %s after %d rounds", out.Status, len(out.Rounds)-1)
 	}
 	_, err := New(world(t, "mocha", federation.Deadline, func(s *Setup) { s.Charging = always(true) }))
-	if want := "devices.charge_w = 0: must be positive: a trace or a model says when chargers are plugged in"; err == nil || err.Error() != want {
+	if want := `devices.charging = "never": must be left out: a trace or a model says when chargers are plugged in`; err == nil || err.Error() != want {
 		t.Errorf("without a charger: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/clients"
+	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/network"
 )
@@ -112,7 +113,7 @@ func TestHopelessWithStates(t *testing.T) {
 		}
 		const charges = 4
 		joules(&s, charges*need)
-		s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
+		s.Devices.Charging, s.Devices.ChargeW, s.Devices.ReturnLevel = devices.WhenDepleted, 10, share/charges
 		s.Devices.ChargeDelayS = 20
 		f := start(t, s)
 		out := finish(t, f)

@@ -58,9 +58,12 @@ func world(t testing.TB, method, protocol string, change func(*learning.Setup)) 
 		s.Config.DeadlineS = 0.5
 	}
 	d, n := &s.Devices, &s.Network
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, 0.5, 2, devices.Mains
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, 0.5, 2, devices.Mains, devices.WhenDepleted
 	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
 	change(&s)
+	if d.ChargeW == 0 && d.Charging == devices.WhenDepleted {
+		d.Charging = devices.Never // no charger unless a test gives one
+	}
 	return s
 }
 

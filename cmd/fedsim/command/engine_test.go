@@ -480,7 +480,7 @@ func TestEngineStalls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
-	p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures", "--set", "devices.battery_wh=1e-5", "--set", "devices.charge_w=0")
+	p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures", "--set", "devices.battery_wh=1e-5", "--set", "devices.charging=never")
 	p.ask(`{"op":"hello","v":[1],"driver":"d","method":"m"}`)
 	answer := p.ask(`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":1,"client":0,"down_bytes":1000,"flops":1e12,"up_bytes":1000}]}`)
 	if want := `{"error":{"code":"stalled","message":"exchange: device 0 has an empty battery`; !strings.HasPrefix(answer, want) {

@@ -445,7 +445,7 @@ func TestRefusedEstimates(t *testing.T) {
 		"longer":       {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"}, "ended at its deadline of 0.4 s"},
 		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not record"},
 		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both, "min_reports"},
-		"depleted":     {[]string{"devices.battery_wh=0.001", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries were depleted"},
+		"depleted":     {[]string{"devices.battery_wh=0.001", "devices.charging=when-depleted", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries were depleted"},
 		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, both, `protocol "asynchronous"`},
 	} {
 		t.Run(name, func(t *testing.T) {

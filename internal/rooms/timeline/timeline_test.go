@@ -167,6 +167,7 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup
 		o.Epochs = 0
 	}
 	s.Devices.ClockGHz, s.Devices.FlopsPerCycle, s.Devices.BatteryWh = 1e-6, 1, devices.Mains
+	s.Devices.Charging = devices.WhenDepleted
 	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms, s.Network.Jitter = 0.1, 0.02, 10, 0.5
 	c, err := p.Regularizer.Start(s.Pool, p.Tasks())
 	if err != nil {

@@ -126,7 +126,7 @@ func TestSelectReportsBatteries(t *testing.T) {
 		t.Fatal(answers, err)
 	}
 	for i, want := range []string{
-		`"batteries","overheads"]`, `"reported":[0,1,2,3],"battery":[0.5,0.5,0.5,0.5],"charging":[false,false,false,false]`, `"clients":[`,
+		`"batteries","overheads"]`, `"reported":[0,1,2,3],"battery":[0.5,0.5,0.5,0.5],"charging":[true,true,true,true]`, `"clients":[`,
 		`"field":"report_bytes"`, `"bytes_down":2000,"bytes_up":2000`,
 	} {
 		if !strings.Contains(answers[i], want) {
