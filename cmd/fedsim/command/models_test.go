@@ -50,7 +50,7 @@ func TestModelsPage(t *testing.T) {
 		if p.BatteryWh == 0 {
 			battery = "mains"
 		}
-		row(p.Name, number(p.ClockGHz), number(p.FlopsPerCycle), number(p.IdleW), number(p.ComputeW), battery)
+		row(p.Name, number(p.ClockGHz), number(p.FlopsPerCycle), number(p.IdleW), number(p.ComputeW), battery, number(p.ChargeW))
 		has("* " + p.Name + ": " + p.Source)
 	}
 

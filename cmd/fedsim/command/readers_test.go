@@ -56,7 +56,7 @@ func anySettings(draw *rand.Rand) string {
 	}
 	table("federation", federation...)
 	table("devices", one("clock_ghz = 0.0002", "clock_ghz = 0.001"), "flops_per_cycle = 1.0",
-		one("battery_wh = -1.0", "battery_wh = -1.0", "battery_wh = 0.0001"), "charge_w = 1", "charge_delay_s = 0.02",
+		one("battery_wh = -1.0", "battery_wh = -1.0", "battery_wh = 0.0001"), `charging = "when-depleted"`, "charge_w = 1", "charge_delay_s = 0.02",
 		one("", `spread = "log-normal"`), one("", "return_level = 0.9"))
 	table("network", fmt.Sprintf("profile = %q", one("wifi", "lte", "ble", "ethernet")), one("", "jitter = 1"), one("", "loss_probability = 0.2"),
 		one("", `radio = "states"`), one("", "", "server_up_mbps = 0.3", "hub_size = 2"))
