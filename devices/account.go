@@ -20,7 +20,8 @@ func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v, which is later", t, now, m.since))
 	case !b.OnMains(t):
-		c := b.cell(t)
+		c := b.cells.at(t)
+		b.follow(&c, m.since)
 		b.advance(t, m, &c, p, now)
 		b.cells.put(t, &c)
 		if c.charged != 0 {

@@ -124,10 +124,15 @@ func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
 // cell returns the state of the battery of device t at the last update of its meter.
 func (b *Batteries) cell(t int) cell {
 	c := b.cells.at(t)
-	if b.common != nil {
-		c.plugged, c.change = b.common.PluggedIn(t, b.meters.At(t).since)
-	}
+	b.follow(&c, b.meters.At(t).since)
 	return c
+}
+
+// follow sets the next change of a charger that all devices share.
+func (b *Batteries) follow(c *cell, since engine.Time) {
+	if b.common != nil {
+		_, c.change = b.common.at(since, b.common.begin)
+	}
 }
 
 // OnMains reports whether device t has no battery.
@@ -190,8 +195,9 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) 
 // battery.
 func (b *Batteries) reschedule(t int) {
 	if !b.OnMains(t) {
-		c := b.cell(t)
-		b.setDue(t, &c, b.meters.At(t), b.changesOf(t, &powerChanges{}))
+		c, m := b.cells.at(t), b.meters.At(t)
+		b.follow(&c, m.since)
+		b.setDue(t, &c, m, b.changesOf(t, &powerChanges{}))
 		b.cells.put(t, &c)
 	}
 }

@@ -61,6 +61,11 @@ func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Ti
 		s := rng.New(d.seed, rng.Charging, t, 0)
 		begin = begins(d.start + float64(d.spread*(2*s.Float64()-1)))
 	}
+	return d.at(at, begin)
+}
+
+// at is PluggedIn of a device whose charging begins at an instant of the day.
+func (d *daily) at(at, begin engine.Time) (plugged bool, change engine.Time) {
 	since := (at - begin) % day // time since the last charging began
 	if since < 0 {
 		since += day
