@@ -44,7 +44,7 @@ func (c *Clients) PrepareDownlink(t, number, try int) {
 func (c *Clients) drawDownlink(t, number, try int) {
 	d := c.at(t)
 	d.number, d.try = int32(number), int32(try)
-	d.step = uint8(c.step(t))
+	d.slow = c.slow(t)
 	c.drawJitter(t, number, try)
 	down := c.cost.Send(network.Down, t, number, try, c.sizes.of(t))
 	d.down = down.Duration

@@ -91,7 +91,7 @@ func (c *Clients) CannotComplete(t int) bool {
 		return false
 	}
 	d := c.at(t)
-	d.step = uint8(c.step(t))
+	d.slow = c.slow(t)
 	down, up := c.message(t, network.Down), c.message(t, network.Up)
 	for _, m := range [...]*message{&down, &up} {
 		m.length = c.cost.Send(m.way, t, int(d.number), int(d.try), m.bytes).Duration

@@ -53,7 +53,7 @@ type client struct {
 	try               int32
 	phase             phase
 	drops             phase // the phase in which this attempt drops; failed: at once, idle: it does not
-	step              uint8 // the frequency step of its processor
+	slow              bool  // a low battery slows down its processor
 	flags             flags
 }
 

@@ -16,7 +16,7 @@ type cost interface {
 	// LatencyShare returns the share of a transfer that passes before its first byte moves.
 	// Models that give transfers their lengths know no latency.
 	LatencyShare(way network.Direction, client int, bytes float64) float64
-	// compute returns the time that a client's work takes at its fastest step, with a factor.
+	// compute returns the time that a client's work takes at its full clock, with a factor.
 	compute(client int, w devices.Work, factor float64) engine.Time
 }
 

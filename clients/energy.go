@@ -17,6 +17,7 @@ type energy struct {
 	clock      *engine.Engine
 	observers  *observers // nil: there are none
 	refusing   bool       // clients with a low battery take no new work
+	slowing    bool       // they begin it slowly
 	// foretold is true when powerChange knows the power of clients after the latency of their
 	// transfers: without radio states and flows the instant is known.
 	foretold bool
@@ -25,7 +26,7 @@ type energy struct {
 func newEnergy(s *Setup, batteries *devices.Batteries, p *population, h *hardware, clock *engine.Engine) energy {
 	d := &s.Devices
 	e := energy{batteries: batteries, radios: newRadios(s, h), population: p, hardware: h, clock: clock,
-		refusing: d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse}
+		refusing: d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse, slowing: d.LowBattery > 0 && d.LowBatteryAction == devices.Slow}
 	if e.observers = newObservers(s); e.observers != nil {
 		batteries.SetDrawn(e.observers.drew)
 	}
@@ -68,7 +69,7 @@ func (e *energy) idle(t int) float64 { return e.hardware.fleet.IdlePower(t) }
 
 // computing returns the load of a client while it computes.
 func (e *energy) computing(t int) float64 {
-	return e.hardware.fleet.ComputePower(t, int(e.population.at(t).step))
+	return e.hardware.fleet.ComputePower(t, e.population.at(t).slow)
 }
 
 // moving returns the load of a client while the bytes of a message move.
@@ -225,16 +226,9 @@ func (e *energy) restore(t int) bool {
 // low reports whether the battery of a client is too low for new work.
 func (e *energy) low(t int) bool { return e.refusing && e.batteries.Low(t, e.clock.Now()) }
 
-// step returns the frequency step of a client's processor for work that begins now.
-func (e *energy) step(t int) int {
-	fleet, now := e.hardware.fleet, e.clock.Now()
-	if step, ok := fleet.FixedStep(t); ok {
-		return step
-	}
-	if e.batteries.Depleted(t) {
-		return 0 // it begins nothing
-	}
-	return fleet.Step(t, e.batteries.Level(t, now), e.batteries.Low(t, now))
+// slow reports whether a low battery slows down work of a client that begins now.
+func (e *energy) slow(t int) bool {
+	return e.slowing && (e.batteries.Depleted(t) || e.batteries.Low(t, e.clock.Now()))
 }
 
 // Depleted reports whether the battery of a client is empty, and if so, whether it

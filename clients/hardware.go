@@ -51,7 +51,6 @@ func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Bat
 		batteries = devices.NewBatteries(s.Devices, n, s.Seed, s.Charging)
 	}
 	h.links.AddRoundTrips(s.RoundTrips)
-	h.powerRadios()
 	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.Sharing(), newCost(s, h.fleet, h.links)
 	if h.runtime = s.Network.InForce(); s.NoMessages {
 		h.runtime = network.Runtime{ColdStartS: h.runtime.ColdStartS}
@@ -62,21 +61,6 @@ func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Bat
 		h.behind.links, h.behind.size = network.NewLinks(s.Network, s.Network.Hubs(n), s.Seed), size
 	}
 	return h, batteries
-}
-
-// powerRadios gives radios the active power that the devices know, if they do: from a power
-// profile, which is that of all devices.
-func (h *hardware) powerRadios() {
-	device, active := h.fleet.Profile(0), 0.0
-	switch h.links.Profile(0).Radio {
-	case network.WiFi:
-		active = device.WiFiW
-	case network.Cellular:
-		active = device.CellularW
-	}
-	if active > 0 {
-		h.links.SetActivePower(active)
-	}
 }
 
 // Fleet returns the processors, to read.
@@ -147,14 +131,10 @@ func (h *hardware) Launch(t int) engine.Time {
 	return engine.FromSeconds(r.LaunchS + float64(r.LaunchGFLOP*1e9)/float64(h.fleet.Rate(t)*h.flopsScale))
 }
 
-// UsualCompute returns how long work takes a client at its usual speed: that of its frequency
-// step, or of the fastest one where the step depends on the battery, without traces.
+// UsualCompute returns how long work takes a client at its usual speed, without traces and a low
+// battery.
 func (h *hardware) UsualCompute(t int, w devices.Work) engine.Time {
-	seconds := h.fleet.Seconds(t, w) + h.Launch(t).Seconds()
-	if step, fixed := h.fleet.FixedStep(t); fixed {
-		seconds *= h.fleet.Slowdown(t, step)
-	}
-	return engine.FromSeconds(seconds)
+	return engine.FromSeconds(h.fleet.Seconds(t, w) + h.Launch(t).Seconds())
 }
 
 // ExpectedDownlink returns how long a downlink to a client takes without jitter.

@@ -26,7 +26,6 @@ func TestUsualTimes(t *testing.T) {
 		{"relative", relative, 5000, 5000, 250, 10_000, 6 + 250 + 5000},
 		{"authors", func(s *Setup) { s.Cost, s.Network.Profile = Authors, "wifi" }, 5, 5, 250, 10, 6 + 250 + 5},
 		{"no messages", func(s *Setup) { s.NoMessages = true }, 0, 0, 250, 0, 250},
-		{"slowest step", func(s *Setup) { s.Devices.Governor = devices.Powersave }, 6, 7, 500, 13, 263},
 	} {
 		s := setup(4, c.change)
 		h, _ := newHardware(&s, nil)

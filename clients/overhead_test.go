@@ -16,7 +16,7 @@ func slowTask(s *Setup) {
 // local is a second of FLOPs, 10 steps and 1e8 bytes: 1 + 0.5 + 0.2 + 0.3 s.
 var local = devices.Work{FLOPs: 1000, Steps: 10, Traffic: 1e8}
 
-// Overheads are work of the processor: its frequency step, its speed over time and partial work
+// Overheads are work of the processor: a low battery, its speed over time and partial work
 // apply to them. Partial work takes the time of all: the task is not repeated.
 func TestOverheadsAreWorkOfTheProcessor(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -25,7 +25,7 @@ func TestOverheadsAreWorkOfTheProcessor(t *testing.T) {
 		want   float64
 	}{
 		"plain":        {nil, 1, 2},
-		"slowest step": {func(s *Setup) { s.Devices.Governor = devices.Powersave }, 1, 4},
+		"low battery":  {nil, 1, 4},
 		"speed trace":  {func(s *Setup) { s.Speed = stairs{second, []float64{1, 0.5}} }, 1, 3},
 		"partial work": {nil, 2, 0.5 + 2*1.5},
 		"least work":   {func(s *Setup) { s.Least = devices.Work{FLOPs: 5000, Steps: 1} }, 1, 5.52},
@@ -39,6 +39,7 @@ func TestOverheadsAreWorkOfTheProcessor(t *testing.T) {
 			}
 		})
 		p.SetSlower(0, c.slower)
+		p.population.at(0).slow = name == "low battery"
 		p.population.SetWork(0, local, 0)
 		if got := p.computeTime(0); !near(got, engine.FromSeconds(c.want), 1) {
 			t.Errorf("%s: %v, want %g s", name, got, c.want)

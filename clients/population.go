@@ -89,7 +89,7 @@ func (p *population) message(t int, way network.Direction) message {
 // work returns the computation of the present attempt of a client.
 func (p *population) work(t int) work {
 	d := p.at(t)
-	w := work{client: t, step: int(d.step), jitter: 1}
+	w := work{client: t, slow: d.slow, jitter: 1}
 	w.Work, _ = p.Work(t)
 	if p.overheads != nil {
 		w.jitter = p.overheads[t].jitter

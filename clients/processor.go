@@ -8,7 +8,7 @@ import (
 	"fedsim/engine"
 )
 
-// processors knows how long clients compute: by the cost model, the frequency step, and a
+// processors knows how long clients compute: by the cost model, a low battery, and a
 // speed that may change while a client computes.
 type processors struct {
 	population *population
@@ -26,7 +26,7 @@ type processors struct {
 type work struct {
 	devices.Work
 	client int
-	step   int     // the frequency step of the processor
+	slow   bool    // a low battery slows down the processor
 	jitter float64 // the factor on the duration
 }
 
@@ -99,11 +99,11 @@ func (p *processors) beforeWork(t int) engine.Time {
 	return launch
 }
 
-// slowdown returns how many times as long a client computes now as at its fastest step and
+// slowdown returns how many times as long a client computes now as at its full clock and
 // its usual speed.
 func (p *processors) slowdown(t int) float64 {
 	factor, _ := p.factor(t, p.clock.Now())
-	return p.hardware.fleet.Slowdown(t, int(p.population.at(t).step)) / factor
+	return p.hardware.fleet.Slowdown(t, p.population.at(t).slow) / factor
 }
 
 // computeTime returns how long a client takes for its work when it begins now and nothing
@@ -142,7 +142,7 @@ func (p *processors) whole(w work, factor float64) engine.Time {
 		fastest = max(fastest, p.hardware.cost.compute(w.client, p.least, 1))
 	}
 	fastest = fastest.Add(p.beforeWork(w.client))
-	slower := p.hardware.fleet.Slowdown(w.client, w.step) / factor
+	slower := p.hardware.fleet.Slowdown(w.client, w.slow) / factor
 	if slower == 1 || fastest == 0 || fastest == engine.Never {
 		return fastest
 	}
@@ -211,7 +211,7 @@ func (p *processors) Within(t int, w devices.Work, seconds float64) bool {
 }
 
 // workingWithin returns how long a client works of so many seconds between downlink and uplink,
-// in seconds at its fastest step and its usual speed.
+// in seconds at its full clock and its usual speed.
 func (p *processors) workingWithin(t int, seconds float64) float64 {
 	computing := p.radio.awake(t, seconds) - p.waiting.MeanLaunchWait().Seconds()
 	return computing/p.slowdown(t) - p.beforeWork(t).Seconds()

@@ -30,14 +30,10 @@ func processorsOf(n int, change func(*Setup)) *processors {
 	h, _ := newHardware(&s, nil)
 	all := newPopulation(&s)
 	p := newProcessors(&s, &all, &h, engine.New(n, engine.Options{}))
-	for t := range n {
-		step, _ := h.fleet.FixedStep(t)
-		all.at(t).step = uint8(step)
-	}
 	return &p
 }
 
-// workOf returns some work of a client at its fastest frequency step.
+// workOf returns some work of a client.
 func workOf(p *processors, t int, flops float64) work {
 	p.population.SetWork(t, devices.Work{FLOPs: flops}, 0)
 	return p.population.work(t)
@@ -108,8 +104,8 @@ func TestSlowerClients(t *testing.T) {
 			t.Errorf("client %d takes %v for %g FLOPs, want %v", c.client, got, c.flops, c.want)
 		}
 	}
-	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, jitter: 1}, 0, 1); got != 2*second { // at half the clock rate
-		t.Errorf("the slowest step takes %v", got)
+	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, slow: true, jitter: 1}, 0, 1); got != 2*second { // at half the clock rate
+		t.Errorf("half the clock takes %v", got)
 	}
 	if got := p.PresentCompute(0, devices.Work{FLOPs: 500}); got != second/2 {
 		t.Errorf("500 FLOPs take %v now", got)

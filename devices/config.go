@@ -1,10 +1,7 @@
 package devices
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 
 	"fedsim/config"
 )
@@ -16,17 +13,10 @@ const (
 	LogNormal = "log-normal" // multiplied by a log-normal number of mean 1 and sigma/mu w
 )
 
-// Values of the key governor: the frequency step of a device.
-const (
-	Performance = "performance" // the fastest
-	Powersave   = "powersave"   // the slowest
-	ByCharge    = "charge"      // the fuller its battery, the faster
-)
-
 // Values of the key low_battery_action.
 const (
 	Refuse = "refuse" // takes no new work
-	Slow   = "slow"   // computes at its slowest frequency step
+	Slow   = "slow"   // computes at half the clock
 )
 
 // Mains, as BatteryWh of a Config, is a device without a battery.
@@ -35,16 +25,12 @@ const Mains = -1
 // Config is the table [devices] of a scenario.
 type Config struct {
 	Profile       string  `toml:"profile" doc:"kind of device: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
-	PowerProfile  string  `toml:"power_profile" doc:"an Android power_profile.xml; its clocks, processor and radio powers and battery override the profile's; empty: none"`
-	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor at its fastest frequency step; 0: the profile's"`
+	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
 	FLOPsScale    float64 `toml:"flops_scale" doc:"how many FLOPs each FLOP of local work stands for in times and energy, as of a larger model; results count those of the model that runs. Needs federation.cost = \"physical\""`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
-	ComputeW      float64 `toml:"compute_w" doc:"power when computing at the fastest frequency step, in watts; 0: the profile's"`
+	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
 	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
-
-	Governor      string `toml:"governor" doc:"frequency step of a device's processor: \"performance\" (the fastest), \"powersave\" (the slowest) or \"charge\" (faster for a fuller battery)"`
-	FrequencyStep int    `toml:"frequency_step" doc:"frequency step by number, 1 the slowest; 0: by governor"`
 
 	Spread      string  `toml:"spread" doc:"spread of speeds between devices: \"fixed\" (none), \"uniform\" (a factor in [1-w, 1+w]) or \"log-normal\" (a factor of mean 1 and sigma/mu w)"`
 	SpreadWidth float64 `toml:"spread_width" doc:"the w of spread; not used by \"fixed\""`
@@ -64,24 +50,21 @@ type Config struct {
 	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device becomes available"`
 
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
-	LowBatteryAction string  `toml:"low_battery_action" doc:"behavior of a device with a low battery: \"refuse\" (accepts no new work until it is charged, but finishes its current work) or \"slow\" (starts new work at its slowest frequency step)"`
+	LowBatteryAction string  `toml:"low_battery_action" doc:"behavior of a device with a low battery: \"refuse\" (accepts no new work until it is charged, but finishes its current work) or \"slow\" (starts new work at half the clock, if it has a profile)"`
 
 	Model   string `toml:"model" doc:"device model: availability, speed and charging over time, by a plugin (docs/plugins.md); empty: none"`
 	Options any    `toml:"options" doc:"options of the model"` // pointer to the options struct of the model; nil if there is no model
-
-	Imported *PowerProfile `toml:"-"` // the file of PowerProfile, read by Validate
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", FLOPsScale: 1, Governor: Performance, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: Daily, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
+	return Config{Profile: "phone-2017", FLOPsScale: 1, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: Daily, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
 // Validate reports all errors in the table.
 func (d *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", d.Profile, ProfileNames()...)
 	models.Check(c, d.Model, d.Options)
-	d.importPowerProfile(c)
 	override := func(key string, x, most float64) {
 		c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
 	}
@@ -90,7 +73,6 @@ func (d *Config) Validate(c *config.Checker) {
 	override("idle_w", d.IdleW, 1e6)
 	c.Require(d.FLOPsScale > 0 && d.FLOPsScale <= 1e15, "flops_scale", d.FLOPsScale, "must be positive and at most 1e+15")
 	override("compute_w", d.ComputeW, 1e6)
-	d.validateSteps(c)
 	c.Require(d.BatteryWh >= 0 && d.BatteryWh <= 1e9 || d.BatteryWh == Mains, "battery_wh", d.BatteryWh,
 		"must be positive and at most 1e+09, 0 for the profile's or -1 for mains")
 
@@ -125,37 +107,7 @@ func (d *Config) Validate(c *config.Checker) {
 	c.Require(d.ReturnLevel > 0 && d.ReturnLevel <= 1, "return_level", d.ReturnLevel, "must be in (0, 1]")
 }
 
-// validateSteps checks the choice of a frequency step.
-func (d *Config) validateSteps(c *config.Checker) {
-	c.OneOf("governor", d.Governor, Performance, Powersave, ByCharge)
-	if _, ok := Lookup(d.Profile); !ok || d.PowerProfile != "" && d.Imported == nil {
-		return
-	}
-	p := d.Device()
-	c.Require(d.FrequencyStep >= 0 && d.FrequencyStep <= p.steps(), "frequency_step", d.FrequencyStep,
-		fmt.Sprintf("must be one of the %d steps of the processor, from 1 up, or 0 for governor's", p.steps()))
-	c.Require(d.FrequencyStep == 0 || d.Governor == Performance, "governor", d.Governor, "cannot be combined with frequency_step")
-}
-
-// importPowerProfile reads the file of PowerProfile for Device and reports its errors.
-func (d *Config) importPowerProfile(c *config.Checker) {
-	d.Imported = nil
-	if d.PowerProfile == "" {
-		return
-	}
-	p, err := readPowerProfile(d.PowerProfile)
-	if err != nil {
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err = path.Err
-		}
-		c.Require(false, "power_profile", d.PowerProfile, "cannot be read: "+err.Error())
-		return
-	}
-	d.Imported = &p
-}
-
-// Device returns the profile with the values of the power profile and the overrides of
-// the table. Validate must have read the power profile.
+// Device returns the profile with the overrides of the table.
 func (d *Config) Device() Profile {
 	p, ok := Lookup(d.Profile)
 	if !ok {
@@ -165,16 +117,6 @@ func (d *Config) Device() Profile {
 		if x != 0 {
 			*of = x
 		}
-	}
-	if d.PowerProfile != "" {
-		from := d.Imported
-		if from == nil {
-			panic(fmt.Sprintf("devices: power profile %s has not been read: call Validate first", d.PowerProfile))
-		}
-		p.ClockGHz, p.IdleW, p.ComputeW, p.Steps = from.ClockGHz, from.IdleW, from.ComputeW, slices.Clone(from.Steps)
-		p.WiFiW, p.CellularW = from.WiFiW, from.CellularW
-		override(&p.BatteryWh, from.BatteryWh)
-		p.Source = fmt.Sprintf("power profile of %q; FLOP per cycle, and values not in that file: %s", from.Device, p.Source)
 	}
 	override(&p.ClockGHz, d.ClockGHz)
 	override(&p.FlopsPerCycle, d.FlopsPerCycle)

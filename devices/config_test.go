@@ -76,10 +76,6 @@ func TestInvalidDevices(t *testing.T) {
 			[]string{`devices.low_battery_action = "sleep": must be one of refuse, slow`, "devices.low_battery = 1: must be in [0, 1)"}},
 		{func(d *Config) { d.LowBattery = 0.2 },
 			[]string{`devices.return_level = 0.2: must be above low_battery = 0.2: with low_battery_action "refuse" a device would come back to do nothing`}},
-		{func(d *Config) { d.FrequencyStep, d.Governor = 4, "ondemand" },
-			[]string{`devices.governor = "ondemand": must be one of performance, powersave, charge`,
-				"devices.frequency_step = 4: must be one of the 3 steps of the processor, from 1 up, or 0 for governor's",
-				`devices.governor = "ondemand": cannot be combined with frequency_step`}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
@@ -92,7 +88,7 @@ func TestInvalidDevices(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	cfg := Defaults()
 	cfg.ClockGHz, cfg.FlopsPerCycle, cfg.IdleW, cfg.ComputeW, cfg.BatteryWh, cfg.ChargeW = 3, 8, 0.5, 4, 20, 18
-	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, ChargeW: 18, Steps: cfg.Device().Steps, Source: cfg.Device().Source}
+	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, ChargeW: 18, Low: cfg.Device().Low, Source: cfg.Device().Source}
 	if d := cmp.Diff(want, cfg.Device()); d != "" {
 		t.Error(d)
 	}

@@ -15,8 +15,7 @@ func Example() {
 	batteries := devices.NewBatteries(cfg, 1, 1, nil)
 	fmt.Println("1e12 FLOPs take", phones.ComputeTime(0, devices.Work{FLOPs: 1e12}))
 
-	step, _ := phones.FixedStep(0)
-	batteries.SetPower(0, 0, phones.ComputePower(0, step))
+	batteries.SetPower(0, 0, phones.ComputePower(0, false))
 	empty, _ := batteries.EmptyAt(0)
 	batteries.Deplete(0, empty)
 	restored, _ := batteries.RestoreAt(0)

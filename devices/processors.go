@@ -14,10 +14,9 @@ type Processors struct {
 	kinds   []kind
 	classes classes
 	size    int
-	rates   []float64 // FLOP/s of each device at its fastest step; nil if all have their profile's
+	rates   []float64 // FLOP/s of each device; nil if all have their profile's
 	drawn   *Config   // whose spread the speeds are drawn from in a lazy population; nil: they are in rates
 	scale   float64   // FLOPs that each FLOP stands for
-	slow    bool      // a device with a low battery uses its slowest step
 
 	launches float64 // step overheads of a step
 	seed     uint64  // of the jitter
@@ -25,9 +24,7 @@ type Processors struct {
 
 // kind describes the devices of a class.
 type kind struct {
-	profile Profile
-	fixed   int // frequency step; negative: depends on the charge of the battery
-
+	profile   Profile
 	overheads Overheads
 }
 
@@ -47,7 +44,7 @@ func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 }
 
 // NewMixedProcessors returns the processors of the devices of a mix. The configuration
-// gives the frequency steps and the launches of a step. The seed is that of the jitter.
+// gives the launches of a step. The seed is that of the jitter.
 func NewMixedProcessors(cfg Config, mix Mix, seed uint64) *Processors {
 	f := newFleet(&cfg, mix.Profiles, len(mix.Class), seed)
 	for i, o := range mix.Overheads {
@@ -66,20 +63,10 @@ func NewMixedProcessors(cfg Config, mix Mix, seed uint64) *Processors {
 
 func newFleet(cfg *Config, profiles []Profile, n int, seed uint64) *Processors {
 	f := &Processors{
-		size: n, scale: cmp.Or(cfg.FLOPsScale, 1), slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow,
-		launches: cmp.Or(cfg.LaunchesPerStep, 1), seed: seed,
+		size: n, scale: cmp.Or(cfg.FLOPsScale, 1), launches: cmp.Or(cfg.LaunchesPerStep, 1), seed: seed,
 	}
 	for _, p := range profiles {
-		k := kind{profile: p, fixed: p.steps() - 1}
-		switch {
-		case cfg.FrequencyStep > 0:
-			k.fixed = cfg.FrequencyStep - 1
-		case cfg.Governor == ByCharge:
-			k.fixed = -1
-		case cfg.Governor == Powersave:
-			k.fixed = 0
-		}
-		f.kinds = append(f.kinds, k)
+		f.kinds = append(f.kinds, kind{profile: p})
 	}
 	return f
 }
@@ -106,7 +93,7 @@ func (f *Processors) Len() int { return f.size }
 // Profile returns the profile of device t, without the device's own speed.
 func (f *Processors) Profile(t int) Profile { return f.kind(t).profile }
 
-// Rate returns the speed of device t in FLOP/s at its fastest frequency step, in FLOPs of
+// Rate returns the speed of device t in FLOP/s at its full clock, in FLOPs of
 // which each stands for Config.FLOPsScale.
 func (f *Processors) Rate(t int) float64 {
 	switch {
@@ -118,7 +105,7 @@ func (f *Processors) Rate(t int) float64 {
 	return f.rates[t] / f.scale
 }
 
-// ComputeTime returns the duration of some work on device t at its fastest frequency step,
+// ComputeTime returns the duration of some work on device t at its full clock,
 // without jitter. Without overheads it is the first term of Time(h, t) in the paper's
 // appendix, "Estimated Time".
 func (f *Processors) ComputeTime(t int, w Work) engine.Time {
@@ -128,38 +115,20 @@ func (f *Processors) ComputeTime(t int, w Work) engine.Time {
 // IdlePower returns the power in watts of device t while it neither computes nor sends.
 func (f *Processors) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
 
-// ComputePower returns the power in watts of device t while it computes at a frequency
-// step.
-func (f *Processors) ComputePower(t, step int) float64 {
+// ComputePower returns the power in watts of device t while it computes, slowed down by a low
+// battery or not.
+func (f *Processors) ComputePower(t int, slow bool) float64 {
 	p := &f.kind(t).profile
-	if power := p.step(step).Power; power != 1 {
-		return p.IdleW + float64(power*(p.ComputeW-p.IdleW))
+	if slow && p.Low != (Step{}) {
+		return p.IdleW + float64(p.Low.Power*(p.ComputeW-p.IdleW))
 	}
 	return p.ComputeW
 }
 
-// FixedStep returns the frequency step of device t; ok is false if it depends on the
-// battery.
-func (f *Processors) FixedStep(t int) (step int, ok bool) {
-	fixed := f.kind(t).fixed
-	return fixed, fixed >= 0 && !f.slow
-}
-
-// Step returns the frequency step, from 0 up, at which device t starts to compute. level
-// is the charge of its battery in [0, 1], low whether it is low.
-func (f *Processors) Step(t int, level float64, low bool) int {
-	k := f.kind(t)
-	switch {
-	case low && f.slow:
-		return 0
-	case k.fixed >= 0:
-		return k.fixed
-	default:
-		n := k.profile.steps()
-		return min(int(level*float64(n)), n-1)
+// Slowdown returns how many times as long device t computes, slowed down by a low battery or not.
+func (f *Processors) Slowdown(t int, slow bool) float64 {
+	if p := &f.kind(t).profile; slow && p.Low != (Step{}) {
+		return 1 / p.Low.Clock
 	}
+	return 1
 }
-
-// Slowdown returns the time that device t computes at a frequency step, as a multiple of
-// that at its fastest one.
-func (f *Processors) Slowdown(t, step int) float64 { return 1 / f.kind(t).profile.step(step).Clock }

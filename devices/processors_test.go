@@ -14,8 +14,8 @@ func TestComputeTime(t *testing.T) {
 		if f.Rate(device) != 6e9 || f.ComputeTime(device, Work{FLOPs: 3e9}) != 500_000_000 || f.ComputeTime(device, Work{FLOPs: 0}) != 0 {
 			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, Work{FLOPs: 3e9}))
 		}
-		if f.IdlePower(device) != 0.3 || f.ComputePower(device, 2) != 1.95 {
-			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, 2))
+		if f.IdlePower(device) != 0.3 || f.ComputePower(device, false) != 1.95 {
+			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, false))
 		}
 	}
 	if got := f.ComputeTime(0, Work{FLOPs: math.Inf(1)}); got != engine.Never {
@@ -80,52 +80,20 @@ func TestFleetGrowsWithoutChangingItsDevices(t *testing.T) {
 }
 
 // Half the clock needs 0.5 x 0.8^2 of the power beyond idling. So work takes 0.64 of the
-// dynamic energy and twice the time.
-func TestFrequencySteps(t *testing.T) {
+// dynamic energy and twice the time. A device without a profile is not slowed down.
+func TestSlowProcessors(t *testing.T) {
+	cfg := Defaults()
 	for _, c := range []struct {
-		change func(*Config)
-		level  float64
-		low    bool
-		step   int
-		watts  float64
-		slower float64
-		steady bool
-	}{
-		{func(*Config) {}, 0.1, true, 2, 1.95, 1, true},
-		{func(d *Config) { d.Governor = Powersave }, 1, false, 0, 0.3 + 0.32*1.65, 2, true},
-		{func(d *Config) { d.FrequencyStep = 2 }, 1, false, 1, 0.3 + 0.6075*1.65, 4. / 3, true},
-		{func(d *Config) { d.FrequencyStep, d.ComputeW, d.IdleW = 1, 4, 2 }, 1, false, 0, 2 + 0.32*2, 2, true},
-		{func(d *Config) { d.Governor = ByCharge }, 0.33, false, 0, 0.3 + 0.32*1.65, 2, false},
-		{func(d *Config) { d.Governor = ByCharge }, 0.34, false, 1, 0.3 + 0.6075*1.65, 4. / 3, false},
-		{func(d *Config) { d.Governor = ByCharge }, 1, false, 2, 1.95, 1, false},
-		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 0.1, Slow }, 0.05, true, 0, 0.3 + 0.32*1.65, 2, false},
-		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 0.1, Slow }, 0.5, false, 2, 1.95, 1, false},
-		{func(d *Config) { d.LowBattery = 0.1 }, 0.05, true, 2, 1.95, 1, true}, // refuses
-	} {
-		cfg := Defaults()
-		c.change(&cfg)
+		idle, full, watts float64
+	}{{0.3, 1.95, 0.3 + 0.32*1.65}, {2, 4, 2 + 0.32*2}} {
+		cfg.IdleW, cfg.ComputeW = c.idle, c.full
 		f := NewProcessors(cfg, 1, 1)
-		step := f.Step(0, c.level, c.low)
-		if step != c.step || math.Abs(f.ComputePower(0, step)-c.watts) > 1e-12 || math.Abs(f.Slowdown(0, step)-c.slower) > 1e-12 {
-			t.Errorf("%+v: step %d, %g W, %g times as long; want %d, %g, %g", cfg, step, f.ComputePower(0, step), f.Slowdown(0, step), c.step, c.watts, c.slower)
-		}
-		if at, ok := f.FixedStep(0); ok != c.steady || ok && at != c.step {
-			t.Errorf("%+v: always step %d: %t", cfg, at, ok)
+		if w := f.ComputePower(0, true); math.Abs(w-c.watts) > 1e-12 || f.ComputePower(0, false) != c.full || f.Slowdown(0, true) != 2 || f.Slowdown(0, false) != 1 {
+			t.Errorf("%g W, %g W slowed down, want %g; %g times as long", f.ComputePower(0, false), w, c.watts, f.Slowdown(0, true))
 		}
 	}
-}
-
-// Steps increase in clock and power, up to the fastest.
-func TestStepsOfProfiles(t *testing.T) {
-	for _, p := range Profiles() {
-		for i := range p.steps() {
-			s := p.step(i)
-			if s.Clock <= 0 || s.Power <= 0 || i > 0 && (s.Clock <= p.step(i-1).Clock || s.Power <= p.step(i-1).Power) {
-				t.Errorf("%s: step %d is %+v", p.Name, i, s)
-			}
-		}
-		if p.step(p.steps()-1) != (Step{1, 1}) {
-			t.Errorf("%s: the fastest step is %+v", p.Name, p.step(p.steps()-1))
-		}
+	f := NewMixedProcessors(cfg, Mix{Profiles: []Profile{{ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 3}}, Class: []uint8{0}}, 1)
+	if f.ComputePower(0, true) != 3 || f.Slowdown(0, true) != 1 {
+		t.Errorf("without a profile %g W, %g times as long", f.ComputePower(0, true), f.Slowdown(0, true))
 	}
 }

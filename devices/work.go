@@ -44,8 +44,8 @@ func (o *Overheads) Validate(c *config.Checker) {
 // any reports whether one of the terms in seconds is set.
 func (o *Overheads) any() bool { return o.TaskS != 0 || o.StepS != 0 || o.TrafficSPerGB != 0 }
 
-// Overhead returns the seconds that the overheads of some work take device t at its fastest
-// frequency step, without jitter.
+// Overhead returns the seconds that the overheads of some work take device t at its full
+// clock, without jitter.
 func (f *Processors) Overhead(t int, w Work) float64 {
 	k := f.kind(t)
 	if !k.overheads.any() || w == (Work{}) {
@@ -58,7 +58,7 @@ func (f *Processors) Overhead(t int, w Work) float64 {
 	return seconds * (k.profile.Rate() / f.rates[t])
 }
 
-// Seconds returns how long some work takes device t at its fastest frequency step, without
+// Seconds returns how long some work takes device t at its full clock, without
 // jitter: its overheads, and its FLOPs at the rate of the device.
 func (f *Processors) Seconds(t int, w Work) float64 { return w.FLOPs/f.Rate(t) + f.Overhead(t, w) }
 

@@ -131,15 +131,6 @@ func (l *Links) Stateless() bool {
 	return true
 }
 
-// SetActivePower sets the active power of all radios in watts, independent of the rate,
-// instead of the profile's.
-func (l *Links) SetActivePower(watts float64) {
-	for i := range l.kinds {
-		r := &l.kinds[i].radio
-		r.slope, r.base = [2]float64{}, 1e3*watts
-	}
-}
-
 // AddRoundTrips makes every transfer several messages, one after the other, each with the
 // latency of the link.
 func (l *Links) AddRoundTrips(n int) {

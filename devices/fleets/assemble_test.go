@@ -128,7 +128,7 @@ func TestOneClassEqualsTheTables(t *testing.T) {
 		mixed, plain := devices.NewMixedProcessors(d, machines, 1), devices.NewProcessors(d, n, seed)
 		mixedLinks, plainLinks := network.NewMixedLinks(l, links, seed), network.NewLinks(l, n, seed)
 		for t_ := range n {
-			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, 2) != plain.ComputePower(t_, 2) || mixed.IdlePower(t_) != plain.IdlePower(t_) {
+			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, false) != plain.ComputePower(t_, false) || mixed.IdlePower(t_) != plain.IdlePower(t_) {
 				t.Fatalf("%+v: device %d: %v FLOP/s against %v", c, t_, mixed.Rate(t_), plain.Rate(t_))
 			}
 			if mixedLinks.Mbps(network.Down, t_) != plainLinks.Mbps(network.Down, t_) || mixedLinks.Send(network.Up, t_, 3, 1, 1e4) != plainLinks.Send(network.Up, t_, 3, 1, 1e4) {
@@ -196,11 +196,11 @@ func TestClassesHaveTheirFigures(t *testing.T) {
 	}
 	joules := 0.0
 	for t_, k := range machines.Class {
-		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, 0), l.Mbps(network.Down, t_), l.Mbps(network.Up, t_), l.Profile(t_).RTTms)
+		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, true), l.Mbps(network.Down, t_), l.Mbps(network.Up, t_), l.Profile(t_).RTTms)
 		want := fmt.Sprint(6e9, 0.1, 5., 1., 0.4, 90.)
 		if k == 1 {
 			joules += 3 * 3600
-			want = fmt.Sprint(6e9, 0.3, 0.3+float64(0.32*(2.5-0.3)), 5., 4., 70.) // the slowest of its three steps
+			want = fmt.Sprint(6e9, 0.3, 0.3+float64(0.32*(2.5-0.3)), 5., 4., 70.) // at half the clock
 		}
 		if got != want {
 			t.Errorf("device %d of class %d: %s, must be %s", t_, k, got, want)

@@ -117,7 +117,6 @@ func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Co
 		is, defaults any
 	}{
 		{"devices.profile", d.Profile, machine.Profile},
-		{"devices.power_profile", d.PowerProfile, machine.PowerProfile},
 		{"devices.clock_ghz", d.ClockGHz, machine.ClockGHz},
 		{"devices.flops_per_cycle", d.FlopsPerCycle, machine.FlopsPerCycle},
 		{"devices.idle_w", d.IdleW, machine.IdleW},
@@ -136,10 +135,5 @@ func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Co
 	} {
 		c.Require(k.is == k.defaults, k.key, k.is,
 			fmt.Sprintf("must be left out, or %v, with a fleet, which determines devices and links", config.Literal(k.defaults)))
-	}
-	for _, k := range f.Loaded.Classes {
-		if p := k.machine(); d.FrequencyStep > max(1, len(p.Steps)) {
-			c.Require(false, "devices.frequency_step", d.FrequencyStep, "must also exist in class "+k.Name+" of the fleet")
-		}
 	}
 }

@@ -123,8 +123,8 @@ func (k *Class) validate(c *config.Checker) {
 	spread("rate_spread", k.RateSpread)
 }
 
-// machine returns the device profile of a valid class. A class without a profile has one
-// frequency step.
+// machine returns the device profile of a valid class. A low battery does not slow down
+// a class without a profile.
 func (k *Class) machine() devices.Profile {
 	if k.Device == "" {
 		return devices.Profile{

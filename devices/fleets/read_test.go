@@ -180,7 +180,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		return strings.Join(keys, " ")
 	}
 	everything := func(d *devices.Config, n *network.Config) {
-		*d = devices.Config{Profile: "phone-2010", PowerProfile: "x", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, FrequencyStep: 2, Overheads: devices.Overheads{TaskS: 1, StepS: 1, TrafficSPerGB: 1, Jitter: 1}}
+		*d = devices.Config{Profile: "phone-2010", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, Overheads: devices.Overheads{TaskS: 1, StepS: 1, TrafficSPerGB: 1, Jitter: 1}}
 		*n = network.Config{Profile: "wifi", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 1, RateSpread: 1}
 	}
 	none, fleet := Defaults(), Defaults()
@@ -191,14 +191,14 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 	if got := check(none, everything); got != "" {
 		t.Errorf("without a fleet %s is wrong", got)
 	}
-	want := "devices.profile devices.power_profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
+	want := "devices.profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
 		"devices.task_overhead_s devices.step_overhead_s devices.traffic_s_per_gb devices.compute_jitter " +
-		"network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread devices.frequency_step"
+		"network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread"
 	if got := check(fleet, everything); got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)
 	}
 	if got := check(fleet, func(d *devices.Config, n *network.Config) {
-		d.Governor, d.ChargeW, d.LowBattery, n.Jitter, n.Radio, n.ServerUpMbps = devices.ByCharge, 5, 0.1, 0.3, network.RadioStates, 10
+		d.ChargeW, d.LowBattery, n.Jitter, n.Radio, n.ServerUpMbps = 5, 0.1, 0.3, network.RadioStates, 10
 	}); got != "" {
 		t.Errorf("beside a fleet %s is wrong", got)
 	}

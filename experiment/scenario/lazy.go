@@ -43,7 +43,7 @@ func (s *Settings) checkLazy(c *config.Checker) {
 
 func (s *Settings) checkLazyDevices(must func(ok bool, key string, value any, want string)) {
 	d := &s.Devices
-	if _, known := devices.Lookup(d.Profile); known && (d.PowerProfile == "" || d.Imported != nil) {
+	if _, known := devices.Lookup(d.Profile); known {
 		must(d.Device().BatteryWh == 0, "devices.battery_wh", d.BatteryWh, "-1: a battery would be empty before anybody asks its device,")
 	}
 	must(d.Model == "", "devices.model", d.Model, "empty")

@@ -33,8 +33,8 @@ func TestOneClassEqualsItsProfile(t *testing.T) {
 			"mains": busyNetwork,
 			"batteries": func(s *Setup) {
 				busyNetwork(s)
-				s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.Governor = 2e-3, 5, devices.ByCharge
-				s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.1, devices.Slow
+				s.Devices.BatteryWh, s.Devices.ChargeW = 2e-3, 5
+				s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.5, devices.Slow
 			},
 			"radios":       func(s *Setup) { s.Network.Radio, s.Network.Jitter = network.RadioStates, 0.2 },
 			"shared links": func(s *Setup) { s.Network.ServerDownMbps, s.Network.TCPSlowStart = 2, true },
@@ -47,7 +47,7 @@ func TestOneClassEqualsItsProfile(t *testing.T) {
 			fleet := *alike
 			fleet.Classes = append([]fleets.Class(nil), alike.Classes...)
 			for k := range fleet.Classes {
-				// The world overrides phone-2017, and has its frequency steps.
+				// The world overrides phone-2017, and has its lower clock.
 				fleet.Classes[k].Device, fleet.Classes[k].BatteryWh = "phone-2017", plain.Devices.BatteryWh
 			}
 			mixed.Fleet = &fleet

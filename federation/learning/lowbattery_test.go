@@ -102,7 +102,7 @@ func TestThresholdsOutOfReachChangeNothing(t *testing.T) {
 	}
 }
 
-// With a battery that is low from the start a device computes at its slowest step:
+// With a battery that is low from the start a device computes slowly:
 // half the clock for 0.32 of the power beyond idling. Under a deadline it does half
 // the steps.
 func TestLowBatteriesSlowDown(t *testing.T) {
@@ -118,31 +118,24 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 		return f.runRound(), f
 	}
 	slow := func(s *Setup) { s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.6, devices.Slow }
-	for name, change := range map[string]func(*Setup){
-		"low":            slow,
-		"powersave":      func(s *Setup) { s.Devices.Governor = devices.Powersave },
-		"frequency step": func(s *Setup) { s.Devices.FrequencyStep = 1 },
-		"by charge":      func(s *Setup) { s.Devices.Governor, s.Devices.InitialCharge = devices.ByCharge, 0.3 },
-	} {
-		fast, at := round(federation.WaitForAll, nil)
-		half, as := round(federation.WaitForAll, change)
-		longest := engine.Time(0)
-		for k := range at.setup.Clients {
-			a, b := at.clients.State(k).Compute, as.clients.State(k).Compute
-			if diff := b - 2*a; diff < -1 || diff > 1 {
-				t.Fatalf("%s: device %d computes for %v, %v at its fastest", name, k, b, a)
-			}
-			longest = max(longest, a)
+	fast, at := round(federation.WaitForAll, nil)
+	half, as := round(federation.WaitForAll, slow)
+	longest := engine.Time(0)
+	for k := range at.setup.Clients {
+		a, b := at.clients.State(k).Compute, as.clients.State(k).Compute
+		if diff := b - 2*a; diff < -1 || diff > 1 {
+			t.Fatalf("device %d computes for %v, %v at its fastest", k, b, a)
 		}
-		if !near(half.TimeS-fast.TimeS, longest.Seconds(), 3*nanosecond) {
-			t.Errorf("%s: a round takes %g s, %g s at the fastest", name, half.TimeS, fast.TimeS)
-		}
-		if watts := as.clients.Power(0, clients.Compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
-			t.Errorf("%s: computing takes %g W", name, watts)
-		}
+		longest = max(longest, a)
 	}
-	_, at := round(federation.Deadline, nil)
-	_, as := round(federation.Deadline, slow)
+	if !near(half.TimeS-fast.TimeS, longest.Seconds(), 3*nanosecond) {
+		t.Errorf("a round takes %g s, %g s at the fastest", half.TimeS, fast.TimeS)
+	}
+	if watts := as.clients.Power(0, clients.Compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
+		t.Errorf("computing takes %g W", watts)
+	}
+	_, at = round(federation.Deadline, nil)
+	_, as = round(federation.Deadline, slow)
 	for k := range at.setup.Clients {
 		if a, b := at.budget(k), as.budget(k); b != a/2 {
 			t.Errorf("device %d has a budget of %d steps, %d at its fastest", k, b, a)

@@ -161,19 +161,6 @@ func TestRadiosOnSharedLinks(t *testing.T) {
 	}
 }
 
-// A power profile knows the active power of the radio that the link needs.
-func TestActivePowerOfAPowerProfile(t *testing.T) {
-	for profile, want := range map[string]float64{"wifi": 0.08 * 3.85, "lte": 0.2 * 3.85, "3g": 0.2 * 3.85, "ethernet": 0} {
-		f := start(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) {
-			s.Devices.PowerProfile = "../../devices/testdata/power_profile.xml"
-			s.Network.Profile = profile
-		}))
-		if got := f.clients.Power(0, clients.Uplink) - idleW; !near(got, want, 1e-12) {
-			t.Errorf("%s: %g W, want %g", profile, got, want)
-		}
-	}
-}
-
 // During the latency a radio is connected and moves no bytes; then they move at the
 // rate of the link. A device whose battery lasts for part of a downlink is depleted
 // there, with a whole number of bytes, on shared links and others.

@@ -90,7 +90,6 @@ func dataFiles(t *testing.T) []dataFile {
 	}
 	fleet := out("fleet", "show", "mixed")
 	omega := []byte("1,0.5,0.25\n0.5,1,0.5\n0.25,0.5,1\n")
-	folder := filepath.Join("..", "..", "..")
 	files := []dataFile{
 		{"labels.csv", out("data", "generate", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
 		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
@@ -105,9 +104,6 @@ func dataFiles(t *testing.T) []dataFile {
 		{"arrow.parquet", saved("arrow.parquet"), nil, describe("parquet", "class", "hinge", "data.missing=drop")},
 		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages, describe("idx", "classes", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
-		{"power_profile.xml", file(filepath.Join(folder, "devices", "testdata", "power_profile.xml")), nil, func(path string) [][]string {
-			return [][]string{run(quote("devices.power_profile", path)), run(quote("devices.power_profile", path), "devices.frequency_step=2", "devices.battery_wh=-1")}
-		}},
 		{"fleet.toml", fleet, nil, func(path string) [][]string {
 			return [][]string{{"fleet", "describe", path}, run(quote("fleet.file", path))}
 		}},

@@ -435,7 +435,7 @@ func TestRefusedEstimates(t *testing.T) {
 		"device model": {[]string{"devices.model=constant"}, both, "the virtual time"},
 		"link model":   {[]string{"network.model=constant"}, both, "the virtual time"},
 		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the virtual time"},
-		"governor":     {[]string{"devices.governor=charge"}, both, "their battery level"},
+		"low battery":  {[]string{"devices.low_battery=0.1", "devices.low_battery_action=slow"}, both, "their battery level"},
 		"charged":      {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},
 		"relative":     {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
 		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"without"}, "some of the devices"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/network"
@@ -190,7 +189,7 @@ func (r *Report) checkIndependent() error {
 		return unknown("device and link models depend on the virtual time")
 	case s.Faults.OutageShare > 0:
 		return unknown("outages depend on the virtual time")
-	case s.Devices.Governor == devices.ByCharge || s.Devices.LowBattery > 0:
+	case s.Devices.LowBattery > 0:
 		return unknown("the speed of devices depends on their battery level")
 	case s.Federation.MinReports > 0:
 		return unknown("with min_reports the server may discard the responses of a round")
