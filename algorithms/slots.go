@@ -133,7 +133,7 @@ func (s *Slots) Update(array string, device int) Update {
 	return u
 }
 
-// SpaceOf returns space for slots.at of vectors of a size: none unless the model is in single precision.
+// SpaceOf returns space for Slots.At of vectors of a size: none unless the model is in single precision.
 func SpaceOf(p *mtl.Problem, size int) []float64 {
 	if !p.Given.Single {
 		return nil
