@@ -6,7 +6,7 @@ import (
 	"fedsim/config"
 )
 
-// rejectionOptions are the settings of the selections by rejection.
+// rejectionOptions are the settings of the selection by rejection.
 type rejectionOptions struct {
 	Tries int `toml:"tries" doc:"most candidates that a round considers, for each client that it is to ask; with fewer clients found it asks those"`
 }
@@ -17,12 +17,10 @@ func (o *rejectionOptions) Validate(c *config.Checker) {
 }
 
 // rejection draws candidates from the stream of the server until enough can be asked. A candidate
-// is client IntN(n). With byRows it is accepted if Float64() < rows/(most rows of any client). One
-// that is selected already, that is not available, or that owes a response is passed over. So the
-// selection knows of no client but the candidates.
+// is client IntN(n). One that is selected already, that is not available, or that owes a response is
+// passed over. So the selection knows of no client but the candidates.
 type rejection struct {
 	rejectionOptions
-	byRows     bool
 	candidates []int32
 	askable    []bool // by candidate
 	selected   map[int32]struct{}
@@ -30,17 +28,14 @@ type rejection struct {
 }
 
 func init() {
-	register := func(name, summary string, byRows bool) {
-		RegisterSelector(SelectorFactory{
-			Name: name, Summary: summary, Unlisted: true, Fewer: true,
-			Options: func() config.Options { return &rejectionOptions{Tries: 1000} },
-			New: func(_ SelectorSetup, o config.Options) (Selector, error) {
-				return &rejection{rejectionOptions: *o.(*rejectionOptions), byRows: byRows, selected: map[int32]struct{}{}}, nil
-			},
-		})
-	}
-	register("uniform-rejection", "all with the same probability: numbers are drawn until enough of the clients are available", false)
-	register("data-rejection", "in proportion to their rows: numbers are drawn until enough of the clients are accepted and available", true)
+	RegisterSelector(SelectorFactory{
+		Name: "uniform-rejection", Unlisted: true, Fewer: true,
+		Summary: "all with the same probability: numbers are drawn until enough of the clients are available",
+		Options: func() config.Options { return &rejectionOptions{Tries: 1000} },
+		New: func(_ SelectorSetup, o config.Options) (Selector, error) {
+			return &rejection{rejectionOptions: *o.(*rejectionOptions), selected: map[int32]struct{}{}}, nil
+		},
+	})
 }
 
 func (r *rejection) Select(s *Selection) []int32 {
@@ -60,12 +55,9 @@ func (r *rejection) consider(s *Selection, most int64) (drawn int64) {
 	const fewest, largest = 64, 1 << 16
 	n := min(most, int64(max(fewest, min(2*(s.Size-len(r.chosen)), largest))))
 	r.candidates = r.candidates[:0]
-	stream, rows := s.Server(), float64(s.MostRows())
+	stream := s.Server()
 	for range n {
-		t := int32(stream.IntN(s.Clients()))
-		if !r.byRows || stream.Float64()*rows < float64(s.Rows(t)) {
-			r.candidates = append(r.candidates, t)
-		}
+		r.candidates = append(r.candidates, int32(stream.IntN(s.Clients())))
 	}
 	r.askable = slices.Grow(r.askable[:0], len(r.candidates))[:len(r.candidates)]
 	s.server.setup.Pool.For(len(r.candidates), func(i, _ int) { r.askable[i] = s.Askable(r.candidates[i]) })

@@ -3,7 +3,6 @@ package federation
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"fedsim/engine"
 	"fedsim/internal/tools/rng"
@@ -27,7 +26,6 @@ type Selection struct {
 	stream    Stream
 	losses    []float64
 	estimates []Estimate
-	mostRows  int         // see MostRows; 0: not asked for yet
 	inquiry   engine.Time // how long the reports of Estimates and batteries take
 	battery   []float64   // by client, of the reports when the round opened; NaN: unknown
 	charging  []bool      // likewise
@@ -120,14 +118,6 @@ func (s *Selection) Askable(client int32) bool {
 
 // Rows returns the number of training rows of a client.
 func (s *Selection) Rows(client int32) int { return s.server.setup.RowsOf(int(client)) }
-
-// MostRows returns the number of rows of the client that has the most.
-func (s *Selection) MostRows() int {
-	if s.mostRows == 0 && len(s.server.setup.Rows) > 0 {
-		s.mostRows = int(slices.Max(s.server.setup.Rows))
-	}
-	return s.mostRows
-}
 
 // ExpectedResponse returns how long a client usually takes to receive the model, pass
 // once over its rows, and send its response. Jitter, drops and the traces of a run do
