@@ -131,3 +131,14 @@ func TestSelectionByWeights(t *testing.T) {
 		}
 	}
 }
+
+// Under a protocol that waits for all, min_reports is that of other methods' protocols.
+func TestMinReportsIsOfItsProtocols(t *testing.T) {
+	for protocol, want := range map[string]int{WaitForAll: len(sizes), Charged: 0} {
+		f := start(t, world(protocol, func(s *Setup) { s.Config.MinReports = len(sizes) + 1 }), 1)
+		f.clients.Begin()
+		if r := f.runRound(); r.Participants != want {
+			t.Errorf("%s: the server took %d updates, want %d", protocol, r.Participants, want)
+		}
+	}
+}

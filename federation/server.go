@@ -2,6 +2,7 @@ package federation
 
 import (
 	"context"
+	"slices"
 
 	"fedsim/clients"
 	"fedsim/config"
@@ -55,6 +56,9 @@ type Server struct {
 func New(s Setup, work Workload, d Driver) (*Server, error) {
 	if err := s.CheckSizes(); err != nil {
 		return nil, err
+	}
+	if factory, _ := LookupProtocol(s.Config.InForce()); !slices.Contains(factory.Keys, "min_reports") {
+		s.Config.MinReports = 0 // the scenario sets it for methods with another protocol
 	}
 	n := s.Clients
 	f := &Server{

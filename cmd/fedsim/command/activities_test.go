@@ -21,6 +21,7 @@ var namings = []struct {
 	{"clients", []string{"Downlink", "Compute", "Uplink", "Waiting"}, map[string]string{
 		"(*Ledger).Note": "waiting has no bytes and no FLOPs", "(*energy).Power": "waiting draws the power of an idle client",
 		"(*population).State": "its fields are lengths that are known in advance",
+		"(*energy).transfer":  "transfers are one of two", "partOf": "whatever else a device does is waiting",
 	}},
 	{"internal/rooms/timeline", []string{"Download", "Compute", "Upload", "Poll"}, map[string]string{
 		"(*Item).event": "waiting has no bytes and no FLOPs",
