@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/tools/rapidseed"
 )
 
 // toll is a room of the tests.
