@@ -121,11 +121,6 @@ func Defaults() Config {
 	}
 }
 
-// FileKeys lists the keys that name a file and its format.
-func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "client_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "client_file", "fallback"}
-}
-
 // Resolve returns the configuration with all values of the preset written out; it gives
 // the same set. Shapes that do not affect the kind of target are unchanged. For uci-har it
 // writes out the positive class.

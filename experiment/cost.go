@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fedsim/algorithms"
-	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
@@ -46,7 +45,6 @@ const (
 	runTime     = 1e-3   // of a run: building devices and links, its files
 	valueTime   = 15e-9  // of a value of the data: generated, divided and scaled
 	solvePasses = 60     // passes over the data for a reference optimum or a learned coupling
-	fitPasses   = 40     // passes for a fit of a table
 	stopShare   = 0.3    // of the rounds of a run that stops at a target
 	growth      = 0.5    // candidates that a grid gains for each of its options
 	figureTime  = 0.2    // of a figure in both formats
@@ -350,22 +348,4 @@ func (c Cost) tuning(mean *quantities, n float64) Cost {
 	}
 	c.Seconds += float64(n * mean.simulation)
 	return c
-}
-
-// fitsCost returns the cost of so many central fits of models to a data set, those of a table of
-// prediction errors; 0 for sets from files, whose sizes are not known.
-func fitsCost(set data.Config, fits int) (c Cost) {
-	if set.Path != "" {
-		return c
-	}
-	rows, _, features, outputs, err := data.Sizes(set)
-	if err != nil {
-		return c
-	}
-	n := 0.0
-	for _, r := range rows {
-		n += float64(r)
-	}
-	pass := n * (stepTime + float64(mtl.Shape{Features: features, Outputs: outputs}.StepFLOPs()*flopTime))
-	return Cost{Seconds: float64(fits) * fitPasses * pass, Bytes: processBytes + float64(3*n*float64(features)*valueBytes)}
 }

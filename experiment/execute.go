@@ -89,7 +89,7 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Schedule.Solution = p.solution
 	}
-	if shared == nil && run.Settings.Run.Mode == scenario.Learning {
+	if shared == nil && run.Settings.Run.Mode == scenario.Learning && run.Settings.Data.Folds == 0 {
 		if x.saved, err = r.checkpointRun(name, setup); err != nil {
 			return nil, err
 		}

@@ -56,7 +56,7 @@ type Options struct {
 
 	// Only reports whether to make the run at a place; nil: all runs. Shared stores what
 	// several calls need that make different items of the same scenario: digests of data, reference
-	// optima, complete tunings and data sets of tables; nil: the store of Checkpoints. Shares reports
+	// optima and complete tunings; nil: the store of Checkpoints. Shares reports
 	// whether another call needs a state of Shared; nil: it may. Preparation holds data and problems
 	// for several calls; nil: they are prepared for this one.
 	Only        func(place int) bool
@@ -67,12 +67,7 @@ type Options struct {
 	// AllowOtherProgram resumes runs of an external model with another program than before the
 	// interruption. The results say so.
 	AllowOtherProgram bool
-
-	DataFolder string // searched for the data files of tables; empty: none
 }
-
-// PhaseTables is the phase of the progress of tables, which counts fits in place of runs.
-const PhaseTables = "cross-validating"
 
 // Progress is the progress of a scenario.
 type Progress struct {
@@ -81,7 +76,7 @@ type Progress struct {
 	Before      float64 // part of Share from before an interruption
 	Run         string  // the run that this report is about
 	TimeS       float64 // its virtual time
-	Phase       string  // "preparing", "tuning", "running" or PhaseTables
+	Phase       string  // "preparing", "tuning" or "running"
 }
 
 // Total returns the number of runs of experiments, without candidates that lose.

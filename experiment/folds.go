@@ -111,7 +111,7 @@ func (w *wrongRows) add(other *wrongRows) {
 	if w.sum == nil {
 		w.sum, w.rows = make([]float64, len(other.sum)), make([]int, len(other.rows))
 	}
-	for k := range other.sum {
+	for k := range min(len(w.sum), len(other.sum)) {
 		w.sum[k] += other.sum[k]
 		w.rows[k] += other.rows[k]
 	}

@@ -13,7 +13,6 @@ import (
 // The kinds of an Item.
 const (
 	KindRuns    = "runs"    // runs that one process makes, since they share their computation: see recording
-	KindTable   = "table"   // a data set of a table of prediction errors
 	KindOptimum = "optimum" // the reference optimum and the first coupling of a problem
 	KindTuning  = "tuning"  // the tuning of jobs that share their computation
 )
@@ -24,7 +23,7 @@ const (
 type Item struct {
 	Kind string
 	// Of has the IDs of runs without tuned options, the ID of a run with the problem of an optimum, keys
-	// of the jobs of a tuning, or a table and the label of its data set.
+	// of the jobs of a tuning.
 	Of     []string
 	Runs   []int    // places of its runs, increasing
 	Needs  []int    // indices of the items that must be made first, all of them before this one
@@ -33,7 +32,7 @@ type Item struct {
 }
 
 // Items divides the work on a scenario into items, in an order in which all can be made: what several
-// others need, then the runs, those of the first seed first, then the tables. Short items are packed
+// others need, then the runs, those of the first seed first. Short items are packed
 // until they take a time in seconds, as estimated: see pack. It reads the sizes of the data.
 func Items(ctx context.Context, s *scenario.Scenario, longest float64) ([]Item, error) {
 	g := newGrouping(newRunner(ctx, nil, Options{}, mostRecorded))
@@ -46,9 +45,6 @@ func Items(ctx context.Context, s *scenario.Scenario, longest float64) ([]Item, 
 		for _, place := range items[i].Runs {
 			items[i].Of = append(items[i].Of, names[place])
 		}
-	}
-	for i := range s.Tables {
-		items = append(items, tableItems(&s.Tables[i])...)
 	}
 	return items, nil
 }
@@ -231,9 +227,6 @@ func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o O
 	o.Only = placesOf(s.Experiments, kind, of)
 	r := newRunner(ctx, cancel, o, mostRecorded)
 	defer r.endLearners()
-	if kind == KindTable {
-		return r.makeSet(s, of)
-	}
 	jobs := r.jobs(s.Experiments)
 	if len(jobs) == 0 {
 		return noItem(of, "a run or method of the scenario")

@@ -1,5 +1,5 @@
 // Package into runs a scenario into a run directory: it creates or resumes the directory, records
-// the runs and their checkpoints, makes the tables of prediction errors, draws the figures and
+// the runs and their checkpoints, makes tables, draws the figures and
 // completes the directory, or saves what an interrupted run has finished.
 //
 // [Run] does all of it. Others take the steps that they need: they [Create] or [Resume] a
@@ -21,7 +21,6 @@ import (
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/ranking"
 	"fedsim/internal/tools/checkpoint"
@@ -34,12 +33,11 @@ import (
 // Options say where a scenario is run into, and how. They do not change its results. The zero
 // value runs it into its default directory.
 type Options struct {
-	Dir        string        // the run directory; empty: runs/ and the name of the scenario
-	Force      bool          // overwrite an existing run or checkpoint
-	Whole      bool          // an interrupted run cannot be resumed
-	Every      time.Duration // least time between two checkpoints; 0: no unfinished run is saved
-	NoFigures  bool          // draw no figures
-	DataFolder string        // searched for the data files of tables; empty: none
+	Dir       string        // the run directory; empty: runs/ and the name of the scenario
+	Force     bool          // overwrite an existing run or checkpoint
+	Whole     bool          // an interrupted run cannot be resumed
+	Every     time.Duration // least time between two checkpoints; 0: no unfinished run is saved
+	NoFigures bool          // draw no figures
 
 	// Compute sets how runs and tables are computed. Recorder and Checkpoints are those of the
 	// directory. Clock may be nil: that of the system.
@@ -59,27 +57,18 @@ type Options struct {
 }
 
 type (
-	// Table is a table of prediction errors: a column for each data set, with a model in each
-	// row.
-	Table = crossval.Result
-	// TableColumn has the errors of all models on a data set.
-	TableColumn = crossval.Column
-	// TableModel is the error of a model on a data set.
-	TableModel = crossval.ModelError
-	// TableShuffle is the error under one split of the rows.
-	TableShuffle = crossval.Shuffle
+	// Table has the errors of an experiment with a table, by method and point.
+	Table = results.ErrorGrid
 	// Ranking has the ranks of the methods of an experiment.
 	Ranking = ranking.Table
-	// TableFile is a file of a table in the run directory.
-	TableFile = crossval.File
 )
 
 // Directory is the run directory of a scenario that is being run. The caller closes it.
 type Directory struct {
 	Scenario *scenario.Scenario
 	Writer   *rundir.Writer // the recorder of the runs
-	Tables   []*Table       // those made, also after an error
-	Ranks    []*Ranking     // of experiments with ranks, after Complete
+	Tables   []*Table       // of experiments with a table, after Complete
+	Ranks    []*Ranking     // of experiments with ranks, likewise
 	Figures  []string       // file names of those drawn
 	Undrawn  error          // why figures are not drawn, and how to draw them
 	State    rundir.State   // empty before Complete or Save wrote results
@@ -103,13 +92,10 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (runs []results.R
 	return d.Writer.Runs(), errors.Join(err, d.Undrawn)
 }
 
-// Run makes the runs and the tables, and completes the directory. When ctx ends it saves it
+// Run makes the runs, and completes the directory. When ctx ends it saves it
 // instead, and returns the error of ctx.
 func (d *Directory) Run(ctx context.Context) error {
 	err := experiment.Run(ctx, d.Scenario.Experiments, d.Options())
-	if err == nil {
-		err = d.MakeTables(ctx)
-	}
 	switch {
 	case err == nil:
 		return d.Complete()
@@ -123,30 +109,23 @@ func (d *Directory) Run(ctx context.Context) error {
 // Options returns the options of computations whose runs the directory records.
 func (d *Directory) Options() experiment.Options {
 	o := d.options.Compute
-	o.Recorder, o.DataFolder = d.Writer, d.options.DataFolder
+	o.Recorder = d.Writer
 	if d.options.Every > 0 && !d.options.Whole {
 		o.Checkpoints = checkpoint.Policy{Store: d.Writer, Every: d.options.Every, Clock: o.Clock}
 	}
 	return o
 }
 
-// MakeTables makes the tables of the scenario in order, and writes each when it is complete.
-func (d *Directory) MakeTables(ctx context.Context) error {
-	o := d.Options()
-	if o.Checkpoints.Store != nil && len(d.Scenario.Tables) > 0 { // tables can take longer than the runs
-		if err := d.Writer.Checkpoint(); err != nil {
-			return err
+// Tables returns the tables of the experiments of a scenario that ask for them.
+func Tables(s *scenario.Scenario, runs []results.Run) (all []*Table) {
+	for i := range s.Experiments {
+		e := &s.Experiments[i]
+		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
+		if e.Table != nil && len(own) > 0 {
+			all = append(all, results.NewErrorGrid(own, *e.Table, e.Sources()))
 		}
 	}
-	return experiment.Tables(ctx, d.Scenario.Tables, d.Scenario.Settings.Problem, o, func(t *Table) error {
-		for _, file := range t.Files() {
-			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
-				return err
-			}
-		}
-		d.Tables = append(d.Tables, t)
-		return nil
-	})
+	return all
 }
 
 // Ranks returns the ranks of the experiments of a scenario that ask for them.
@@ -180,10 +159,17 @@ func overlapIn(e *scenario.Experiment) ranking.Overlap {
 	}
 }
 
-// Complete ranks methods, draws the figures and completes the directory. Its State is complete, or incomplete
+// Complete makes tables, ranks methods, draws the figures and completes the directory. Its State is complete, or incomplete
 // where runs are absent. The results are saved even if drawing failed: see Undrawn.
 func (d *Directory) Complete() error {
-	d.Ranks = Ranks(d.Scenario, d.Writer.Runs())
+	d.Tables, d.Ranks = Tables(d.Scenario, d.Writer.Runs()), Ranks(d.Scenario, d.Writer.Runs())
+	for _, t := range d.Tables {
+		for _, file := range t.Files() {
+			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
+				return err
+			}
+		}
+	}
 	for _, t := range d.Ranks {
 		for _, file := range t.Files() {
 			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
@@ -201,11 +187,11 @@ func (d *Directory) Complete() error {
 	return d.finish(state)
 }
 
-// Save saves the results so far, to be resumed unless the run is Whole. Without a finished run or
-// a table there are none, and State stays empty.
+// Save saves the results so far, to be resumed unless the run is Whole. Without a finished run
+// there are none, and State stays empty.
 func (d *Directory) Save() error {
 	switch {
-	case len(d.Writer.Runs()) > 0 || len(d.Tables) > 0:
+	case len(d.Writer.Runs()) > 0:
 		return d.finish(rundir.Incomplete)
 	case d.Writer.Resumable():
 		return d.Writer.Suspend()
@@ -278,10 +264,6 @@ func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 	if err != nil {
 		return about, err
 	}
-	from, err := s.TableSources(o.DataFolder)
-	if err != nil {
-		return about, err
-	}
 	o.complete()
 	sources := s.DataSources(false)
 	if o.Driver != nil { // the data of the scenario say how many clients there are
@@ -289,7 +271,7 @@ func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
 	}
 	return rundir.About{
 		Version: o.Version, Command: o.Command, Driver: o.Driver,
-		Seeds: s.Settings.Run.Seeds, Data: strings.Join(append(sources, from...), "; "),
+		Seeds: s.Settings.Run.Seeds, Data: strings.Join(sources, "; "),
 		Scenario: resolved, Targets: s.Targets(), Started: o.Compute.Clock(),
 		Runs: experiment.Total(s.Experiments), Every: o.Every, Resumable: !o.Whole,
 	}, nil

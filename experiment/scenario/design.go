@@ -23,6 +23,7 @@ type design struct {
 	tuned             []tuned
 	tuning            Tuning
 	ranks             bool
+	table             *gridTable // of errors; nil: none is written
 	figures           []results.Figure
 	notes             []string // see Scenario.Notes
 }
@@ -52,7 +53,7 @@ func newDesign(base *Settings, table experimentTable, node, methods *config.Node
 	all := methods.Keys()
 	p := design{
 		name: table.Name, description: table.Description, at: node.Place,
-		methods: table.Methods, tuning: defaultTuning(), ranks: table.Ranks,
+		methods: table.Methods, tuning: defaultTuning(), ranks: table.Ranks, table: table.Table,
 	}
 	if !config.IsName(p.name) {
 		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})

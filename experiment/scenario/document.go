@@ -13,8 +13,15 @@ type document struct {
 	Description string `toml:"description" doc:"one sentence about the scenario"`
 	Settings
 	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key, for all experiments that do not set or sweep the key"`
-	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario, unless there are tables and no methods"`
-	Table      []*config.Node    `toml:"table" doc:"tables of prediction errors by cross-validation, made beside the runs of the experiments"`
+	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario"`
+}
+
+// HintTOML returns what replaces tables of prediction errors.
+func (*document) HintTOML(_ *config.Node, _, name string) string {
+	if name == "table" {
+		return "experiment.table, with experiment.tuning.folds and methods of algorithm \"central\" (scenario table1)"
+	}
+	return ""
 }
 
 type experimentTable struct {
@@ -28,8 +35,14 @@ type experimentTable struct {
 	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run; the one with the least virtual time to the target runs under all seeds (docs/tuning.md)"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
 	Ranks       bool                    `toml:"ranks" doc:"rank the methods by errors and by costs to targets as far as the seeds make ranks certain, into tables/NAME-ranks.md and NAME-ranks.csv (docs/leaderboard.md). Needs several methods and seeds"`
+	Table       *gridTable              `toml:"table" doc:"write the errors at the end as a table of methods by points, into tables/NAME.md and NAME.csv"`
 	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`
 	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
+}
+
+type gridTable struct {
+	Title     string                          `toml:"title" doc:"title above the table"`
+	Published map[string]map[string][]float64 `toml:"published,omitempty" doc:"errors to print beside those of the runs: by label of the point (labels of several axes are joined by a comma and a space) and method, the mean and its standard error, in percent for a share"`
 }
 
 type axisTable struct {

@@ -45,7 +45,6 @@ func (d *Driver) replaceMethods(root *config.Node, problems *config.Errors) {
 func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 	at := config.Place{File: root.Place.File}
 	d.replaceMethods(root, problems)
-	root.Delete("table")
 	if d.Seed != nil {
 		if *d.Seed > mostSeed {
 			problems.Add(at, fmt.Sprintf("seed %d: must be at most %d", *d.Seed, uint64(mostSeed)))

@@ -34,7 +34,6 @@ func TestDriversReplaceMethods(t *testing.T) {
 		{name: "a sweep of one point", text: network + "[sweep]\n\"network.profile\" = [\"lte\", \"wifi\"]\n", set: []string{"network.profile=wifi"}, id: "x/own/network.profile=wifi/seed=7", profile: "wifi"},
 		{name: "certain dropouts under wait-for-all", text: network + "[faults]\ndrop_probability = 1.0\n", id: "x/own/seed=7", profile: "3g"},
 		{name: "data of a learner", text: network + "[data]\nsource = \"external\"\n[data.external]\nclients = 5\n", id: "x/own/seed=7", profile: "3g"},
-		{name: "tables", text: network + "[methods.mocha]\n[[table]]\nname = \"wrong\"\n", id: "x/own/seed=7", profile: "3g"},
 		{name: "an asynchronous protocol", text: network + "[federation]\nprotocol = \"asynchronous\"\n", id: "x/own/seed=7", profile: "3g"},
 	} {
 		s, err := loadDriven(t, c.text, 7, c.set...)

@@ -54,6 +54,9 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 	if len(problems) == 0 {
 		p.checkPrivate(&e, &problems)
 	}
+	if len(problems) == 0 {
+		e.Table = p.gridSpec(&e)
+	}
 	problems = p.oncePerRange(problems)
 	if p.ranks && len(problems) == 0 && (len(p.methods) < 2 || len(e.Jobs[0].Seeds) < 2) {
 		problems.Add(p.at, fmt.Sprintf("experiment %s: ranks must be false with fewer than two methods or two run.seeds: it compares methods seed by seed", p.name))
@@ -69,6 +72,68 @@ func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
 		}
 	}
 	return e, problems
+}
+
+// claimTables reports a table with the name of another one.
+func (p *design) claimTables(names map[string]string, problems *config.Errors) {
+	const ranks = "-ranks"
+	if p.table != nil {
+		if other, ok := names[p.name]; ok {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: its table has the name of the ranks of experiment %s: rename it", p.name, other))
+		}
+		names[p.name] = p.name
+	}
+	if p.ranks {
+		if other, ok := names[p.name+ranks]; ok {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: its ranks have the name of the table of experiment %s: rename it", p.name, other))
+		}
+		names[p.name+ranks] = p.name
+	}
+}
+
+// checkPublished reports published errors of a point or a method that the experiment does not have. Overrides may
+// leave out some.
+func (p *design) checkPublished(node *config.Node, methods []string, problems *config.Errors) {
+	if p.table == nil || len(p.table.Published) == 0 || !p.bounded() {
+		return
+	}
+	var points []string
+	combinations(p.axes, func(at []results.Setting, _ []config.Assignment) { points = append(points, results.PointText(at)) })
+	const key = "experiment.table.published"
+	c := config.NewChecker()
+	for _, point := range slices.Sorted(maps.Keys(p.table.Published)) {
+		c.OneOf(key, point, points...)
+		for _, method := range slices.Sorted(maps.Keys(p.table.Published[point])) {
+			figures := p.table.Published[point][method]
+			c.OneOf(key, method, methods...)
+			c.Require(len(figures) == 2, key+"."+config.Path{point, method}.String(), figures, "must be a mean and its standard error")
+		}
+	}
+	for _, wrong := range c.Problems() {
+		problems.AddProblem(node.PlaceOf("table.published"), wrong)
+	}
+}
+
+// gridSpec returns the table of errors of the experiment, with the published ones.
+func (p *design) gridSpec(e *Experiment) *results.GridSpec {
+	if p.table == nil {
+		return nil
+	}
+	spec := &results.GridSpec{Name: p.name, Title: p.table.Title, Published: map[string]map[string]results.Estimate{}}
+	for i := range e.Jobs {
+		run, scale := &e.Jobs[i].Candidates[0], 1.0
+		if m, ok := results.MetricNamed(run.Settings.Run.Metric); ok && m.Share && run.Settings.Data.Target != data.TargetReal {
+			scale = 100
+		}
+		point := results.PointText(run.Point)
+		if figures := p.table.Published[point][run.Method]; len(figures) == 2 {
+			if spec.Published[point] == nil {
+				spec.Published[point] = map[string]results.Estimate{}
+			}
+			spec.Published[point][run.Label] = results.Estimate{Mean: figures[0] / scale, SE: figures[1] / scale, N: 2}
+		}
+	}
+	return spec
 }
 
 func (p *design) decode(tree *config.Node) (settings Settings, wrong config.Errors) {

@@ -5,13 +5,12 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 )
 
 // Keys lists the keys that overrides of a scenario reach, in full: those of all
-// settings, the options of its methods and models, and what its experiments and
-// tables have by name. Without a scenario (nil) there are no experiments and tables,
+// settings, the options of its methods and models, and what its experiments
+// have by name. Without a scenario (nil) there are no experiments,
 // every algorithm is a method under its own name, and every model is in use. Defaults
 // are the schema's.
 func Keys(s *Scenario) []config.Field {
@@ -52,9 +51,6 @@ func Keys(s *Scenario) []config.Field {
 	for i := range s.designs {
 		s.designs[i].keys(add)
 	}
-	for i := range s.tableDesigns {
-		s.tableDesigns[i].keys(add)
-	}
 	return keys
 }
 
@@ -74,18 +70,6 @@ func (p *design) keys(add func(prefix string, fields []config.Field)) {
 	}
 	figure := results.DefaultFigure()
 	add(prefix+"figure.", config.Fields(&figure))
-}
-
-// keys adds the keys that overrides of a table reach.
-func (p *tableDesign) keys(add func(prefix string, fields []config.Field)) {
-	labels := make([]string, len(p.sets))
-	for k := range p.sets {
-		labels[k] = p.sets[k].label
-	}
-	standard := crossval.Defaults()
-	prefix := "table." + config.Path{p.name}.String() + "."
-	add(prefix, config.Fields(&standard))
-	add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of data sets", Choices: labels}})
 }
 
 type labeledMethod struct{ label, algorithm string }

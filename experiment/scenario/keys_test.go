@@ -28,7 +28,7 @@ func keyed(t *testing.T, fields []config.Field, key string) config.Field {
 // An override of any key with the value it has by default, or the first it may
 // have, is understood.
 func TestKeysAreReachedByOverrides(t *testing.T) {
-	for _, name := range []string{"fig3-faults", "table1"} {
+	for _, name := range []string{"fig3-faults"} {
 		s := loaded(t, name)
 		for _, f := range Keys(s) {
 			value := f.Default

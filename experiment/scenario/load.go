@@ -5,26 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/internal/tools/input"
 	"fedsim/results"
 	"fedsim/scenarios"
-)
-
-type (
-	// PredictionTable describes a table of prediction errors.
-	PredictionTable = crossval.TableSpec
-	// PredictionConfig has the settings of such a table.
-	PredictionConfig = crossval.Config
-	// PredictionReference is a published value of such a table.
-	PredictionReference = crossval.Reference
-	// PredictionSet is a data set of such a table.
-	PredictionSet = crossval.Set
 )
 
 // Scenario is a valid scenario: all runs have passed the checks of all tables.
@@ -34,20 +21,15 @@ type Scenario struct {
 	File        string   // the path of the file
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
-	Tables      []PredictionTable
 	Notes       []string // valid settings with a surprising effect, one sentence each
 
-	designs      []design
-	tableDesigns []tableDesign
-	recorded     []byte // see ParseRecorded
+	designs  []design
+	recorded []byte // see ParseRecorded
 }
 
 // Targets returns the targets of all runs, which experiments and axes may set. Results have
 // each of them for every run.
 func (s *Scenario) Targets() results.Targets {
-	if len(s.Experiments) == 0 {
-		return s.Settings.Run.Targets
-	}
 	var targets results.Targets
 	for j := range Jobs(s.Experiments) {
 		targets = targets.With(j.Candidates[0].Settings.Run.Targets)
@@ -83,7 +65,7 @@ func LoadData(name string, overrides []string) (data.Config, error) {
 	if err != nil {
 		return data.Config{}, err
 	}
-	if root.Child("methods") == nil && root.Child("experiment") == nil && root.Child("table") == nil {
+	if root.Child("methods") == nil && root.Child("experiment") == nil {
 		source = append(source, "\n[methods.fedavg]\n"...)
 		if root.Child("problem") == nil {
 			source = append(source, "[problem]\nloss = \"squared\"\n"...)
@@ -168,13 +150,7 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
 			Want: config.NameRule + " (it is the file's name unless it is set)"})
 	}
-	s.tableDesigns = makeTables(doc.Table, root, &over, &problems)
-	if runsNothing(root) {
-		requireNoSweep(root, &problems)
-	} else {
-		s.designs = makeDesigns(&doc, root, &over, &problems)
-	}
-	s.checkRanks(&problems)
+	s.designs = makeDesigns(&doc, root, &over, &problems)
 	if by != nil {
 		for i := range s.designs {
 			driveDesign(&s.designs[i], &problems)
@@ -192,9 +168,9 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	return s, nil
 }
 
-// expand makes the experiments and tables of their designs, each with the settings in root.
+// expand makes the experiments of their designs, each with the settings in root.
 func (s *Scenario) expand(root *config.Node, problems *config.Errors) {
-	for _, key := range []string{"name", "description", "sweep", "experiment", "table"} {
+	for _, key := range []string{"name", "description", "sweep", "experiment"} {
 		root.Delete(key)
 	}
 	for i := range s.designs {
@@ -202,35 +178,6 @@ func (s *Scenario) expand(root *config.Node, problems *config.Errors) {
 		s.Experiments = append(s.Experiments, experiment)
 		s.Notes = append(s.Notes, s.designs[i].notes...)
 		problems.Merge(wrong)
-	}
-	for i := range s.tableDesigns {
-		table, wrong := s.tableDesigns[i].expand(root)
-		s.Tables = append(s.Tables, table)
-		problems.Merge(wrong)
-	}
-}
-
-// checkRanks refuses tables with the name of a table of ranks.
-func (s *Scenario) checkRanks(problems *config.Errors) {
-	for i := range s.designs {
-		p := &s.designs[i]
-		named := func(t tableDesign) bool { return t.name == p.name+"-ranks" }
-		if p.ranks && slices.ContainsFunc(s.tableDesigns, named) {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: a table is named %s-ranks, as is that of its ranks: rename the table", p.name, p.name))
-		}
-	}
-}
-
-// runsNothing reports whether the document has tables only, without methods and
-// experiments.
-func runsNothing(root *config.Node) bool {
-	return root.Child("table") != nil && root.Child("methods") == nil && root.Child("experiment") == nil
-}
-
-// requireNoSweep reports a sweep in a document without runs.
-func requireNoSweep(root *config.Node, problems *config.Errors) {
-	if sweep := root.Child("sweep"); sweep != nil {
-		problems.Add(sweep.Key, "sweep has no effect without methods: tables are not swept")
 	}
 }
 
@@ -244,7 +191,7 @@ func nameExperiments(root *config.Node, file string) error {
 			return err
 		}
 	}
-	if root.Child("experiment") != nil || runsNothing(root) {
+	if root.Child("experiment") != nil {
 		return nil
 	}
 	only := config.NewTable(at)
@@ -267,7 +214,7 @@ func makeDesigns(doc *document, root *config.Node, over *overrides, problems *co
 	sweeps := sweepAxes(doc.Sweep, problems)
 	fields := Keys(&Scenario{Settings: doc.Settings})
 	var designs []design
-	names, files := map[string]bool{}, map[string]bool{}
+	names, files, tables := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for i, table := range doc.Experiment {
 		node := root.Child("experiment").Items()[i]
 		p := newDesign(&doc.Settings, table, node, methods, fields, problems)
@@ -282,6 +229,8 @@ func makeDesigns(doc *document, root *config.Node, over *overrides, problems *co
 			p.checkFiles(node, table, files, problems)
 		}
 		names[p.name] = true
+		p.claimTables(tables, problems)
+		p.checkPublished(node, methods.Keys(), problems)
 		over.fold(&p, problems)
 		designs = append(designs, p)
 	}

@@ -64,14 +64,6 @@ func (o *overrides) apply(root *config.Node, a config.Assignment, problems *conf
 			o.choose(a, path, problems)
 			return
 		}
-	case "table":
-		if table, path = findNamed(root, a, problems); table == nil {
-			return
-		}
-		if path[0] == "set" {
-			chooseSets(table, a, path, problems)
-			return
-		}
 	case "name", "description", "sweep":
 	default:
 		o.settings = slices.DeleteFunc(o.settings, func(b config.Assignment) bool { return b.Path.Equal(a.Path) })
@@ -106,12 +98,12 @@ func dropOwn(root *config.Node, key config.Path) {
 	}
 }
 
-// findNamed returns the experiment or the table of errors that an override names, and the
+// findNamed returns the experiment that an override names, and the
 // rest of the key. It returns nil after a problem.
 func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) (*config.Node, config.Path) {
-	kind := a.Path[0]
+	const kind = "experiment"
 	if len(a.Path) < 3 {
-		problems.Add(a.Value.Place, fmt.Sprintf("must name %s and one of its keys: %s.<name>.<key>=value", map[string]string{"experiment": "an experiment", "table": "a table"}[kind], kind))
+		problems.Add(a.Value.Place, "must name an experiment and one of its keys: experiment.<name>.<key>=value")
 		return nil, nil
 	}
 	var names []string
@@ -129,46 +121,6 @@ func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) 
 	}
 	problems.Add(a.Value.Place, config.UnknownName(kind, a.Path[1], a.Path[1], names))
 	return nil, nil
-}
-
-// chooseSets selects the sets of a table of errors by label, in the order of the file:
-// table.<name>.set with a label or a list of labels.
-func chooseSets(table *config.Node, a config.Assignment, path config.Path, problems *config.Errors) {
-	chosen := a.Value.Items()
-	if !a.Value.IsList() {
-		chosen = []*config.Node{a.Value}
-	}
-	sets := table.Child("set")
-	if len(path) != 1 || len(chosen) == 0 || sets == nil {
-		problems.Add(a.Value.Place, "must hold the labels of data sets: table.<name>.set=[\"label\"]")
-		return
-	}
-	var labels []string
-	chosenLabels := map[string]bool{}
-	for _, node := range chosen {
-		chosenLabels[config.Label(node.Value())] = true
-	}
-	var items []*config.Node
-	for _, set := range sets.Items() {
-		label := set.Child("label")
-		if label == nil {
-			continue
-		}
-		name := config.Label(label.Value())
-		labels = append(labels, name)
-		if chosenLabels[name] {
-			items = append(items, set)
-		}
-	}
-	for _, node := range chosen {
-		if name := config.Label(node.Value()); !slices.Contains(labels, name) {
-			problems.Add(a.Value.Place, config.UnknownName("data set", name, name, labels))
-			return
-		}
-	}
-	if err := table.Set(path, config.NewList(items, sets.Place)); err != nil {
-		problems.Add(a.Value.Place, err.Error())
-	}
 }
 
 // choose selects points of an axis: experiment.<name>.axis.<axis> with a label or a list

@@ -17,8 +17,14 @@ func TestRanksNeedMethodsAndSeeds(t *testing.T) {
 			t.Errorf("%s: %v", override, err)
 		}
 	}
-	table := "[[table]]\nname = \"e-ranks\"\n[[table.set]]\nlabel = \"x\"\n[table.set.data]\nsource = \"synthetic\"\n"
-	if _, err := Parse("x.toml", []byte(source+table), nil); err == nil || !strings.Contains(err.Error(), "rename the table") {
-		t.Errorf("a table with the name of that of ranks: %v", err)
+	const table, ranks = "[[experiment]]\nname = \"e-ranks\"\ntable = {}\n", "[[experiment]]\nname = \"e\"\nranks = true\n"
+	const methods = "[run]\nseeds = [1, 2]\n" + mocha + "[methods.cocoa]\n"
+	for source, want := range map[string]string{
+		methods + ranks + table: "experiment e-ranks: its table has the name of the ranks of experiment e: rename it",
+		methods + table + ranks: "experiment e: its ranks have the name of the table of experiment e-ranks: rename it",
+	} {
+		if _, err := Parse("x.toml", []byte(source), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 )
 
@@ -26,7 +25,7 @@ func sections() []section {
 	for _, f := range config.Fields(&document{Settings: defaultSettings()}) {
 		table, _, within := strings.Cut(f.Key, ".")
 		switch {
-		case strings.HasPrefix(table, "experiment") || table == "methods" || table == "table":
+		case strings.HasPrefix(table, "experiment") || table == "methods":
 			// These have sections of their own, below.
 		case within:
 			last := &list[len(list)-1]
@@ -56,7 +55,6 @@ func sections() []section {
 		fieldsUnder("[experiment.sample]", "points drawn from ranges of keys. They are an axis named sample, whose labels are 1, 2 and so on. Results have the number of the point and the value of each key in columns of their own", "experiment.sample", &sample),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
 		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"", "experiment.figure", &figure),
-		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally, for [problem] with other values of lambda", "table", &tableTable{Config: crossval.Defaults()}),
 	)
 }
 

@@ -14,7 +14,6 @@ type resolved struct {
 	Description string `toml:"description"`
 	Settings
 	Experiment []resolvedExperiment `toml:"experiment,omitempty"`
-	Table      []resolvedTable      `toml:"table,omitempty"`
 }
 
 type resolvedExperiment struct {
@@ -28,6 +27,7 @@ type resolvedExperiment struct {
 	Tuning      *Tuning                       `toml:"tuning"`
 	Tune        map[string]config.InlineTable `toml:"tune,omitempty"`
 	Ranks       bool                          `toml:"ranks"`
+	Table       *gridTable                    `toml:"table"`
 	Figure      *results.Figure               `toml:"figure"`
 	Figures     []results.Figure              `toml:"figures,omitempty"`
 }
@@ -51,9 +51,6 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	for i := range s.designs {
 		doc.Experiment = append(doc.Experiment, s.designs[i].resolved())
 	}
-	for i := range s.tableDesigns {
-		doc.Table = append(doc.Table, s.tableDesigns[i].resolved())
-	}
 	text, err := config.Encode(doc)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
@@ -70,7 +67,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 func (p *design) resolved() resolvedExperiment {
 	e := resolvedExperiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
-		Set: p.set, Ranks: p.ranks,
+		Set: p.set, Ranks: p.ranks, Table: p.table,
 	}
 	if len(p.figures) > 0 {
 		e.Figure, e.Figures = &p.figures[0], p.figures[1:]

@@ -17,8 +17,9 @@ type Experiment struct {
 	Description string
 	Axes        []Axis // in the order of the scenario: named axes, the sample, then swept keys
 	Tuning      Tuning
-	Ranks       bool             // whether its methods are ranked
-	Figures     []results.Figure // empty: those of plots.Defaults
+	Ranks       bool              // whether its methods are ranked
+	Table       *results.GridSpec // of errors at the end; nil: none is written
+	Figures     []results.Figure  // empty: those of plots.Defaults
 	Jobs        []Job
 }
 

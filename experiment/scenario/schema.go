@@ -9,7 +9,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
@@ -46,7 +45,6 @@ func documentSchema() schema {
 	settings = slices.DeleteFunc(settings, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods") })
 	set := laid(settings, "", func(value schema) schema { return value })
 	sweep := laid(settings, "", listOf)
-	dataOf := laid(settings, "data.", func(value schema) schema { return value })
 	for _, s := range []schema{set, sweep} {
 		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.(selection|protocol)_options)(\.|$)`: schema{}}
 	}
@@ -59,7 +57,7 @@ func documentSchema() schema {
 		"min": ends, "max": ends, "scale": schema{"enum": []string{linearScale, logScale}, "default": linearScale},
 		"whole": schema{"type": "boolean"},
 	}}
-	definitions := schema{"set": set, "sweep": sweep, "data": dataOf, "ranges": ranges, "range": interval}
+	definitions := schema{"set": set, "sweep": sweep, "ranges": ranges, "range": interval}
 	root["$defs"] = definitions
 	described(top, "sweep", reference("sweep"))
 
@@ -68,10 +66,6 @@ func documentSchema() schema {
 		kind.complete(top[kind.table].(schema))
 	}
 	experiment(top["experiment"].(schema)["items"].(schema))
-	top["table"] = schema{
-		"type": "array", "description": top["table"].(schema)["description"],
-		"items": tableSchema(),
-	}
 	return root
 }
 
@@ -146,6 +140,9 @@ func experiment(table schema) {
 	point := points["items"].(schema)
 	point["required"] = []string{"label"}
 	described(point["properties"].(schema), "set", reference("set"))
+	pair := schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2}
+	byMethod := schema{"type": "object", "additionalProperties": pair}
+	described(keys["table"].(schema)["properties"].(schema), "published", schema{"type": "object", "additionalProperties": byMethod})
 	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
 }
 
@@ -192,23 +189,6 @@ func tuneSchema() schema {
 	// Others are those of a learner in another process.
 	dotted["options"].(schema)["additionalProperties"] = listOf(schema{})
 	return schema{"type": "object", "properties": dotted, "patternProperties": schema{`^options\.`: listOf(schema{})}, "additionalProperties": false}
-}
-
-func tableSchema() schema {
-	table := object(config.Fields(&tableTable{Config: crossval.Defaults()}))
-	named(table, "set")
-	sets := table["properties"].(schema)["set"].(schema)
-	sets["minItems"] = 1
-	set := sets["items"].(schema)
-	set["required"] = []string{"label"}
-	keys := set["properties"].(schema)
-	described(keys, "data", reference("data"))
-	described(keys, "fallback", reference("data"))
-	described(keys, "paper", schema{
-		"type": "object", "propertyNames": schema{"enum": crossval.Models()},
-		"additionalProperties": schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2},
-	})
-	return table
 }
 
 // named makes a table with a name, which is required as the other keys are.

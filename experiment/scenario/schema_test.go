@@ -90,7 +90,7 @@ func TestSchemaTakes(t *testing.T) {
 		"a sweep of a list":            "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
 		"a sample":                     mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
 		"a tuning grid":                mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
-		"a table and no method":        "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { \"synthetic.clients\" = 4 }, paper = { mtl = [1, 0.5] } }]\n",
+		"a table":                      mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\ntable = { title = \"x\", published = { 1 = { mocha = [1, 0.5] } } }\n",
 	} {
 		if _, err := Parse("x.toml", []byte(source), nil); err != nil {
 			t.Fatalf("%s: the example is wrong: %v", name, err)
@@ -137,10 +137,8 @@ func TestSchemaRefuses(t *testing.T) {
 		{"scale of a range", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1, max = 2, scale = \"ln\" }\n", "/experiment/0/sample/ranges/run/rounds/scale"},
 		{"tuning of no option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"epochs\" = [1]\n", "/experiment/0/tune/mocha"},
 		{"unknown axis of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.x = \"tme\"\n", "/experiment/0/figure/x"},
-		{"table without sets", "[[table]]\nname = \"a\"\n", "/table/0"},
-		{"unknown model of a table", "[[table]]\nname = \"a\"\nmodels = [\"lokal\"]\nset = [{ label = \"x\" }]\n", "/table/0/models/0"},
-		{"key of another table in a set of data", "[[table]]\nname = \"a\"\nset = [{ label = \"x\", data = { rounds = 3 } }]\n", "/table/0/set/0/data"},
-		{"figure of a model without its error", "[[table]]\nname = \"a\"\nset = [{ label = \"x\", paper = { mtl = [1] } }]\n", "/table/0/set/0/paper/mtl"},
+		{"table of the past", "[[table]]\nname = \"a\"\n", "/"},
+		{"published error without its standard error", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\ntable.published.1.mocha = [1]\n", "/experiment/0/table/published/1/mocha"},
 	} {
 		if _, err := Parse("x.toml", []byte(c.source), nil); err == nil {
 			t.Errorf("%s: Parse takes it", c.name)

@@ -3,8 +3,10 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/data"
+	"fedsim/results"
 )
 
 // DataSources describes the sources of the data of runs; missing: only those of generated
@@ -47,19 +49,15 @@ func sourceOf(c data.Config) string {
 	return text
 }
 
-// TableSources describes the sources of the data of tables, whose files may lie in a folder; empty:
-// none.
-func (s *Scenario) TableSources(folder string) ([]string, error) {
-	var all []string
-	for i := range s.Tables {
-		for k := range s.Tables[i].Sets {
-			set := &s.Tables[i].Sets[k]
-			from, err := set.Locate(folder)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, fmt.Sprintf("%s: %s", set.Label, from.Text))
+// Sources describes the sources of the data of each point, by results.PointText.
+func (e *Experiment) Sources() (notes []string) {
+	seen := map[string]bool{}
+	for i := range e.Jobs {
+		run := &e.Jobs[i].Candidates[0]
+		if point := results.PointText(run.Point); !seen[point] {
+			seen[point] = true
+			notes = append(notes, strings.TrimPrefix(point+": "+sourceOf(run.Settings.Data), ": "))
 		}
 	}
-	return all, nil
+	return notes
 }

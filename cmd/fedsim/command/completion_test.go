@@ -78,7 +78,7 @@ func TestCompletion(t *testing.T) {
 			"methods.ours.options.theta=", "methods.ours.options.stop=", "methods.ours.options.check_every=", "methods.ours.options.max_epochs="}, ":38"},
 		{"run fig3-faults --set experiment.fig3-faults.axis.u", []string{"experiment.fig3-faults.axis.update="}, ":38"},
 		{"run fig3-faults --set experiment.fig3-faults.axis.update=one", []string{"experiment.fig3-faults.axis.update=one W update"}, ":36"},
-		{"run table1 --set table.table1.set=Hu", []string{"table.table1.set=Human Activity"}, ":36"},
+		{"run table1 --set experiment.table1.axis.data=Hu", []string{"experiment.table1.axis.data=Human Activity"}, ":36"},
 		{"data describe --set _", []string{"data."}, ":6"},
 		{"data describe --set run.ro", nil, ":38"},
 	} {

@@ -60,7 +60,7 @@ func TestKilledRunsResume(t *testing.T) {
 	resumeKilled(t, crashing, *kills)
 }
 
-// tabled has two tables, with both kinds of errors, after two runs.
+// tabled has two tables of methods tuned on folds, with both kinds of errors, after two runs.
 const tabled = `
 [data]
 bias = true
@@ -73,27 +73,28 @@ noise = -1
 [problem]
 loss = "squared"
 [methods.mocha]
+[methods.central]
 [[experiment]]
 name = "short"
+methods = ["mocha"]
 set = { "run.rounds" = 20, "run.seeds" = [1, 2] }
-[[table]]
+[[experiment]]
 name = "wrong"
-title = "shares of wrong signs"
-shuffles = 3
-folds = 3
-lambdas = [1e-3, 1e-2, 0.1]
-[[table.set]]
-label = "even"
-[[table.set]]
-label = "skewed"
-data = { skew = true, skew_min = 5 }
-[[table]]
+methods = ["central"]
+set = { "run.rounds" = 1, "run.vary" = "split", "run.seeds" = [1, 2, 3] }
+tuning.folds = 3
+tune.central = { "problem.lambda" = [0.1, 1e-2, 1e-3] }
+table.title = "shares of wrong signs"
+[[experiment.axis]]
+name = "rows"
+points = [{ label = "even" }, { label = "skewed", set = { "data.skew" = true, "data.skew_min" = 5 } }]
+[[experiment]]
 name = "far"
-shuffles = 2
-folds = 3
-[[table.set]]
-label = "real"
-data = { target = "real" }
+methods = ["central"]
+set = { "run.rounds" = 1, "run.vary" = "split", "run.seeds" = [1, 2], "data.target" = "real" }
+tuning.folds = 3
+tune.central = { "problem.lambda" = [1, 0.1, 1e-2, 1e-3] }
+table = {}
 `
 
 // Likewise for tables.

@@ -39,13 +39,7 @@ client_metrics = ["error"]
 [methods.cocoa]
 [[experiment]]
 name = "x"
-[[table]]
-name = "wrong"
-shuffles = 1
-folds = 2
-lambdas = [0.1]
-[[table.set]]
-label = "even"
+table = {}
 `
 
 // crashes are the folders that a command would leave if it were killed at every call of

@@ -2,14 +2,12 @@ package command
 
 import (
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"fedsim/data"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
@@ -96,7 +94,7 @@ func (f *directoryFlags) addNoFigures(cmd *cobra.Command) {
 // options returns where a command with a command line runs a scenario into.
 func (f *directoryFlags) options(line []string) into.Options {
 	return into.Options{
-		Dir: f.out, Force: f.force, NoFigures: f.noFigures, DataFolder: os.Getenv(data.FolderVariable),
+		Dir: f.out, Force: f.force, NoFigures: f.noFigures,
 		Version: readVersion().String(), Command: line, End: ended,
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"fedsim/experiment/into"
 	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/rooms/clusters/work"
-	"fedsim/internal/rooms/crossval"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -68,7 +66,7 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 		return m.missing()
 	}
 	o := f.options(m.Plan.Command)
-	o.Whole, o.Compute.Shared = true, m.Shared()
+	o.Whole = true
 	d, err := into.Create(m.Scenario, o)
 	if errors.Is(err, rundir.ErrExists) {
 		return f.complete(cmd, o.DirOf(m.Scenario), m, err)
@@ -80,9 +78,6 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	err = m.take(cmd, d.Writer)
 	if err == nil && !f.otherProgram {
 		err = m.oneProgram(d.Writer.Runs())
-	}
-	if err == nil {
-		err = m.tables(cmd, d)
 	}
 	if err == nil {
 		err = cmd.Context().Err()
@@ -159,9 +154,6 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 	var absent []string
 	for i := range m.Plan.Items {
 		it := &m.Plan.Items[i]
-		if it.Kind == experiment.KindTable && !m.isDone(i) {
-			absent = append(absent, experiment.SetName(it.Of[0], it.Of[1]))
-		}
 		for _, id := range it.Runs() {
 			if at, ok := m.places(id); ok && had[at] {
 				continue
@@ -172,7 +164,7 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 			absent = append(absent, id)
 		}
 	}
-	if len(absent) > 0 && len(w.Runs()) == 0 && len(m.wholeTables(absent)) == 0 {
+	if len(absent) > 0 && len(w.Runs()) == 0 {
 		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.Path(), m.Path())
 	}
 	w.Lack(absent)
@@ -223,34 +215,17 @@ func (m *merging) takeUnfinished(cmd *cobra.Command, w *rundir.Writer, it *plan.
 	return nil
 }
 
-// tables makes the tables of which all data sets are there.
-func (m *merging) tables(cmd *cobra.Command, d *into.Directory) error {
-	whole := *m.Scenario
-	whole.Tables = m.wholeTables(d.Writer.Absent())
-	d.Scenario = &whole
-	return d.MakeTables(cmd.Context())
-}
-
-// wholeTables returns the tables without those of which a data set is absent.
-func (m *merging) wholeTables(absent []string) []crossval.TableSpec {
-	return slices.DeleteFunc(slices.Clone(m.Scenario.Tables), func(t crossval.TableSpec) bool {
-		return slices.ContainsFunc(t.Sets, func(s crossval.Set) bool { return slices.Contains(absent, experiment.SetName(t.Name, s.Label)) })
-	})
-}
-
 // missing returns the error of groups that are not done: the first few, and why.
 func (m *merging) missing() error {
 	const named = 3
 	var texts []string
-	runs, sets := 0, 0
+	runs := 0
 	for i := range m.state.Items {
 		item := &m.state.Items[i]
 		if m.Plan.Items[i].IsNeed() || item.Condition == work.Done {
 			continue
 		}
-		if runs += item.Runs; item.Runs == 0 {
-			sets++
-		}
+		runs += item.Runs
 		why := string(item.Condition)
 		switch item.Condition {
 		case work.Running:
@@ -264,16 +239,12 @@ func (m *merging) missing() error {
 	if n := len(texts) - named; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	lacking := fmt.Sprintf("%d of %s", runs, count(m.Plan.Runs, "run"))
-	if sets > 0 {
-		lacking += fmt.Sprintf(" and %s of tables", count(sets, "data set"))
-	}
 	again := ""
 	if m.state.Groups.Failed > 0 {
 		again = " --retry"
 	}
-	return fmt.Errorf("%s: cannot be merged: %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
-		m.Path(), lacking, strings.Join(texts[:min(len(texts), named)], ", "), more, m.Path(), again)
+	return fmt.Errorf("%s: cannot be merged: %d of %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
+		m.Path(), runs, count(m.Plan.Runs, "run"), strings.Join(texts[:min(len(texts), named)], ", "), more, m.Path(), again)
 }
 
 // absentText names the first absent run of a partial merge, and counts the rest.

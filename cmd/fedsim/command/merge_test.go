@@ -126,6 +126,7 @@ targets = [1e-2]
 [methods.mocha]
 [methods.cocoa]
 [methods.fedavg]
+[methods.central]
 [[experiment]]
 name = "tuned"
 methods = ["mocha", "fedavg"]
@@ -140,6 +141,7 @@ target = 1e-2
 extend = 2
 [[experiment]]
 name = "stored"
+methods = ["mocha", "cocoa", "fedavg"]
 [experiment.set]
 run = { devices = true, model = true, client_metrics = ["error"], theta_every = 2, vary = "all" }
 [[experiment]]
@@ -152,16 +154,16 @@ name = "timed"
 methods = ["mocha"]
 [experiment.set]
 run.mode = "timing"
-[[table]]
+[[experiment]]
 name = "errors"
-shuffles = 2
-folds = 2
-lambdas = [0.01, 1]
-[[table.set]]
-label = "one"
-[[table.set]]
-label = "two"
-data = { "synthetic.clients" = 5 }
+methods = ["central"]
+set = { "run.rounds" = 1, "run.vary" = "split", "run.client_metrics" = [], "run.theta_every" = 0 }
+tuning.folds = 2
+tune.central = { "problem.lambda" = [1, 0.01] }
+table = {}
+[[experiment.axis]]
+name = "data"
+points = [{ label = "one" }, { label = "two", set = { "data.synthetic.clients" = 5 } }]
 `
 
 // learned is a scenario of a learner in another process, with values by client.

@@ -35,14 +35,8 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [experiment.figure]
 x = "round"
 y = "primal"
-[[table]]
-name = "errors"
-shuffles = 1
-folds = 2
-lambdas = [0.1]
-omega_updates = 1
-[[table.set]]
-label = "generated"
+[experiment.table]
+title = "errors"
 `
 
 // runDirectories returns a finished run directory, an unfinished one of a killed run that

@@ -85,8 +85,10 @@ var platformCuts = map[string][]string{
 }
 
 func tableCuts(name string) (cuts []string) {
-	for _, cut := range []string{"shuffles=1", "folds=2", "lambdas=[0.01]", "omega_updates=1", "sweeps=1"} {
-		cuts = append(cuts, "table."+name+"."+cut)
+	cuts = []string{"experiment." + name + ".tuning.folds=2"}
+	for _, method := range []string{"global", "local", "mtl"} {
+		cuts = append(cuts, "experiment."+name+".tune."+method+`."problem.lambda"=[0.1, 0.01]`,
+			"methods."+method+".options.omega_updates=1", "methods."+method+".options.sweeps=1")
 	}
 	return cuts
 }
@@ -164,9 +166,7 @@ func ranOn(t *testing.T, name, dir string, environment, program []string) map[st
 	for _, cut := range platformCuts[name] {
 		arguments = append(arguments, "--set", cut)
 	}
-	if !strings.HasPrefix(name, "table") {
-		arguments = append(arguments, "--set", "run.seeds=[1]")
-	}
+	arguments = append(arguments, "--set", "run.seeds=[1]")
 	run := exec.Command(program[0], arguments...)
 	run.Dir = t.TempDir()
 	run.Env = append(append(os.Environ(), "FEDSIM_DATA="), environment...)

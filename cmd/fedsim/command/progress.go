@@ -118,25 +118,22 @@ type progressLine struct {
 
 // update displays x, unless the last update is too recent.
 func (p *progress) update(x experiment.Progress) {
-	now, what := p.now(), "runs"
+	now := p.now()
 	p.left.note(x.Share, x.Before, now)
 	if p.out == nil || now.Sub(p.last) < p.every {
 		return
 	}
 	p.last = now
-	if x.Phase == experiment.PhaseTables {
-		what = "fits"
-	}
 	elapsed := now.Sub(p.start)
 	if p.json {
 		_ = plainjson.Line(p.out, progressLine{
-			Done: x.Done, Total: x.Total, What: what, Share: x.Share,
+			Done: x.Done, Total: x.Total, What: "runs", Share: x.Share,
 			ElapsedS: elapsed.Seconds(), LeftS: p.left.seconds(now), Phase: x.Phase, Run: x.Run,
 		})
 		return
 	}
-	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s",
-		x.Done, x.Total, what, 100*x.Share, elapsed.Round(time.Second), p.left.text(now), x.Phase)
+	text := fmt.Sprintf("%d/%d runs, %.0f %%, %s%s, %s",
+		x.Done, x.Total, 100*x.Share, elapsed.Round(time.Second), p.left.text(now), x.Phase)
 	// Ignore write errors: they must not stop the runs.
 	if p.width == nil {
 		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, x.Run)

@@ -75,15 +75,6 @@ func TestJSONProgress(t *testing.T) {
 	}
 }
 
-func TestProgressOfATable(t *testing.T) {
-	p, clock, out := progressOf(progressPlain)
-	clock.at = clock.at.Add(6 * time.Second)
-	p.update(experiment.Progress{Done: 45, Total: 180, Share: 0.25, Run: "Human Activity, mtl", Phase: experiment.PhaseTables})
-	if want := "45/180 fits, 25 %, 6s, cross-validating Human Activity, mtl\n"; out.String() != want {
-		t.Errorf("got  %q\nwant %q", out.String(), want)
-	}
-}
-
 func TestTerminalProgressIsOneLine(t *testing.T) {
 	p, clock, out := progressOf(progressAuto)
 	p.width, p.every = func() int { return 60 }, 100*time.Millisecond

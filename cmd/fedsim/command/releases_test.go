@@ -182,7 +182,7 @@ func keepRelease(t *testing.T, version string) {
 		if err := os.RemoveAll(name); err != nil {
 			t.Fatal(err)
 		}
-		interruptHalfWay(t, name)
+		interruptRuns(t, name)
 		plan := filepath.Join(name, "plan")
 		for _, args := range [][]string{
 			{"run", name + ".toml", "--out", filepath.Join(name, "finished"), "--no-figures", "--allow-external"},
@@ -203,8 +203,8 @@ func keepRelease(t *testing.T, version string) {
 	}
 }
 
-// interruptHalfWay runs a scenario and interrupts it, at the same event each time.
-func interruptHalfWay(t *testing.T, name string) {
+// interruptRuns runs a scenario and interrupts it after its tunings, at the same event each time.
+func interruptRuns(t *testing.T, name string) {
 	s, err := scenario.Load(name+".toml", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func interruptHalfWay(t *testing.T, name string) {
 	d, err := into.Create(s, into.Options{
 		Dir: filepath.Join(name, "interrupted"), Every: time.Hour, NoFigures: true, Version: readVersion().String(), Command: []string{"fedsim", "run", name + ".toml"},
 		Compute: experiment.Options{Workers: 1, Progress: func(p experiment.Progress) {
-			if p.Share > 0.5 {
+			if p.Share > 0.75 {
 				cancel()
 			}
 		}},

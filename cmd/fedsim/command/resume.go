@@ -98,7 +98,7 @@ func (f *runFlags) alreadyComplete(cmd *cobra.Command, complete error) error {
 	return printf(f.text(cmd), "%v\n", complete)
 }
 
-// summarizeAgain prints the summary of a complete run as JSON. Its tables are without cells.
+// summarizeAgain prints the summary of a complete run as JSON.
 func (f *runFlags) summarizeAgain(cmd *cobra.Command, there *rundir.Results) error {
 	s, err := scenario.ParseRecorded(f.resume, there.Scenario)
 	if err != nil {
@@ -108,9 +108,5 @@ func (f *runFlags) summarizeAgain(cmd *cobra.Command, there *rundir.Results) err
 	if err != nil {
 		return err
 	}
-	var tables []*into.Table
-	for _, t := range s.Tables {
-		tables = append(tables, &into.Table{Name: t.Name})
-	}
-	return plainjson.Print(cmd.OutOrStdout(), newSummary(s, m.State, f.resume, there.Runs, m.Absent, tables, m.Figures))
+	return plainjson.Print(cmd.OutOrStdout(), newSummary(s, m.State, f.resume, there.Runs, m.Absent, into.Tables(s, there.Runs), m.Figures))
 }

@@ -178,23 +178,16 @@ func (f *outputFlags) conclude(cmd *cobra.Command, d *into.Directory, watched *w
 func (f *outputFlags) interrupted(cmd *cobra.Command, d *into.Directory, interrupt error) error {
 	s, resumable := d.Scenario, d.Writer.Resumable()
 	if d.State == "" {
-		first, hint := "run", "nothing is saved"
-		if len(s.Experiments) == 0 {
-			first = "table"
-		}
+		hint := "nothing is saved"
 		if resumable {
 			hint = d.Hint()
 		}
-		return interrupted{fmt.Sprintf("interrupted before the end of the first %s; %s", first, hint), interrupt}
+		return interrupted{"interrupted before the end of the first run; " + hint, interrupt}
 	}
 	if err := f.summarize(cmd, d); err != nil {
 		return err
 	}
-	progress := fmt.Sprintf("%d of %d runs", into.Finished(d.Writer.Runs()), experiment.Total(s.Experiments))
-	if len(s.Tables) > 0 {
-		progress += fmt.Sprintf(" and %d of %d tables", len(d.Tables), len(s.Tables))
-	}
-	outcome := fmt.Sprintf("interrupted with %s finished; results so far: %s", progress, d.Writer.Dir())
+	outcome := fmt.Sprintf("interrupted with %d of %d runs finished; results so far: %s", into.Finished(d.Writer.Runs()), experiment.Total(s.Experiments), d.Writer.Dir())
 	if resumable {
 		outcome += "; " + d.Hint()
 	}
@@ -210,10 +203,10 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	width, table := textWidth(), results.Summarize(runs, d.Scenario.Targets())
 	var b strings.Builder
 	if f.all {
-		b.WriteString(table.Text(width) + descriptions(d.Scenario, width) + tablesText(d.Tables, len(runs) > 0) + results.ErrorsText(runs, width) +
+		b.WriteString(table.Text(width) + descriptions(d.Scenario, width) + tablesText(d.Tables) + results.ErrorsText(runs, width) +
 			ranksText(d.Ranks) + results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
 	} else {
-		b.WriteString(table.Short(width) + descriptions(d.Scenario, width) + tablesText(d.Tables, len(runs) > 0) + shortErrors(runs, width) + ranksText(d.Ranks) +
+		b.WriteString(table.Short(width) + descriptions(d.Scenario, width) + tablesText(d.Tables) + shortErrors(runs, width) + ranksText(d.Ranks) +
 			shortEdges(runs) + droppedText(runs))
 		if len(runs) > 0 {
 			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
@@ -256,14 +249,9 @@ func shortEdges(runs []results.Run) string {
 	return fmt.Sprintf("\ntuned to an edge of the values tried: %d options (docs/tuning.md; --all)\n", n)
 }
 
-// tablesText returns tables, each after a blank line; the first only if below is true.
-func tablesText(made []*into.Table, below bool) string {
-	text := ""
-	for _, r := range made {
-		if below {
-			text += "\n"
-		}
-		text, below = text+r.Text(textWidth()), true
+func tablesText(made []*into.Table) (text string) {
+	for _, t := range made {
+		text += t.Text(textWidth())
 	}
 	return text
 }

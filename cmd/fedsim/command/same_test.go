@@ -101,7 +101,7 @@ func namedFor(program, name string, sets []string) []string {
 // recorded returns the settings that make a scenario record all that it can.
 func recorded(name string) []string {
 	switch name {
-	case "table1", "table4-skew", "at-scale": // they have no runs, or those of a lazy population
+	case "at-scale": // a lazy population
 		return nil
 	case "million-events": // in timing mode
 		return []string{"run.devices=true"}

@@ -98,9 +98,6 @@ devices of the data are rejected when the scenario runs.`,
 					continue
 				}
 				text := fmt.Sprintf("%s, %s", count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run"))
-				if len(s.Tables) > 0 {
-					text += ", " + count(len(s.Tables), "table")
-				}
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, text); err != nil {
 					return err
 				}

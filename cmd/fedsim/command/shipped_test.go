@@ -76,10 +76,10 @@ func small(more ...string) []string {
 
 // tableForm returns the settings for a table of two small sets.
 func tableForm(name, sets string) []string {
-	key := "table." + name + "."
+	key := "experiment." + name + "."
 	return []string{
-		key + "set=" + sets, key + "shuffles=1", key + "folds=2", key + "lambdas=[0.01]", key + "omega_updates=2",
-		"data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.clients=5", "data.synthetic.clusters=2",
+		key + "axis.data=" + sets, "run.seeds=[1]", key + "tuning.folds=2", key + `tune.global."problem.lambda"=[0.01, 0.001]`,
+		"methods.mtl.options.omega_updates=2", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.clients=5", "data.synthetic.clusters=2",
 	}
 }
 

@@ -35,19 +35,9 @@ type experimentSummary struct {
 }
 
 type tableSummary struct {
-	Name  string        `json:"name"`
-	Files []string      `json:"files"`
-	Cells []cellSummary `json:"cells"`
-}
-
-// cellSummary is the error of a model on a data set.
-type cellSummary struct {
-	Set           string  `json:"set"`
-	Generated     bool    `json:"generated"`
-	Model         string  `json:"model"`
-	Mean          float64 `json:"mean"`
-	StandardError float64 `json:"standard_error"`
-	Shuffles      int     `json:"shuffles"`
+	Name  string             `json:"name"`
+	Files []string           `json:"files"`
+	Cells []results.GridCell `json:"cells"`
 }
 
 // gridSummary is the tuning grid of a method at a point.
@@ -92,11 +82,8 @@ func newTableSummary(r *into.Table, dir string) tableSummary {
 	for _, file := range r.Files() {
 		t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))
 	}
-	for i := range r.Columns {
-		c := &r.Columns[i]
-		for _, m := range c.Models {
-			t.Cells = append(t.Cells, cellSummary{c.Label, c.Generated, m.Name, m.Mean, m.StandardError, len(m.Shuffles)})
-		}
+	for _, row := range r.Cells {
+		t.Cells = append(t.Cells, row...)
 	}
 	return t
 }

@@ -44,14 +44,7 @@ seeds = [1, 2]
 name = "links"
 sweep = { "network.profile" = ["3g", "wifi"] }
 figure = {}
-
-[[table]]
-name = "errors"
-shuffles = 1
-folds = 2
-lambdas = [0.01]
-omega_updates = 1
-set = [{ label = "small" }]
+table.published.wifi.mocha = [1.5, 0.25]
 `
 
 // The summary in JSON agrees with the run directory.
@@ -84,9 +77,11 @@ func TestRunJSON(t *testing.T) {
 		Tables []struct {
 			Files []string
 			Cells []struct {
-				Set, Model    string
-				Mean          float64
-				StandardError *float64 `json:"standard_error"`
+				Point, Method, Metric string
+				Error, Published      struct {
+					Mean *float64
+					N    int
+				}
 			}
 		}
 	}
@@ -123,7 +118,8 @@ func TestRunJSON(t *testing.T) {
 	if rows[0].Targets[0].TimeS == nil || rows[1].Targets[1].TimeS != nil {
 		t.Errorf("mocha must reach 0.5, mb-sgd must not reach 1e-12: %+v", rows)
 	}
-	if cells := got.Tables[0].Cells; len(cells) != 3 || cells[0].Model != "global" || cells[0].StandardError != nil || !(cells[0].Mean >= 0) {
+	if cells := got.Tables[0].Cells; len(cells) != 4 || cells[1].Point != "wifi" || cells[1].Method != "mocha" || cells[1].Metric != "test_error" ||
+		cells[1].Error.N != 2 || cells[1].Error.Mean == nil || *cells[1].Published.Mean != 0.015 || cells[0].Published.Mean != nil {
 		t.Errorf("cells %+v", cells)
 	}
 }
@@ -132,7 +128,7 @@ func TestRunJSON(t *testing.T) {
 // embedded struct are in the section of the struct that embeds it, unless it has a section.
 func TestJSONPage(t *testing.T) {
 	var records []reflect.Type
-	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, results.First{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
+	for _, v := range []any{summary{}, experimentSummary{}, results.Row{}, results.ErrorRow{}, results.Cell{}, results.First{}, tableSummary{}, results.GridCell{}, progressLine{}, gridSummary{}, experiment.Trial{}, scenarios.Info{},
 		compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{}, compare.Unmatched{},
 		explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
 		serving{}, plan.Plan{}, plan.Item{}, plan.Cost{},

@@ -104,9 +104,6 @@ func (f *theoryFlags) load(name string) (s *scenario.Scenario, inSeconds bool, e
 	if s, err = scenario.Load(name, f.sets()); err != nil {
 		return nil, false, err
 	}
-	if len(s.Experiments) == 0 {
-		return nil, false, usagef("scenario %s makes only tables: there is no run to compare with the theorems", s.Name)
-	}
 	for _, e := range s.Experiments {
 		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
 			return nil, false, usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)

@@ -116,9 +116,6 @@ func (f *timelineFlags) choose(s *scenario.Scenario) (*scenario.RunSpec, error) 
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return nil, usagef("scenario %s makes only tables: there is no run for --timeline", s.Name)
-	}
 	return nil, usagef("--timeline-run: %s", config.UnknownName("run", f.run, f.run, ids))
 }
 

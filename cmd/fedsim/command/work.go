@@ -109,7 +109,7 @@ func (f *workFlags) start(cmd *cobra.Command, d *work.Dir, n int) error {
 			by, err := thisWorker()
 			if err == nil {
 				err = d.Work(cmd.Context(), work.Options{
-					Retry: f.retry, NoWait: f.noWait, By: by, About: about, DataFolder: o.DataFolder, Note: note,
+					Retry: f.retry, NoWait: f.noWait, By: by, About: about, Note: note,
 					Run:   compute,
 					Stale: staleAfter,
 				})

@@ -18,11 +18,11 @@ type errorTable struct {
 	Rows [][]string `json:"rows"`
 }
 
-// addTables reads the tables of a run directory, except those of single shuffles.
+// addTables reads the tables of a run directory.
 func (r *Report) addTables(dir string, files []string) error {
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file, ".csv")
-		if !ok || strings.HasSuffix(name, "-shuffles") {
+		if !ok {
 			continue
 		}
 		t, err := readTable(filepath.Join(dir, "tables", file))

@@ -60,8 +60,7 @@ type Item struct {
 	Cost
 }
 
-// IsNeed reports whether an item is a prerequisite, made for others. The other items are groups: of
-// runs, or a data set of a table.
+// IsNeed reports whether an item is a prerequisite, made for others. The other items are groups of runs.
 func (it *Item) IsNeed() bool {
 	return it.Kind == experiment.KindOptimum || it.Kind == experiment.KindTuning
 }
@@ -74,12 +73,8 @@ func (it *Item) Runs() []string {
 	return it.Of
 }
 
-// Subject says what an item is of: its first run, the first run that a prerequisite is for, or a table
-// and its data set.
+// Subject says what an item is of: its first run, or the first run that a prerequisite is for.
 func (it *Item) Subject() string {
-	if it.Kind == experiment.KindTable {
-		return strings.Join(it.Of, ", ")
-	}
 	return it.Of[0]
 }
 

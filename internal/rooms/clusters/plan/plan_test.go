@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/results/rundir"
@@ -129,24 +128,6 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		}
 		if test.change != nil && !strings.Contains(err.Error(), "cannot be used") {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A data set of a table is a group without runs.
-func TestTablesArePlanned(t *testing.T) {
-	s, err := scenario.Load("table1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := written(t, t.TempDir(), s, "v1")
-	sets := len(s.Tables[0].Sets)
-	if sets == 0 || len(p.Groups()) != sets || len(p.Items) != sets || p.Runs != 0 {
-		t.Fatalf("%d groups, %d items, %d runs of %d data sets", len(p.Groups()), len(p.Items), p.Runs, sets)
-	}
-	for i, g := range p.Groups() {
-		if len(g.Runs()) != 0 || g.Kind != experiment.KindTable || g.Of[0] != s.Tables[0].Name || g.Of[1] != s.Tables[0].Sets[i].Label || len(g.States) != 1 || len(g.Needs) != 0 {
-			t.Errorf("group %d: %+v", i, g)
 		}
 	}
 }

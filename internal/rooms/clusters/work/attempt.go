@@ -142,7 +142,7 @@ func (a *attempt) make(ctx context.Context) error {
 // the item.
 func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints experiment.CheckpointStore) error {
 	o := a.Run
-	o.Shared, o.Preparation, o.DataFolder = a.shared, a.live, a.DataFolder
+	o.Shared, o.Preparation = a.shared, a.live
 	o.Shares = func(state string) bool { return a.shares[rundir.StateFile(state)] }
 	o.Progress = func(p experiment.Progress) { a.share.Store(math.Float64bits(p.Share)) }
 	if o.Checkpoints.Clock != nil {

@@ -31,8 +31,6 @@ type Options struct {
 	// Note receives a line about each item that ends, and what the user should know; nil: none.
 	Note func(string)
 
-	DataFolder string // of the data sets of tables
-
 	Stale time.Duration // the age of a claim that is taken over; 0: StaleAfter
 
 	watch func(*experiment.Options) // changes the options of the runs of a group in tests; nil: nothing

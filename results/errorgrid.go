@@ -1,0 +1,184 @@
+package results
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/internal/tools/columns"
+)
+
+// GridSpec is how the errors of an experiment are laid out as a table of methods by points.
+type GridSpec struct {
+	Name, Title string
+	Published   map[string]map[string]Estimate // by PointText and method: printed beside the errors
+}
+
+// ErrorGrid has a row for each method and a column for each point, with the errors at the end of the runs: their
+// mean over the seeds and its standard error.
+type ErrorGrid struct {
+	GridSpec
+	Methods []string
+	Points  []string
+	Notes   []string // a sentence on each point
+	Cells   [][]GridCell
+
+	of ErrorTable
+}
+
+// GridCell is the errors of a method at a point.
+type GridCell struct {
+	Point     string   `json:"point"`
+	Method    string   `json:"method"`
+	Metric    string   `json:"metric"`
+	Error     Estimate `json:"error"`
+	Published Estimate `json:"published"` // N is 0 without one
+}
+
+// PointText returns the labels of a point.
+func PointText(point []Setting) string {
+	labels := make([]string, len(point))
+	for i, s := range point {
+		labels[i] = s.Value
+	}
+	return strings.Join(labels, ", ")
+}
+
+// NewErrorGrid lays out the runs of an experiment.
+func NewErrorGrid(runs []Run, spec GridSpec, notes []string) *ErrorGrid {
+	g := &ErrorGrid{GridSpec: spec, Notes: notes, of: errorTable(runs)}
+	values := map[[2]string][]float64{}
+	for i := range runs {
+		r := &runs[i]
+		at := [2]string{PointText(r.Point), r.Method}
+		if !slices.Contains(g.Points, at[0]) {
+			g.Points = append(g.Points, at[0])
+		}
+		if !slices.Contains(g.Methods, at[1]) {
+			g.Methods = append(g.Methods, at[1])
+		}
+		values[at] = append(values[at], r.AtEnd(&g.of.Metric).Mean)
+	}
+	for _, method := range g.Methods {
+		var row []GridCell
+		for _, point := range g.Points {
+			at := [2]string{point, method}
+			cell := GridCell{Point: point, Method: method, Metric: g.of.Metric.Name, Error: EstimateOf(values[at]), Published: EstimateOf(nil)}
+			if published, ok := spec.Published[point][method]; ok {
+				cell.Published = published
+			}
+			row = append(row, cell)
+		}
+		g.Cells = append(g.Cells, row)
+	}
+	return g
+}
+
+// Files returns the output files: NAME.csv in full precision, and NAME.md.
+func (g *ErrorGrid) Files() []GridFile {
+	return []GridFile{{g.Name + ".csv", g.WriteCSV}, {g.Name + ".md", g.WriteMarkdown}}
+}
+
+// GridFile is an output file of an ErrorGrid.
+type GridFile struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// heading returns the title line.
+func (g *ErrorGrid) heading() string {
+	if g.Title == "" {
+		return g.Name
+	}
+	return g.Name + ": " + g.Title
+}
+
+// caption describes the numbers.
+func (g *ErrorGrid) caption() string {
+	of := g.of
+	of.Experiment = ""
+	text := of.Caption()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// text formats an error, empty where there is none.
+func (g *ErrorGrid) text(e Estimate) string {
+	if e.N == 0 {
+		return ""
+	}
+	return g.of.withSE(e, "")
+}
+
+// table lays out the cells. A point with published errors has a second column for them.
+func (g *ErrorGrid) table() *columns.Table {
+	t := &columns.Table{Label: "method"}
+	rows := make([][]string, len(g.Methods))
+	for i, method := range g.Methods {
+		rows[i] = []string{method}
+	}
+	best := map[[2]int]bool{} // by row and column
+	for k, point := range g.Points {
+		group := columns.Group{Title: point, Heads: []string{"fedsim"}}
+		published := slices.ContainsFunc(g.Cells, func(row []GridCell) bool { return row[k].Published.N > 0 })
+		if published {
+			group.Heads = append(group.Heads, "published")
+		}
+		t.Groups = append(t.Groups, group)
+		lowest := -1
+		for i := range rows {
+			x := g.Cells[i][k].Error.Mean
+			if lowest < 0 && !math.IsNaN(x) || lowest >= 0 && g.of.Metric.Better(x, g.Cells[lowest][k].Error.Mean) {
+				lowest = i
+			}
+		}
+		best[[2]int{lowest, len(rows[0])}] = true
+		for i := range rows {
+			rows[i] = append(rows[i], g.text(g.Cells[i][k].Error))
+			if published {
+				rows[i] = append(rows[i], g.text(g.Cells[i][k].Published))
+			}
+		}
+	}
+	t.Blocks = []columns.Block{{Rows: rows, Bold: func(row, cell int) bool { return best[[2]int{row, cell}] }}}
+	return t
+}
+
+// Text returns the table as aligned text with at most width characters a line.
+func (g *ErrorGrid) Text(width int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n%s\n\n", columns.Wrap(g.heading(), width, 0), columns.Wrap(g.caption(), width, 0))
+	g.table().Write(&b, width)
+	b.WriteByte('\n')
+	for _, note := range g.Notes {
+		b.WriteString(columns.Wrap(note, width, 0) + "\n")
+	}
+	return b.String()
+}
+
+// WriteMarkdown writes the table as Markdown, with the best error of each point in bold.
+func (g *ErrorGrid) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", columns.Markdown(g.heading()), columns.Markdown(g.caption()))
+	t := g.table()
+	t.Blocks[0].Notes = g.Notes
+	t.WriteMarkdown(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteCSV writes a row for each point and method. Unknown values are empty.
+func (g *ErrorGrid) WriteCSV(w io.Writer) error {
+	rows := [][]string{{"point", "method", "metric", "mean", "standard_error", "seeds", "published_mean", "published_standard_error"}}
+	for k := range g.Points {
+		for i := range g.Methods {
+			c := &g.Cells[i][k]
+			rows = append(rows, []string{c.Point, c.Method, c.Metric, columns.Exact(c.Error.Mean), columns.Exact(c.Error.SE),
+				strconv.Itoa(c.Error.N), columns.Exact(c.Published.Mean), columns.Exact(c.Published.SE)})
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
