@@ -118,6 +118,16 @@ func TestCentralStartsFromTheLargestLambda(t *testing.T) {
 	if diff := cmp.Diff(solved(t, want).Data, w.Data); diff != "" {
 		t.Errorf("order and values below lambda change the solution: %s", diff)
 	}
+	var start warmStart
+	for _, lambda := range []float64{10, 1, 0.1, 0.01} {
+		step, err := got.solveAt(t.Context(), lambda, &start, lambda == 0.01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lambda == 0.01 && !cmp.Equal(step.Data, w.Data) {
+			t.Error("the path does not decrease from its largest value")
+		}
+	}
 	o.Path = nil
 	cold, _ := centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
 	if cmp.Equal(solved(t, cold).Data, w.Data) {

@@ -301,10 +301,20 @@ func TestFoldsAreResumedAndShared(t *testing.T) {
 	trials := 2 * (2 + 4) * 3 // seeds, candidates, folds
 	for left := 1; left < trials; left += 5 {
 		store, got, n := &checkpointtest.Store{}, map[string]results.Run{}, 0
+		store.Saved = func(name string, _ []byte) {
+			if strings.HasPrefix(name, "tuning ") { // resumed at its end, it would measure nothing
+				t.Errorf("%s is saved: a run on a fold is repeated", name)
+			}
+		}
 		o := Options{Workers: 1, Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
+		names := map[string]bool{}
 		count := func(_ int, p Progress) bool {
 			if p.Phase == "tuning" && math.IsNaN(p.TimeS) {
 				n++
+				if names[p.Run] {
+					t.Errorf("%s is run twice, or folds have one name", p.Run)
+				}
+				names[p.Run] = true
 			}
 			return n == left
 		}

@@ -107,22 +107,16 @@ replaces all its values. ` + "`--set experiment.<name>.<key>=value`" + ` sets a 
 An override of a sampled key removes it from the sample: the other keys keep their values, and
 ` + "`--set experiment.<name>.sample.points=[3]`" + ` selects points.
 
-A scenario may also have tables of the prediction errors of a global, a local and a multi-task model:
+An experiment with a table writes its errors at the end, by method and point, to ` + "`tables/NAME.md`" + ` and ` + "`NAME.csv`" + `, beside
+published ones (scenario ` + "`table1`" + `):
 
 ` + "```toml" + `
-[[table]]
-name = "errors"
-shuffles = 3
+[experiment.table]
+title = "average prediction error"
 
-[[table.set]]
-label = "Human Activity"
-data = { source = "uci-har", path = "har.zip" }     # here, or in the folder of FEDSIM_DATA
-fallback = { preset = "human-activity" }            # generated, if the file is missing
-paper = { mtl = [0.46, 0.11] }                      # published mean and standard error
+[experiment.table.published]
+"Human Activity" = { mtl = [0.46, 0.11] }     # mean and standard error of a method at a point
 ` + "```" + `
-
-` + "`--set table.<name>.<key>=value`" + ` sets a key of a table, and ` + "`--set 'table.<name>.set=[\"label\"]'`" + ` selects
-its data sets.
 `
 
 // writeReference writes docs/scenarios.md. An option that several methods take with the same meaning is listed once.
