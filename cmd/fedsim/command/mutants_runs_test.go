@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,7 +119,7 @@ func (m *mutated) resealed(path string, content []byte) []byte {
 }
 
 // Commands that read a corrupt run directory succeed or print an error, and change
-// nothing.
+// nothing. Only run --resume draws a figure that is missing.
 func TestMutantResults(t *testing.T) {
 	finished, _, whole := runDirectories(t)
 	scenario := filepath.Join(filepath.Dir(whole), "x.toml")
@@ -130,7 +131,12 @@ func TestMutantResults(t *testing.T) {
 		m.corrupt(dir)
 		before := listing(m.T, dir)
 		changed := func(args []string) {
-			if d := cmp.Diff(before, listing(m.T, dir)); d != "" {
+			after := listing(m.T, dir)
+			maps.DeleteFunc(after, func(name, _ string) bool {
+				_, had := before[name]
+				return !had && args[0] == "run" && strings.HasPrefix(name, "/figures/")
+			})
+			if d := cmp.Diff(before, after); d != "" {
 				m.report("%v changed the directory: %s", args, d)
 			}
 		}
