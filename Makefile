@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -110,6 +110,10 @@ test-platforms: emulators
 same:
 	@[ -x "$(BASE)" ] || { echo "make same BASE=PROGRAM: PROGRAM must be an earlier binary of fedsim"; exit 2; }
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestSame$$' -base='$(abspath $(BASE))' -same-scenarios='$(SCENARIOS)' -v -timeout 45m
+
+# Builds and runs fedsim without each room that can be left out. "make test" leaves out one a day.
+rooms:
+	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestRoomsCanBeLeftOut$$' -rooms
 
 # Runs the benchmarks for benchstat: make bench > new.txt
 bench:
