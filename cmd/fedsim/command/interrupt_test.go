@@ -47,6 +47,7 @@ func interruptWhen(is func(path string) bool) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	time.Sleep(100 * time.Millisecond) // the next run begins
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		fail(err)
 	}
