@@ -53,7 +53,7 @@ def test_rounds_become_a_run_directory(out: Path) -> None:
         assert engine.select_epochs(1, 3) == dict.fromkeys(range(10), 3)
         chosen, reports = engine.select_batteries(1, 0)
         assert chosen == list(range(10)) == list(reports)
-        assert all(0 < level <= 1 and not plugged for level, plugged in reports.values() if level)
+        assert all(0 < level <= 1 and plugged for level, plugged in reports.values() if level)
         times = []
         for number in (1, 2, 3):
             sent = messages(10 * number)

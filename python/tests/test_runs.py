@@ -388,7 +388,11 @@ def test_scenario_with_command_needs_consent(tmp_path: Path) -> None:
 
 
 def test_stalled(tmp_path: Path) -> None:
-    dead = {**SCENARIO, "devices": {"battery_wh": 1e-9, "charging": "never"}, "run": {"rounds": 3, "seeds": [1]}}
+    dead = {
+        **SCENARIO,
+        "devices": {"battery_wh": 1e-9, "charging": "never"},
+        "run": {"rounds": 3, "seeds": [1]},
+    }
     with pytest.raises(pyfedsim.Stalled) as caught:
         pyfedsim.run(dead, progress=False, figures=False, out=tmp_path / "x")
     assert caught.value.directory is not None
