@@ -169,13 +169,18 @@ func (a *attempts) downloaded(t int) (compute bool) {
 
 // responded hears that the response of device t has arrived.
 func (a *attempts) responded(t int) {
-	f, foreign := a.server, a.foreign(t)
-	if f.outside != nil {
-		defer f.outside.Responded(t, !foreign)
+	foreign := a.foreign(t)
+	if !foreign {
+		a.receive(t)
 	}
-	if foreign {
-		return
+	if o := a.server.outside; o != nil {
+		o.Responded(t, !foreign)
 	}
+}
+
+// receive receives the response of device t, which the server has asked for.
+func (a *attempts) receive(t int) {
+	f := a.server
 	a.device(t).responded = true
 	f.journal.note(ResponseArrived, t, a.stepsBehind(t))
 	f.reports.respond(t, f.clients.Now())
