@@ -7,6 +7,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/internal/tools/racetest"
 )
 
 // lte returns a session of n devices on LTE and on mains.
@@ -61,14 +62,18 @@ func (l *loop) round(t testing.TB) {
 	}
 }
 
-// In steady state a round allocates nothing (with the race detector, one function), and the
+// In steady state a round allocates at most one function (with the race detector, two), and the
 // places of messages are used again.
 func TestSessionsDoNotGrow(t *testing.T) {
 	l := newLoop(lte(t, 100))
 	for range 20 {
 		l.round(t)
 	}
-	if allocated := testing.AllocsPerRun(200, func() { l.round(t) }); allocated > 1 {
+	most := 1.0
+	if racetest.Enabled() {
+		most = 2
+	}
+	if allocated := testing.AllocsPerRun(200, func() { l.round(t) }); allocated > most {
 		t.Errorf("%g allocations a round", allocated)
 	}
 	if n := len(l.ses.queue.messages); n > 100 {
